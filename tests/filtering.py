@@ -17,6 +17,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.schemas import (
     CHANGES,
     COMMENTS,
+    DUPLICATES,
     ENTRIES,
     FILES,
     PAIRS,
@@ -26,8 +27,11 @@ from goldpan.core.schemas import (
     Table,
 )
 from goldpan.core.workspace import Workspace
+from goldpan.filters.clusters import workspace_duplicates
+from goldpan.filters.pipeline import judge as judge_alone
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import load_profile
+from goldpan.filters.profile import Profile, criteria, load_profile
+from goldpan.filters.repo_view import open_material
 
 REPO = "Octo/Gem"
 LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4
@@ -97,25 +101,39 @@ def build(
 
 
 def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
-    """Return a criterion's verdicts, by issue or by (issue, pull)."""
-    return judge_all(workspace, {criterion: settings})[criterion]
+    """Return a criterion's verdicts, by issue or by (issue, pull); no other judges if it can."""
+    asked = criteria()[criterion]
+    if criterion == "issue-kept":
+        return judge_all(workspace, {criterion: settings})[criterion]
+    chosen = _profile(workspace, {criterion: settings}).settings
+    duplicates = DUPLICATES.schema.empty_table()
+    if criterion == "near-duplicates":
+        duplicates = workspace_duplicates(workspace, chosen[criterion], Reporter(quiet=True))
+    with open_material(workspace, REPO, chosen["bots"], duplicates, 1) as view:
+        table = judge_alone(view, asked, asked.subject, chosen[criterion])
+    rows = [{"value": None, "evidence": None, **row} for row in table.to_pylist()]
+    return {(row["issue"], row["pull"]) if "pull" in row else row["issue"]: row for row in rows}
 
 
 def judge_all(
     workspace: Workspace, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, dict[Any, Row]]:
     """Return all verdicts of all criteria, by criterion."""
-    profile = workspace.root / "try.toml"
-    lines = ["decide = []"]
-    for name, values in (settings or {}).items():
-        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
-    profile.write_text("\n".join(lines), encoding="utf-8")
-    run_filters(workspace, [REPO], load_profile(str(profile)), Reporter(quiet=True))
+    run_filters(workspace, [REPO], _profile(workspace, settings or {}), Reporter(quiet=True))
     verdicts: dict[str, dict[Any, Row]] = {}
     for row in pq.read_table(workspace.verdicts(REPO, "try")).to_pylist():
         key = row["issue"] if row["subject"] == "issue" else (row["issue"], row["pull"])
         assert verdicts.setdefault(row["criterion"], {}).setdefault(key, row) is row
     return verdicts
+
+
+def _profile(workspace: Workspace, settings: Mapping[str, Mapping[str, Any]]) -> Profile:
+    path = workspace.root / "try.toml"
+    lines = ["decide = []"]
+    for name, values in settings.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return load_profile(str(path))
 
 
 def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:

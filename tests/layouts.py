@@ -9,9 +9,8 @@ from pathlib import Path
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
-from goldpan.execution.outcome import Verdict
-from goldpan.execution.records import FixInstance, Settings, TrialRecord
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings, Verdict
+from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.git_repositories import REPO, Repository
@@ -143,6 +142,6 @@ class Projects:
         self, isolation: IsolationName, network: NetworkName = "index"
     ) -> dict[str, TrialRecord]:
         """Run the tests of all, by the recipe that is shipped."""
-        settings = Settings(repeats=1, seconds=300, isolation=isolation, network=network)
+        settings = TrialSettings(repeats=1, seconds=300, isolation=isolation, network=network)
         records = verify_all(self._workspace, self._instances.values(), settings, Notes()).records
         return dict(zip(self._instances, records, strict=True))

@@ -13,8 +13,8 @@ from goldpan.audit.finding import FindingName
 from goldpan.audit.reruns import RerunOptions
 from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
-from goldpan.execution.records import FixInstance, Settings, TrialRecord
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings
+from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.git_repositories import REPO, Repository
@@ -41,7 +41,7 @@ class Planted:
     def __init__(self, root: Path, tests: Mapping[str, str], recipes: Sequence[Path] = ()) -> None:
         self.workspace = Workspace(root / "workspace")
         self.dataset = root / "planted.jsonl"
-        self.settings = Settings(1, 300, isolation=ISOLATIONS[0])
+        self.settings = TrialSettings(1, 300, isolation=ISOLATIONS[0])
         self.recipes = tuple(recipes)
         repository = Repository.create(root / "source.git")
         self.instances = {

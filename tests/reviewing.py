@@ -11,9 +11,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.annotation.review.reviewer import ReviewResult
-from goldpan.annotation.review.run import run_review
-from goldpan.annotation.review.settings import ReviewSettings, load_review_settings
+from goldpan.annotation.review.request import ReviewSettings, load_review_settings
+from goldpan.annotation.review.run import ReviewResult, run_review
 from goldpan.annotation.review.stored import review_path
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace

@@ -13,8 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from math import inf
 
-from goldpan.annotation.review.items import find_injection
-from goldpan.builders.fault_localization import parse_tree
+from goldpan.annotation.review.subjects import find_injection
 from goldpan.code.edits.parse import find_path, parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
 from goldpan.code.patch import parse_diff
@@ -153,11 +152,6 @@ def patched(text: str) -> None:
         parse_edits(text)
 
 
-def drawn(text: str) -> None:
-    with suppress(GoldpanError):
-        parse_tree(text)
-
-
 def parsed_diff(text: str) -> None:
     with suppress(ValueError):
         parse_diff(utf8(text))
@@ -274,7 +268,6 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
         (repeated("a.", after="*"), repeated("*"), repeated("`a")),
     ),
     "quoted path": (lambda text: unquote_path(f'"{text}"'), (repeated(r"\303"), repeated("\\"))),
-    "folder tree": (drawn, (repeated("\u2502   ", ".\n", "a\n\n0 directories, 0 files"),)),
     "lines of a prompt": (
         lambda text: unescaped(escaped(text)),
         (repeated("\u0301\u0323", "input:"),),

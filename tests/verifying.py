@@ -6,6 +6,12 @@ whatever can run without isolation run so.
 
 from __future__ import annotations
 
+import http.server
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -34,3 +40,32 @@ needs_isolation = pytest.mark.skipif(
 in_each_isolation = pytest.mark.parametrize(
     "isolation", [pytest.param("bubblewrap", marks=needs_isolation), "none"]
 )
+
+
+@contextmanager
+def probes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, host: str = "127.0.0.1"
+) -> Iterator[list[str]]:
+    """Give what foreign code must not be able to do while the block runs."""
+    secret = folder / "secret"
+    secret.write_text("s")
+    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
+    server = http.server.ThreadingHTTPServer((host, 0), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield [
+            f"exec 3<>/dev/tcp/127.0.0.1/{server.server_port}",
+            'test -n "$GOLDPAN_GITHUB_TOKEN"',
+            f"cat {secret}",
+            "touch /usr/goldpan-was-here",
+            f"kill -0 {os.getpid()}",
+        ]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def probing(tried: Sequence[str]) -> str:
+    """Return a script that prints `reached` for each command that works."""
+    lines = (f"if bash -c '{probe}' 2>/dev/null; then echo reached; fi" for probe in tried)
+    return "\n".join(("echo begins", *lines, ""))

@@ -21,9 +21,8 @@ import pyarrow.compute as pc
 from goldpan.annotation.review.stored import lost_answers, review_path
 from goldpan.builders.build import BEFORE_FIX
 from goldpan.builders.qa import subjects_of
-from goldpan.builders.recipes import find_recipe
+from goldpan.builders.recipes import VERIFIED, find_recipe, required_reviews
 from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
-from goldpan.builders.requirements import VERIFIED, required_reviews
 from goldpan.core.archive import Archive
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
 from goldpan.core.parquet import read_table

@@ -199,7 +199,8 @@ def _label_studio(environment: Mapping[str, str]) -> Finding:
         return Finding(
             "Label Studio", "note", "not installed", "goldpan annotate serve --install brings it"
         )
-    from goldpan.annotation.studio.client import Studio, find_server
+    from goldpan.annotation.studio.client import Studio
+    from goldpan.annotation.studio.serve import find_server
 
     try:
         with Studio(find_server(None, environment)) as studio:

@@ -20,7 +20,7 @@ from string import Template
 import pytest
 
 from goldpan import load
-from goldpan.annotation.review.settings import load_review_settings
+from goldpan.annotation.review.request import load_review_settings
 from goldpan.core.errors import UsageError
 from goldpan.datasets.registry import read_task
 from goldpan.datasets.task_checks import check_task

@@ -14,10 +14,9 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.execution.command import CommandLimits, IsolationError, SandboxCommand
-from goldpan.execution.container import Container
-from goldpan.execution.isolation import NoIsolation
+from goldpan.execution.isolation import Container, NoIsolation
 from goldpan.execution.network import Proxy, is_public, open_network, open_proxy
-from goldpan.execution.package_index import configured_index, file_places, place_of
+from goldpan.execution.packages import configured_index, file_places, place_of
 from goldpan.execution.recipe import RunRecipe, load_recipes
 from tests.package_index import Index, serve_index, write_wheel
 

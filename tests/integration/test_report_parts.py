@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from goldpan.code.unified_diff import Line, blocks_as_diff, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
-from goldpan.filters.funnel import Funnel, Step
+from goldpan.filters.funnel import Funnel, FunnelRow
 from goldpan.report.distributions import percent, share, short
 from goldpan.report.folders import draw_around
 from goldpan.report.funnel_plot import plot_funnel
@@ -29,9 +29,9 @@ FUNNEL = Funnel(
     100,
     40,
     (
-        Step("length", True, 30, 0, 10, 70, {"too-short": 30}),
-        Step("$x^2 <b>", True, 50, 1, 5, 40, {"alone": 50}),
-        Step("tone", False, 3, 0, 0, None, {"rude": 3}),
+        FunnelRow("length", True, 30, 0, 10, 70, {"too-short": 30}),
+        FunnelRow("$x^2 <b>", True, 50, 1, 5, 40, {"alone": 50}),
+        FunnelRow("tone", False, 3, 0, 0, None, {"rude": 3}),
     ),
 )
 EMPTY = Funnel("pair", 0, 0, ())

@@ -16,6 +16,7 @@ from goldpan.annotation.review import votes as planner
 from goldpan.annotation.review.request import load_prompt
 from goldpan.annotation.review.run import estimate_review
 from goldpan.core.archive import Archive
+from goldpan.core.workspace import Workspace
 from tests import filtering
 from tests.filtering import REPO
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
@@ -58,42 +59,33 @@ def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
     assert shared == {("llm", "question-answer", False)}
 
 
-def test_a_model_sees_title_body_and_replies_with_roles_but_no_names(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 1)
+def seen_of(lab: Workspace) -> str:
+    """Return what a model is shown of the only issue."""
     with OpenAIServer(keeps) as server:
         review(lab, server)
         (body,) = server.chats
-    seen = prompt_text(body)
-    assert "Leak 1\n" in seen
-    assert "Leak of kind 1\n" in seen
-    assert f"{QUOTE} of box 1\n" in seen
-    assert "reply 1 of 1 by somebody else" in seen
-    assert "erin" not in seen
-    assert "alice" not in seen
+    return prompt_text(body)
+
+
+def test_a_model_sees_texts_and_roles_and_nothing_private(tmp_path: Path) -> None:
+    seen = seen_of(workspace(tmp_path, 1, issue1="Write to jane.roe@sluiceworks.org please"))
+    for text in ("Leak 1\n", "Write to <EMAIL> please\n", f"{QUOTE} of box 1\n",
+                 "reply 1 of 1 by somebody else"):  # fmt: skip
+        assert text in seen
+    for text in ("erin", "alice", "jane.roe"):
+        assert text not in seen
 
 
 def test_a_long_discussion_is_shown_by_its_ends(tmp_path: Path) -> None:
     comments = [filtering.comment(1, f"Reply number {n}", "alice") for n in range(1, 101)]
     comments.append(filtering.comment(1, "Mended", "erin", author_association="member"))
     lab = filtered(filtering.build(tmp_path, [filtering.issue(1)], comments))
-    with OpenAIServer(keeps) as server:
-        review(lab, server)
-        (body,) = server.chats
-    seen = [line for line in prompt_text(body).split("\n") if " begin reply " in line]
+    seen = [line for line in seen_of(lab).split("\n") if " begin reply " in line]
     assert len(seen) == 64
     assert seen[0].endswith("begin reply 1 of 101 by the asker ===")
     assert seen[39].endswith("begin reply 40 of 101 by the asker ===")
     assert seen[40].endswith("begin reply 78 of 101 by the asker ===")
     assert seen[63].endswith("begin reply 101 of 101 by member ===")
-
-
-def test_what_is_private_does_not_leave_the_machine(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 1, issue1="Write to jane.roe@sluiceworks.org please")
-    with OpenAIServer(keeps) as server:
-        review(lab, server)
-        (body,) = server.chats
-    assert "jane.roe" not in str(body)
-    assert "Write to <EMAIL> please" in prompt_text(body)
 
 
 @pytest.mark.parametrize(
@@ -235,16 +227,21 @@ def test_models_that_name_different_replies_disagree(tmp_path: Path) -> None:
     assert decided["evidence"] == f"comment {comments[1]}: {QUOTE}"
 
 
-def test_a_reply_that_does_not_exist_is_left_to_people(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("said", "confidence", "reason", "evidence"),
+    [
+        (answer("keep", QUOTE, reply=2), 0.0, "reply-not-found", "reply 2"),
+        (answer("keep", QUOTE, confidence=0.4), 0.5, "unsure", "judge: keep 0.40"),
+    ],
+)
+def test_what_a_vote_lacks_leaves_it_to_people(
+    tmp_path: Path, said: Said, confidence: float, reason: str, evidence: str
+) -> None:
     lab = workspace(tmp_path, 1)
-    with OpenAIServer(lambda _: answer("keep", QUOTE, reply=2)) as server:
-        review(lab, server)
-    verdict = rows(lab)[1]
-    assert (verdict["keep"], verdict["reason"], verdict["evidence"]) == (
-        None,
-        "reply-not-found",
-        "reply 2",
-    )
+    with OpenAIServer(lambda _: said) as server:
+        review(lab, server, confidence=confidence)
+    row = rows(lab)[1]
+    assert (row["keep"], row["reason"], row["evidence"]) == (None, reason, evidence)
 
 
 def test_samples_vote_with_seeds_of_their_own_and_a_majority_may_do(tmp_path: Path) -> None:
@@ -261,13 +258,6 @@ def test_samples_vote_with_seeds_of_their_own_and_a_majority_may_do(tmp_path: Pa
         assert rows(lab)[1]["keep"] is True
         assert rows(lab)[1]["value"] == pytest.approx(2 / 3)
         assert len(server.chats) == 3
-
-
-def test_a_vote_of_little_confidence_is_unsure(tmp_path: Path) -> None:
-    lab = workspace(tmp_path, 1)
-    with OpenAIServer(lambda _: answer("keep", QUOTE, confidence=0.4)) as server:
-        review(lab, server, confidence=0.5)
-    assert (rows(lab)[1]["keep"], rows(lab)[1]["reason"]) == (None, "unsure")
 
 
 def test_a_text_too_long_for_the_model_is_cut_until_it_fits(tmp_path: Path) -> None:

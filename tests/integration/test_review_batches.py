@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.workspace import Workspace
-from goldpan.llm.request import EndpointError
+from goldpan.llm.exchange import EndpointError
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.program import Running, start
 from tests.reviewing import QUOTE, by_number, keeps, number, prompt_text, review, rows, workspace
@@ -19,7 +19,7 @@ _REVIEW = """
 import sys
 from pathlib import Path
 from goldpan.annotation.review.run import run_review
-from goldpan.annotation.review.settings import load_review_settings
+from goldpan.annotation.review.request import load_review_settings
 from goldpan.filters.profile import load_profile
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,6 +40,17 @@ def command(folder: Path, *arguments: str, key: str | None = None) -> Done:
     )
 
 
+def reviewed(folder: Path, answers: dict[int, Any]) -> None:
+    """Review the issues of the workspace by a model that answers so."""
+    with OpenAIServer(by_number(answers)) as server:
+        arguments = ("--model", "judge", "--base-url", server.url, "--subject", "issue")
+        done = command(folder, "review", *arguments, key=server.key)
+        assert done.code == 0, done.err
+
+
+UNFIT = answer("drop", reasons=())
+
+
 def test_a_review_is_estimated_made_and_free_the_second_time(folder: Path) -> None:
     with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
         arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
@@ -62,9 +74,7 @@ def test_a_build_takes_only_what_the_review_keeps(folder: Path) -> None:
     done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
     assert done.code == 1
     assert "was not reviewed under the profile own" in done.err
-    with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
-        arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
-        command(folder, "review", *arguments, key=server.key)
+    reviewed(folder, {2: UNFIT})
     done = command(folder, "build", "qa", "--answer", "first", "--require", "question-answer")
     assert done.code == 0, done.err
     assert "1 without an example: question-answer" in done.out
@@ -89,9 +99,7 @@ def test_a_repository_without_issues_needs_no_review(
 def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     workspace(tmp_path / "place", replies=2)
     named = {1: answer("keep", QUOTE, reply=1), 2: answer("keep", QUOTE, reply=2)}
-    with OpenAIServer(by_number({**named, 3: answer("drop", reasons=())})) as server:
-        arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
-        command(tmp_path, "review", *arguments, key=server.key)
+    reviewed(tmp_path, {**named, 3: UNFIT})
     build = ("build", "qa", "--require", "question-answer", "--answer")
     done = command(tmp_path, *build, "first")
     assert done.code == 0, done.err
@@ -129,16 +137,14 @@ def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:
 
 
 def test_reviews_are_compared_with_people(folder: Path) -> None:
-    with OpenAIServer(by_number({2: answer("drop", reasons=())})) as server:
-        arguments = ["--model", "judge", "--base-url", server.url, "--subject", "issue"]
-        command(folder, "review", *arguments, key=server.key)
+    reviewed(folder, {2: UNFIT})
     root = folder / "place"
-    reviewed = pq.read_table(Workspace(root).verdicts("octo/gem", "own.llm"))
-    rows = reviewed.to_pylist()
+    models = pq.read_table(Workspace(root).verdicts("octo/gem", "own.llm"))
+    rows = models.to_pylist()
     for row in rows:
         row |= {"keep": row["issue"] == 1, "stage": "people", "criterion": "acceptance"}
     people = folder / "people.parquet"
-    pq.write_table(pa.Table.from_pylist(rows, schema=reviewed.schema), people)
+    pq.write_table(pa.Table.from_pylist(rows, schema=models.schema), people)
     done = command(folder, "review", "--calibrate", str(people))
     assert done.code == 0, done.err
     assert "model keep: people keep 1, drop 1, undecided 0" in done.out

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.review.reviewer import open_reviews
-from goldpan.annotation.review.run import run_review
-from goldpan.annotation.review.settings import load_review_settings
+from goldpan.annotation.review.request import load_review_settings
+from goldpan.annotation.review.run import open_reviews, run_review
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.llm.request import EndpointError
+from goldpan.llm.exchange import EndpointError
 from tests.filtering import REPO
 from tests.openai_server import KEY, Fault, OpenAIServer
 from tests.reviewing import QUIET, keeps, profile, review, settings, workspace

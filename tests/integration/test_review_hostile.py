@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.items import find_injection, prepare
-from goldpan.annotation.review.request import Voter, load_prompt, make_request
-from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.subjects import ReviewItem
+from goldpan.annotation.review.request import ReviewSettings, Voter, load_prompt, make_request
+from goldpan.annotation.review.subjects import ReviewItem, find_injection, prepare
 from goldpan.core.sanitize import for_prompt, line, without_tokens
-from goldpan.llm.parts import Part, fence_code
+from goldpan.llm.parts import PromptPart, fence_code
 from tests.openai_server import OpenAIServer
 from tests.reviewing import keeps, review, rows, workspace
 
@@ -89,7 +87,7 @@ HONEST = (
 def request_of(*texts: str) -> tuple[dict[str, object], list[str], str]:
     """Return the body of the request for texts, the lines that the model sees, and the code."""
     names = ("issue title", "issue body", "reply 1 of 1 by the asker")
-    parts = tuple(Part(name, text) for name, text in zip(names, texts, strict=False))
+    parts = tuple(PromptPart(name, text) for name, text in zip(names, texts, strict=False))
     case = prepare(ReviewItem("o/n", "issue", 1, None, None, parts))
     _, request = make_request(case, load_prompt("question-answer"), Voter("judge", 0), SETTINGS, 0)
     body = json.loads(request.data)
@@ -165,7 +163,7 @@ def test_texts_come_back_out_of_the_fences(texts: list[str]) -> None:
     _, lines, code = request_of(*texts)
     inside = "\n".join(lines).split(f"=== {code} ")
     shown = [part.partition(" ===\n")[2].removesuffix("\n") for part in inside[1::2]]
-    cases = [Part("x", text) for text in texts]
+    cases = [PromptPart("x", text) for text in texts]
     assert shown == [
         part.text for part in prepare(ReviewItem("o/n", "issue", 1, None, None, tuple(cases))).parts
     ]
@@ -182,8 +180,8 @@ def test_plain_texts_stay_plain(text: str) -> None:
 
 
 def test_the_same_texts_have_the_same_code_and_others_another() -> None:
-    first, second = [Part("a", "x")], [Part("a", "y")]
-    assert fence_code(first) == fence_code([Part("a", "x")]) != fence_code(second)
+    first, second = [PromptPart("a", "x")], [PromptPart("a", "y")]
+    assert fence_code(first) == fence_code([PromptPart("a", "x")]) != fence_code(second)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.review.run import estimate_labels, label_path, review_labels
+from goldpan.annotation.review.run import estimate_labels, review_labels
+from goldpan.annotation.review.stored import label_path
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset

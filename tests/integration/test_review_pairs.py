@@ -6,10 +6,9 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from goldpan.annotation.review.items import read_cases
 from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.stored import read_reviews
-from goldpan.annotation.review.subjects import KINDS
+from goldpan.annotation.review.subjects import KINDS, read_cases
 from goldpan.core.workspace import Workspace
 from goldpan.git.refs import write_refs_record
 from tests import filtering

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from goldpan.annotation.studio.client import Server as Address
-from goldpan.annotation.studio.client import Studio, find_server
-from goldpan.annotation.studio.transport import StudioError, StudioFaultError
+from goldpan.annotation.studio.client import Studio, StudioError, StudioFaultError
+from goldpan.annotation.studio.serve import find_server
 from goldpan.core.errors import UsageError
 from tests.hostile import Answer, Got, Server, break_off, echo_page
 
@@ -42,7 +42,7 @@ CALLS: dict[str, Callable[[Studio], Any]] = {
 
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("goldpan.annotation.studio.transport.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("goldpan.annotation.studio.client.time.sleep", lambda seconds: None)
 
 
 @pytest.fixture

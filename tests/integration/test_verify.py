@@ -5,12 +5,8 @@ The repositories here are of shell scripts, so that no environment has to be ins
 
 from __future__ import annotations
 
-import http.server
 import json
-import os
 import shutil
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,12 +23,12 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import (
     RECORD,
     FixInstance,
-    Settings,
     TrialRecord,
+    TrialSettings,
     hold_verification,
     record_directory,
 )
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.demo_workspace import attempt, goldpan, make_demo
@@ -40,7 +36,7 @@ from tests.git_repositories import REPO, Content, Odd, Repository
 from tests.git_server import GitServer
 from tests.mining import Notes
 from tests.places import ROOT
-from tests.verifying import ISOLATIONS, needs_isolation, runs_foreign_code
+from tests.verifying import ISOLATIONS, needs_isolation, probes, probing, runs_foreign_code
 
 pytestmark = runs_foreign_code
 
@@ -60,7 +56,7 @@ tests = [["/bin/sh", "run.sh", "{report}", "{files}"]]
 format = "junit"
 compiled = [".c"]
 """
-QUICK = Settings(repeats=2, seconds=60)
+QUICK = TrialSettings(repeats=2, seconds=60)
 
 
 @pytest.fixture
@@ -92,7 +88,7 @@ class Lab:
         return FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, ("tests/check.sh",))
 
     def verify(
-        self, instance: FixInstance, settings: Settings = QUICK, again: bool = False
+        self, instance: FixInstance, settings: TrialSettings = QUICK, again: bool = False
     ) -> TrialRecord:
         """Run one instance with the recipe of these repositories."""
         if settings.isolation == "auto":
@@ -172,12 +168,6 @@ def test_what_proves_nothing_is_said_so(lab: Lab, test: str, value: bytes, verdi
     assert lab.verify(lab.instance(test, value)).proof.verdict == verdict
 
 
-def test_tests_without_end_are_stopped(lab: Lab) -> None:
-    record = lab.verify(lab.instance("sleep 600"), replace(QUICK, seconds=2))
-    assert record.proof.verdict == "limit-exceeded"
-    assert record.detail == "time, after-1"
-
-
 def test_a_patch_that_does_not_apply_is_told(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
     wrong = replace(instance, patch=instance.patch.replace("-1\n", "-7\n"))
@@ -211,92 +201,45 @@ def test_a_lost_base_of_a_partial_clone_stops_no_other_row(lab: Lab) -> None:
     assert [record.proof.verdict for record in records] == ["lost-base", "verified"]
 
 
-@pytest.fixture
-def listener() -> Iterator[int]:
-    """A server of this machine, which isolated code must not reach."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-
-
 @needs_isolation
-def test_foreign_code_reaches_neither_network_nor_secrets_nor_files(
-    lab: Lab, listener: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stage", ["tests", "building"])
+def test_foreign_code_reaches_neither_secrets_nor_files_nor_network(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
-    probes = {
-        "network": f"exec 3<>/dev/tcp/127.0.0.1/{listener}",
-        "variable": 'test -n "$GOLDPAN_GITHUB_TOKEN"',
-        "file": f"cat {secret}",
-        "write": "touch /usr/goldpan-was-here",
-        "processes": f"kill -0 {os.getpid()}",
-    }
-    body = "\n".join(
-        f"if bash -c '{probe}' 2>/dev/null; then echo reached {name}; fi"
-        for name, probe in probes.items()
-    )
-    record = lab.verify(lab.instance(f"echo begins\n{body}\ngrep -q 2 value"))
-    log = (lab.record_folder / "after-1.log").read_text()
-    assert record.proof.verdict == "verified"
-    assert "begins" in log
-    assert "reached" not in log
-
-
-@needs_isolation
-def test_building_sees_no_file_variable_or_process_of_this_machine(
-    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
-    probes = (
-        f'cat {secret}; test -n "$GOLDPAN_GITHUB_TOKEN"; '
-        f"kill -0 {os.getpid()}; touch /usr/x; ls {lab.workspace.clone(REPO)}; "
-        f"ls {lab.record_folder}"
-    )
-    script = "; ".join(f"if {probe.strip()}; then echo reached; fi" for probe in probes.split(";"))
-    build = json.dumps(["/bin/sh", "-c", f"echo begins; {script}"])
-    lab.recipe.write_text(f"build = [{build}]\n{RECIPE}", encoding="utf-8")
-    assert lab.verify(lab.instance("grep -q 2 value")).proof.verdict == "verified"
-    log = (lab.record_folder / "build.log").read_text()
-    assert "begins" in log
-    assert "reached" not in log.splitlines()
+    with probes(tmp_path, monkeypatch) as tried:
+        if stage == "tests":
+            test, log = f"{probing(tried)}grep -q 2 value", "after-1.log"
+        else:  # which reaches the network
+            tried[:1] = [f"ls {lab.workspace.clone(REPO)}", f"ls {lab.record_folder}"]
+            build = json.dumps(["/bin/sh", "-c", probing(tried)])
+            lab.recipe.write_text(f"build = [{build}]\n{RECIPE}", encoding="utf-8")
+            test, log = "grep -q 2 value", "build.log"
+        assert lab.verify(lab.instance(test)).proof.verdict == "verified"
+    printed = (lab.record_folder / log).read_text().splitlines()
+    assert "begins" in printed
+    assert "reached" not in printed
 
 
 @pytest.mark.parametrize(
     ("test", "settings", "exceeded"),
     [
-        ("for i in $(seq 60); do sleep 30 & done; wait", Settings(processes=20), "processes"),
-        (
-            "for i in 1 2 3; do head -c 90m /dev/zero | tail -c 60m | sleep 30 & done; wait",
-            Settings(memory=100 << 20),
-            "memory",
-        ),
+        ("sleep 600", replace(QUICK, seconds=2), "time, after-1"),
+        ("for i in $(seq 60); do sleep 30 & done; wait", TrialSettings(processes=20),
+         "processes, after-1"),
+        ("for i in 1 2 3; do head -c 90m /dev/zero | tail -c 60m | sleep 30 & done; wait",
+         TrialSettings(memory=100 << 20), "memory, after-1"),
+        ("for i in 1 2 3 4; do head -c 4m /dev/urandom > file$i; done; sleep 60",
+         TrialSettings(disk=8 << 20), "disk, after-1"),
+        ("", TrialSettings(seconds=1), "time, build"),
     ],
-)
-def test_processes_and_memory_are_bounded(
-    lab: Lab, test: str, settings: Settings, exceeded: str
+)  # fmt: skip
+def test_tests_and_building_are_bounded(
+    lab: Lab, test: str, settings: TrialSettings, exceeded: str
 ) -> None:
-    record = lab.verify(lab.instance(test), settings)
-    assert record.proof.verdict == "limit-exceeded"
-    assert record.detail == f"{exceeded}, after-1"
-
-
-def test_what_is_written_to_the_disk_is_bounded(lab: Lab) -> None:
-    test = "for i in 1 2 3 4; do head -c 4m /dev/urandom > file$i; done; sleep 60"
-    record = lab.verify(lab.instance(test), Settings(disk=8 << 20))
-    assert (record.proof.verdict, record.detail) == ("limit-exceeded", "disk, after-1")
-
-
-def test_building_that_exceeds_a_limit_is_told(lab: Lab) -> None:
-    lab.recipe.write_text('build = [["/bin/sleep", "60"]]\n' + RECIPE, encoding="utf-8")
-    record = lab.verify(lab.instance("true"), Settings(seconds=1))
-    assert (record.proof.verdict, record.detail) == ("limit-exceeded", "time, build")
+    if not test:
+        lab.recipe.write_text('build = [["/bin/sleep", "60"]]\n' + RECIPE, encoding="utf-8")
+    record = lab.verify(lab.instance(test or "true"), settings)
+    assert (record.proof.verdict, record.detail) == ("limit-exceeded", exceeded)
 
 
 def test_packages_of_any_date_are_taken_where_those_of_the_date_fail_and_this_is_told(

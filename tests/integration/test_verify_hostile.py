@@ -20,11 +20,10 @@ from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import load_recipes
-from goldpan.execution.records import Settings, instance_of
+from goldpan.execution.records import EndedError, TrialJob, TrialSettings, instance_of
 from goldpan.execution.reports import read_report
 from goldpan.execution.resolve import resolve_all
-from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Trial, TrialJob
+from goldpan.execution.trial import Trial
 from tests.git_repositories import Repository
 from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.mining import Notes
@@ -86,7 +85,7 @@ def test_a_commits_date_is_the_same_in_all_time_zones(
 def trial(tmp_path: Path) -> Trial:
     (tmp_path / "base" / "tests").mkdir(parents=True)
     (tmp_path / "base" / "tests" / "old.sh").write_text("true\n")
-    job = TrialJob(Workspace(tmp_path / "workspace"), instance_of(ROW), Settings())
+    job = TrialJob(Workspace(tmp_path / "workspace"), instance_of(ROW), TrialSettings())
     return Trial(job, NoIsolation(), tmp_path, tmp_path)
 
 

@@ -19,8 +19,8 @@ import goldpan
 from goldpan.core.engine import Engine, EngineError, EngineName, RayCluster, open_engine
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.execution.outcome import Proof
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.records import Proof
+from goldpan.execution.verify import verify_all
 from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.workspace import Workspace
-from goldpan.execution.records import FixInstance, Settings
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.records import FixInstance, TrialSettings
+from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.patches import patches
 from tests.git_repositories import REPO, Repository
 from tests.mining import Notes
 from tests.verifying import ISOLATIONS
 
-SETTINGS = Settings(repeats=1, seconds=400)
+SETTINGS = TrialSettings(repeats=1, seconds=400)
 
 
 @dataclass(frozen=True)

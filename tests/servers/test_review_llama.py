@@ -8,9 +8,8 @@ from typing import Any
 
 import orjson
 
-from goldpan.annotation.review.reviewer import ReviewResult
-from goldpan.annotation.review.run import run_review
-from goldpan.annotation.review.settings import load_review_settings
+from goldpan.annotation.review.request import load_review_settings
+from goldpan.annotation.review.run import ReviewResult, run_review
 from goldpan.core.archive import Archive
 from goldpan.core.workspace import Workspace
 from tests.filtering import REPO

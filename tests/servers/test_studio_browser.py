@@ -15,7 +15,7 @@ from goldpan.annotation.studio.forms import FORMS, StudioTask, find_form, make_t
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.pull import pull, read_table
+from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.workspace import Workspace
@@ -101,7 +101,7 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
                 annotator.answer(key, reason="One leak of two" if key == "3" else "")
     pulled = pull(workspace, studio.server, "browser", QUIET)
     assert (pulled.answers, pulled.done, pulled.problems) == (6, 3, {})
-    rows = read_table(workspace, "browser").to_pylist()
+    rows = open_project(workspace, "browser").annotations().to_pylist()
     assert [row["values"] for row in rows if row["field"] == "reason" and row["values"]] == [
         ["One leak of two"]
     ]
@@ -237,7 +237,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     ann.until(f"{CHECKED}.includes('I am in doubt')")
     ann.submit()
     assert pull(workspace, studio.server, project_of(name), QUIET).answers == 1
-    rows = read_table(workspace, project_of(name)).to_pylist()
+    rows = open_project(workspace, project_of(name)).annotations().to_pylist()
     values = {entry["field"]: entry["values"] for entry in rows}
     expected = sorted(field.choices[: 2 if field.multiple else 1])
     assert sorted(values[find_form(name).decides]) == expected
@@ -267,7 +267,11 @@ def test_what_is_filled_in_is_seen_and_told_apart(
     assert ann.ask(CHECKED) == []
     ann.answer("2")
     pull(workspace, studio.server, "seen", QUIET)
-    rows = [row for row in read_table(workspace, "seen").to_pylist() if row["field"] == "verdict"]
+    rows = [
+        row
+        for row in open_project(workspace, "seen").annotations().to_pylist()
+        if row["field"] == "verdict"
+    ]
     assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
         (True, "accepted", ["partly"]),
         (True, "changed", ["unrelated"]),

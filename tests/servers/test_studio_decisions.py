@@ -20,7 +20,7 @@ from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.pull import pull, read_table
+from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError
@@ -69,7 +69,7 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
     assert "Does not fix it" in note
     assert "Shakes &lt;b&gt;once&lt;/b&gt; more" in note
     assert "In doubt." in note
-    for who in set(read_table(workspace, "conflicts")["annotator"].to_pylist()):
+    for who in set(open_project(workspace, "conflicts").annotations()["annotator"].to_pylist()):
         assert who not in note
 
     # Somebody whose own answer is in dispute cannot decide it.
@@ -102,7 +102,7 @@ def test_final_verdicts_say_who_and_when_without_names(tmp_path: Path, studio: A
         assert (row["stage"], row["criterion"], row["decides"]) == ("people", "fix-pair", True)
         assert (row["subject"], row["pull_repo"]) == ("pair", "octo/gem")
         assert "@" not in row["evidence"]
-    who = sorted(set(read_table(workspace, "final")["annotator"].to_pylist()))
+    who = sorted(set(open_project(workspace, "final").annotations()["annotator"].to_pylist()))
     assert rows[0]["evidence"].startswith(f"fixes, agreed by {', '.join(who)}, 20")
     decisions = pq.read_table(project.path("decisions.parquet")).to_pylist()
     assert [row["how"] for row in decisions] == ["agreed", "conflict", "agreed", "unfinished"]

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.studio import panels as rows
+from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import find_form, make_task, read_tasks
 from goldpan.annotation.studio.project import DatasetLabels, open_project
 from goldpan.annotation.studio.push import push, read_selection
 from goldpan.annotation.studio.suggestions import find_suggestions
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
 from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from goldpan.annotation.studio import fetch
-from goldpan.annotation.studio.client import Studio
+from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
-from goldpan.annotation.studio.pull import PullResult, pull, read_table
+from goldpan.annotation.studio.pull import PullResult, pull
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from tests.program import start
@@ -40,7 +38,7 @@ def fetched(workspace: Workspace, studio: Annotators, name: str, **more: Any) ->
 def verdicts(workspace: Workspace, name: str) -> dict[int, list[tuple[str, str | None]]]:
     """Return each answer's verdict and problem, by issue."""
     answers: dict[int, list[tuple[str, str | None]]] = {}
-    for row in read_table(workspace, name).to_pylist():
+    for row in open_project(workspace, name).annotations().to_pylist():
         if row["field"] == "verdict":
             answer = ("/".join(row["values"]), row["problem"])
             answers.setdefault(row["issue"], []).append(answer)
@@ -54,7 +52,7 @@ def test_answers_come_home_with_all_that_was_said(tmp_path: Path, studio: Annota
     studio.answer(2, tasks[1])
     pulled = fetched(workspace, studio, "plain")
     assert (pulled.answers, pulled.tasks, pulled.done) == (2, 3, 1)
-    table = read_table(workspace, "plain")
+    table = open_project(workspace, "plain").annotations()
     rows = {(row["annotator"], row["field"]): row for row in table.to_pylist()}
     assert len(rows) == 6
     ann = next(who for who, _ in rows if rows[who, "verdict"]["values"] == ["partly"])
@@ -78,7 +76,7 @@ def test_nobody_is_named_unless_asked(tmp_path: Path, studio: Annotators) -> Non
     for private in (people, tmp_path / "annotations" / "salt"):
         assert private.stat().st_mode & 0o077 == 0
     fetched(workspace, studio, "names", named=True)
-    assert read_table(workspace, "names")["annotator"].to_pylist()[0] == PEOPLE[0]
+    assert open_project(workspace, "names").annotations()["annotator"].to_pylist()[0] == PEOPLE[0]
     fetched(workspace, studio, "names")
     assert path.read_bytes() == before
 
@@ -205,13 +203,13 @@ def test_a_renamed_annotator_stays_the_same(tmp_path: Path, studio: Annotators) 
     workspace = begin(tmp_path, studio, "renamed", 1)
     studio.answer(3, task_numbers(workspace, "renamed")[1])
     fetched(workspace, studio, "renamed")
-    before = read_table(workspace, "renamed")["annotator"].to_pylist()
+    before = open_project(workspace, "renamed").annotations()["annotator"].to_pylist()
     number = studio.call(3, "GET", "/api/current-user/whoami")["id"]
     studio.call(3, "PATCH", f"/api/users/{number}/", {"first_name": "Cleopatra"})
     again = fetched(workspace, studio, "renamed")
     assert fetched(workspace, studio, "renamed").renamed == ()
     assert list(again.renamed) == sorted(set(before))
-    assert read_table(workspace, "renamed")["annotator"].to_pylist() == before
+    assert open_project(workspace, "renamed").annotations()["annotator"].to_pylist() == before
 
 
 def test_a_configuration_that_changed_there_is_told(tmp_path: Path, studio: Annotators) -> None:
@@ -238,7 +236,7 @@ def test_a_pull_that_was_cut_off_goes_on(
     tasks = task_numbers(workspace, "cut")
     for issue in (1, 7):
         studio.answer(1, tasks[issue])
-    monkeypatch.setattr(fetch, "_AT_ONCE", 2)
+    monkeypatch.setattr("goldpan.annotation.studio.pull._AT_ONCE", 2)
     export = Studio.export
     calls: list[int] = []
 
@@ -252,7 +250,7 @@ def test_a_pull_that_was_cut_off_goes_on(
     with pytest.raises(StudioError, match="The line is cut"):
         fetched(workspace, studio, "cut")
     with pytest.raises(WorkspaceError, match="Nothing was pulled"):
-        read_table(workspace, "cut")
+        open_project(workspace, "cut").annotations()
     pulled = fetched(workspace, studio, "cut")
     assert calls[:6] == [2, 2, 2, 2, 1, *calls[5:6]]
     assert (pulled.answers, pulled.tasks) == (2, 7)

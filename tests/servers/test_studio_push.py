@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.forms import StudioTask, find_form
 from goldpan.annotation.studio.project import TaskJournal, open_project
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.suggestions import Suggestion
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from tests.studio import QUIET, Annotators, fix_pairs, task_numbers

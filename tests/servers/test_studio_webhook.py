@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from goldpan.annotation.studio.client import Studio
+from goldpan.annotation.studio.client import Studio, StudioError, check_address
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.serve import check_address, prepare, running
-from goldpan.annotation.studio.transport import StudioError
+from goldpan.annotation.studio.serve import prepare, running
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import http.server
 import os
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,18 +11,19 @@ import pytest
 
 from goldpan.execution.command import IsolationError
 from goldpan.execution.isolation import find_isolation
-from goldpan.execution.records import Settings
+from goldpan.execution.records import TrialSettings
 from tests.containers import NoEngineError, shell_image
 from tests.integration.test_verify import Lab
+from tests.verifying import probes, probing
 
 FIXED = "grep -q 2 value"
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialSettings]:
     try:
         with shell_image(tmp_path_factory.mktemp("podman")) as image:
-            yield Settings(2, 120, 1 << 30, isolation="podman", image=image)
+            yield TrialSettings(2, 120, 1 << 30, isolation="podman", image=image)
     except NoEngineError as error:
         pytest.skip(f"needs Podman: {error}")
 
@@ -34,19 +33,8 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
 
 
-@pytest.fixture
-def listener() -> Iterator[int]:
-    """A server on all addresses of this machine, which isolated code must not reach."""
-    server = http.server.ThreadingHTTPServer(("", 0), http.server.SimpleHTTPRequestHandler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-
-
 def test_a_fix_is_verified_in_containers_and_the_record_names_the_image(
-    lab: Lab, settings: Settings
+    lab: Lab, settings: TrialSettings
 ) -> None:
     instance = lab.instance(f"echo checked; {FIXED}")
     record = lab.verify(instance, settings)
@@ -59,24 +47,14 @@ def test_a_fix_is_verified_in_containers_and_the_record_names_the_image(
 
 
 def test_code_in_a_container_reaches_neither_network_nor_secrets_nor_files(
-    lab: Lab, settings: Settings, listener: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lab: Lab, settings: TrialSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    monkeypatch.setenv("GOLDPAN_GITHUB_TOKEN", "ghp_secret")
-    probes = {
-        "network": f"exec 3<>/dev/tcp/127.0.0.1/{listener}",
-        "interface": "grep -qv -e lo: -e Receive -e bytes /proc/net/dev",
-        "variable": 'test -n "$GOLDPAN_GITHUB_TOKEN"',
-        "file": f"cat {secret}",
-        "write": "touch /bin/goldpan-was-here",
-        "processes": f"grep -q . /proc/{os.getpid()}/cmdline",
-    }
-    body = "\n".join(
-        f"if bash -c '{probe}' 2>/dev/null; then echo reached {name}; fi"
-        for name, probe in probes.items()
-    )
-    record = lab.verify(lab.instance(f"echo begins\n{body}\n{FIXED}"), settings)
+    with probes(tmp_path, monkeypatch, "") as tried:
+        tried[-1:] = [
+            f"grep -q . /proc/{os.getpid()}/cmdline",
+            "grep -qv -e lo: -e Receive -e bytes /proc/net/dev",
+        ]
+        record = lab.verify(lab.instance(f"{probing(tried)}{FIXED}"), settings)
     log = (lab.record_folder / "after-1.log").read_text()
     assert record.proof.verdict == "verified", record.detail
     assert "begins" in log
@@ -86,18 +64,19 @@ def test_code_in_a_container_reaches_neither_network_nor_secrets_nor_files(
 @pytest.mark.parametrize(
     ("test", "limits", "exceeded"),
     [
-        ("sleep 600", Settings(seconds=3), "time"),
-        ("head -c 90m /dev/zero | tail -c 80m > /dev/null", Settings(memory=40 << 20), "memory"),
-        ("for i in $(seq 60); do sleep 5 & done; wait", Settings(processes=20), "processes"),
+        ("sleep 600", TrialSettings(seconds=3), "time"),
+        ("head -c 90m /dev/zero | tail -c 80m > /dev/null",
+         TrialSettings(memory=40 << 20), "memory"),
+        ("for i in $(seq 60); do sleep 5 & done; wait", TrialSettings(processes=20), "processes"),
         ("for i in 1 2 3 4; do head -c 4m /dev/urandom > file$i; done; sleep 60",
-         Settings(disk=8 << 20), "disk"),
+         TrialSettings(disk=8 << 20), "disk"),
     ],
 )  # fmt: skip
 def test_code_in_a_container_is_bounded(
     lab: Lab,
-    settings: Settings,
+    settings: TrialSettings,
     test: str,
-    limits: Settings,
+    limits: TrialSettings,
     exceeded: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -111,7 +90,7 @@ def test_code_in_a_container_is_bounded(
     assert list(folder.iterdir()) == []
 
 
-def test_programs_are_those_of_the_image(lab: Lab, settings: Settings) -> None:
+def test_programs_are_those_of_the_image(lab: Lab, settings: TrialSettings) -> None:
     recipe = lab.recipe.read_text()
     lab.recipe.write_text(f'programs = ["no-such-program", "bash"]\n{recipe}')
     record = lab.verify(lab.instance(FIXED), settings)
@@ -121,7 +100,7 @@ def test_programs_are_those_of_the_image(lab: Lab, settings: Settings) -> None:
     assert lab.verify(lab.instance(FIXED), settings).proof.verdict == "verified"
 
 
-def test_an_image_that_cannot_run_is_no_verdict(settings: Settings) -> None:
+def test_an_image_that_cannot_run_is_no_verdict(settings: TrialSettings) -> None:
     with pytest.raises(IsolationError, match="cannot run the image localhost/no-such-image"):
         find_isolation("podman", "localhost/no-such-image")
     with pytest.raises(IsolationError, match="needs an image"):

@@ -9,8 +9,8 @@ import pytest
 from goldpan import load
 from goldpan.core.workspace import Workspace
 from goldpan.execution.isolation import IsolationName
-from goldpan.execution.records import Settings, instance_of
-from goldpan.execution.verify_all import verify_all
+from goldpan.execution.records import TrialSettings, instance_of
+from goldpan.execution.verify import verify_all
 from tests.demo_workspace import make_demo
 from tests.layouts import LAYOUTS, Projects
 from tests.mining import Notes
@@ -32,7 +32,7 @@ def test_the_packages_are_those_of_the_time(tmp_path: Path, isolation: Isolation
     root = make_demo(tmp_path / "lab")
     rows = load(root / "datasets" / "issue-resolution").to_arrow().to_pylist()
     instance = instance_of(next(row for row in rows if row["issue"] == 15))
-    settings = Settings(1, 300, isolation=isolation)
+    settings = TrialSettings(1, 300, isolation=isolation)
     (record,) = verify_all(Workspace(root), [instance], settings, Notes()).records
     assert record.proof.verdict == "verified", record.detail
     assert record.proof.fail_to_pass == ("tests/test_reader_15.py::test_reads_once",)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from goldpan import demo
+from goldpan.annotation.review.request import ReviewSettings
 from goldpan.annotation.review.run import run_review
-from goldpan.annotation.review.settings import ReviewSettings
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.execution.outcome import prove
 from goldpan.execution.recipe import choose_recipe, load_recipes
+from goldpan.execution.records import Proof, prove
 from goldpan.execution.reports import Outcome, ReportError, read_report, report_content
 
 Runs = list[dict[str, Outcome]]
@@ -25,42 +25,26 @@ JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-def test_a_fix_is_proved_by_tests_that_fail_before_and_pass_after() -> None:
-    before: Runs = [{"old": "passed", "new": "failed"}] * 3
-    after: Runs = [{"old": "passed", "new": "passed", "fresh": "passed"}] * 3
-    proof = prove(before, after)
-    assert proof.verdict == "verified"
-    assert proof.fail_to_pass == ("fresh", "new")
-    assert proof.pass_to_pass == ("old",)
-
-
-def test_a_module_that_cannot_be_imported_before_fails_all_its_tests() -> None:
-    proof = prove([{}], [{"a": "passed", "b": "failed"}])
-    assert (proof.verdict, proof.fail_to_pass) == ("verified", ("a",))
-
-
-def test_what_passes_without_the_fix_proves_nothing() -> None:
-    proof = prove([{"a": "passed"}], [{"a": "passed"}])
-    assert proof.verdict == "no-test-fails-before"
-    assert prove([{"a": "skipped"}], [{"a": "passed"}]).verdict == "no-test-fails-before"
-
-
-def test_one_run_that_differs_makes_a_test_flaky() -> None:
-    failing: Outcome = "failed"
-    before: Runs = [{"a": failing}, {"a": failing}, {"a": failing}]
-    after: Runs = [{"a": "passed"}, {"a": failing}, {"a": "passed"}]
-    proof = prove(before, after)
-    assert (proof.verdict, proof.flaky, proof.fail_to_pass) == ("flaky", ("a",), ())
-
-
-def test_what_the_fix_breaks_is_told() -> None:
-    proof = prove([{"a": "failed", "b": "passed"}], [{"a": "passed", "b": "failed"}])
-    assert (proof.verdict, proof.broken) == ("verified", ("b",))
-
-
-def test_nothing_reported_or_nothing_passed_is_said_so() -> None:
-    assert prove([{}], [{}]).verdict == "no-tests-run"
-    assert prove([{}], [{"a": "failed"}]).verdict == "no-test-passes-after"
+@pytest.mark.parametrize(
+    ("before", "after", "proof"),
+    [
+        ([{"old": "passed", "new": "failed"}] * 3,
+         [{"old": "passed", "new": "passed", "fresh": "passed"}] * 3,
+         Proof("verified", ("fresh", "new"), ("old",))),
+        # A module that cannot be imported before fails all its tests.
+        ([{}], [{"a": "passed", "b": "failed"}], Proof("verified", ("a",))),
+        ([{"a": "passed"}], [{"a": "passed"}], Proof("no-test-fails-before", (), ("a",))),
+        ([{"a": "skipped"}], [{"a": "passed"}], Proof("no-test-fails-before")),
+        ([{"a": "failed"}] * 3, [{"a": "passed"}, {"a": "failed"}, {"a": "passed"}],
+         Proof("flaky", flaky=("a",))),
+        ([{"a": "failed", "b": "passed"}], [{"a": "passed", "b": "failed"}],
+         Proof("verified", ("a",), broken=("b",))),
+        ([{}], [{}], Proof("no-tests-run")),
+        ([{}], [{"a": "failed"}], Proof("no-test-passes-after")),
+    ],
+)  # fmt: skip
+def test_what_runs_prove(before: Runs, after: Runs, proof: Proof) -> None:
+    assert prove(before, after) == proof
 
 
 def test_junit_gives_pytests_identifiers() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.annotation.review.items import find_injection
+from goldpan.annotation.review.subjects import find_injection
 from goldpan.text.redaction import redact
 from tests.scanners import BARED, SCANNERS, SMALL, check_growth
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from goldpan.annotation.review.request import (
     answer_schema,
     load_prompt,
+    load_review_settings,
     missing_quotes,
     parse_answer,
 )
-from goldpan.annotation.review.settings import load_review_settings
 from goldpan.annotation.review.stored import read_reviews, with_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import VERDICTS
 from goldpan.filters.stored import read_verdicts
-from goldpan.llm.parts import Part, common_length, cut, middle_out, without_logs
+from goldpan.llm.parts import PromptPart, cut
 from goldpan.llm.settings import Price
 from tests.filtering import REPO
 from tests.openai_server import OpenAIServer, answer
@@ -32,13 +32,13 @@ LOG = [f"2024-01-01 12:00:{second:02} INFO step {second}" for second in range(60
 
 
 def test_what_fits_is_not_cut() -> None:
-    parts = (Part("a", "x" * 50), Part("b", "y" * 50))
+    parts = (PromptPart("a", "x" * 50), PromptPart("b", "y" * 50))
     assert cut(parts, 100) == parts
 
 
 def test_logs_go_first() -> None:
     words = "It fails.\n" * 20
-    parts = (Part("a", words + "\n".join(LOG)), Part("b", words))
+    parts = (PromptPart("a", words + "\n".join(LOG)), PromptPart("b", words))
     log, prose = cut(parts, len(parts[0].text) + len(parts[1].text) - 500)
     assert prose == parts[1]
     assert "[[ 40 lines of a log are left out ]]" in log.text
@@ -49,7 +49,7 @@ def test_logs_go_first() -> None:
 
 def test_the_middle_of_the_longest_goes_next() -> None:
     lines = "".join(f"Line {number} of the text\n" for number in range(1000))
-    short, long = cut((Part("a", "short"), Part("b", lines, "code")), 3_000)
+    short, long = cut((PromptPart("a", "short"), PromptPart("b", lines, "code")), 3_000)
     assert short.text == "short"
     assert long.text.startswith("Line 0 of the text\n")
     assert long.text.endswith("Line 999 of the text\n")
@@ -60,33 +60,23 @@ def test_the_middle_of_the_longest_goes_next() -> None:
 
 
 def test_short_logs_and_code_keep_their_lines() -> None:
-    assert without_logs("\n".join(LOG[:20])) == "\n".join(LOG[:20])
-    assert without_logs("one\n\ntwo\n```\ncode()\n```") == "one\n\ntwo\n```\ncode()\n```"
+    for text in ("\n".join(LOG[:20]), "one\n\ntwo\n```\ncode()\n```"):
+        long = PromptPart("b", "x" * 9_000)
+        assert cut((PromptPart("a", text), long), 5_000)[0].text == text
 
 
-@given(st.lists(st.integers(0, 500), max_size=20), st.integers(0, 2_000))
-def test_a_common_length_uses_the_room(sizes: list[int], most: int) -> None:
-    level = common_length(sizes, most)
-    total = sum(min(size, level) for size in sizes)
-    assert total <= most
-    if sum(sizes) > most:
-        assert total > most - len(sizes)
-    else:
-        assert total == sum(sizes)
-
-
-@given(st.text("ab\n", max_size=400), st.integers(0, 300))
-def test_middle_out_tells_how_much_is_gone(text: str, most: int) -> None:
-    shortened = middle_out(text, most)
-    if len(text) <= most:
-        assert shortened == text
-    else:
-        head, _, rest = shortened.partition("\n[[ ")
+@given(st.lists(st.text("ab\n", max_size=400), max_size=9), st.integers(0, 2_000))
+def test_the_room_is_used_and_what_is_gone_is_told(texts: list[str], most: int) -> None:
+    parts = [PromptPart("a", text, "code") for text in texts]
+    kept = 0
+    for whole, shown in zip(texts, cut(parts, most), strict=True):
+        head, _, rest = shown.text.partition("\n[[ ")
         gone, _, tail = rest.partition(" characters are left out ]]\n")
-        assert len(head) + int(gone) + len(tail) == len(text)
-        assert len(head) + len(tail) <= most
-        assert text.startswith(head)
-        assert text.endswith(tail)
+        assert whole.startswith(head)
+        assert whole.endswith(tail)
+        assert len(head) + int(gone or 0) + len(tail) == len(whole)
+        kept += len(head) + len(tail)
+    assert kept <= most or sum(map(len, texts)) <= most
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.review.items import find_injection
+from goldpan.annotation.review.subjects import find_injection
 from goldpan.code.paths import quote_path, unquote_path
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_json, for_prompt, line, visible

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.annotation.studio.client import Server, choose_server, handed_over, server_directory
+from goldpan.annotation.studio.client import Server
+from goldpan.annotation.studio.serve import choose_server, handed_over, server_directory
 from goldpan.core.errors import UsageError
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace

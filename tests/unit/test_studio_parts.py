@@ -26,14 +26,18 @@ from goldpan.annotation.studio.annotations import (
     settle,
     table,
 )
-from goldpan.annotation.studio.client import User, find_server
+from goldpan.annotation.studio.client import StudioError, User
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
-from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import inline
-from goldpan.annotation.studio.project import Project, ProjectFacts, begin_project
-from goldpan.annotation.studio.serve import check_port, prepare
-from goldpan.annotation.studio.transport import StudioError
+from goldpan.annotation.studio.project import (
+    ExportHistory,
+    Project,
+    ProjectFacts,
+    RawExports,
+    begin_project,
+)
+from goldpan.annotation.studio.serve import check_port, find_server, prepare
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from tests.reporting import HOSTILE

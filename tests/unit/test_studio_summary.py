@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.annotation.agreement import Rating, agree
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, load, parse, read_guideline
-from goldpan.annotation.studio.summary import Adjudicated, Conflict, Round, Summary, Times
+from goldpan.annotation.studio.summary import Adjudicated, AnnotationTimes, Conflict, Round, Summary
 from goldpan.annotation.studio.summary_markdown import render, write_summary
 from goldpan.core.errors import UsageError
 
@@ -42,7 +42,10 @@ def a_round(items: int = 1) -> Round:
         ),
         conflicts=(Conflict("item", answers),),
         agreement=(agree("verdict", ratings),),
-        times=(Times(None, 1, 1.0, 1234.5, 2.0), Times("ann", 0, None, None, None)),
+        times=(
+            AnnotationTimes(None, 1, 1.0, 1234.5, 2.0),
+            AnnotationTimes("ann", 0, None, None, None),
+        ),
         adjudication_times=(),
     )
 

@@ -1,4 +1,4 @@
-"""Reading a sample of a dataset's rows in a terminal: a row, a key, and the judgement is kept.
+"""Reading a sample of a dataset's rows, in a terminal or in Label Studio; judgements are kept.
 
 Rows come in the order in which the seed draws them, so that those read first are a sample, too.
 Readers do not see what others said. Texts stand behind a bar, where nothing in them can pass for a
@@ -20,9 +20,12 @@ from typing import Any
 import pyarrow.parquet as pq
 from rich.text import Text
 
+from goldpan.annotation.studio.client import Server
 from goldpan.core.errors import UsageError
+from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import printable
 from goldpan.core.terminal import Terminal, clean
+from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.gold import (
     CANNOT_TELL,
@@ -50,7 +53,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReadingQuestion:
     """What readers are asked about the rows of a family."""
 
     kind: GoldKind
@@ -97,20 +100,20 @@ def _place(row: Row) -> Iterator[Part]:
 
 
 _ANSWERS, _PAIRS, _FILES = KINDS
-_FIXES = Question(
+_FIXES = ReadingQuestion(
     _PAIRS,
     "Does the change settle what the issue asks for?",
     {"fixes": "fixes it", "partly": "a part of it", "not": "does not fix it"},
     _fix,
 )
-QUESTIONS: Mapping[str, Question] = {
-    "qa": Question(
+QUESTIONS: Mapping[str, ReadingQuestion] = {
+    "qa": ReadingQuestion(
         _ANSWERS,
         "Would somebody with the same question have the answer from this reply alone?",
         {"answers": "whole", "partly": "a part", "not": "wrong, or no answer"},
         _answer,
     ),
-    "fault-localization": Question(
+    "fault-localization": ReadingQuestion(
         _FILES,
         "Is this the file that has to change for the issue?",
         {"right": "right", "wrong": "wrong"},
@@ -134,7 +137,7 @@ class DrawnRow:
 class LabelSample:
     """Rows that were drawn of a dataset, and where the judgements of them are kept."""
 
-    question: Question
+    question: ReadingQuestion
     rows: tuple[DrawnRow, ...]
     path: Path
     dataset: str
@@ -357,3 +360,36 @@ def _terminal_keys() -> Iterator[_Keys]:
         yield _Keys(descriptor, ordinary)
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, ordinary)
+
+
+_FORMS = {"answers": "question-answer", "fix pairs": "fix-pair", "changed files": "changed-file"}
+"""By what is judged."""
+
+
+def read_in_studio(
+    workspace: Workspace, server: Server, name: str, sample: LabelSample, reporter: Reporter
+) -> str:
+    """Push the rows that a project has not got yet, and keep what its annotators answered.
+
+    Returns the address where they begin. An answer on another reply than the row has now is of a
+    row that changed, and not kept.
+    """
+    from goldpan.annotation.studio.decisions import read_answers
+    from goldpan.annotation.studio.forms import find_form, make_task
+    from goldpan.annotation.studio.pull import collect
+    from goldpan.annotation.studio.push import push
+
+    form = find_form(_FORMS[sample.question.kind.name])
+    tasks = [make_task(form, drawn.row) for drawn in sample.rows]
+    pushed = push(workspace, server, name, form, tasks, reporter)
+    collect(workspace, server, name, reporter)
+    items = {
+        (task.subject_id, task.comment): drawn.item
+        for task, drawn in zip(tasks, sample.rows, strict=True)
+    }
+    for key, answer in read_answers(workspace, name):
+        item = items.get((key["subject_id"], key["comment"]))
+        if item is not None:
+            (value,) = answer.values
+            sample.keep(item, answer.annotator, form.gold.get(value, value), answer.reason)
+    return pushed.page

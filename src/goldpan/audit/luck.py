@@ -9,7 +9,7 @@ from typing import Any
 
 from goldpan.audit.finding import Finding, FindingName, Span
 from goldpan.audit.rerun_trial import RerunTrial, Untold
-from goldpan.execution.runner import Conditions, EndedError
+from goldpan.execution.records import Conditions, EndedError
 from goldpan.execution.trial import Trial
 
 NAME: FindingName = "luck"

@@ -17,7 +17,7 @@ from goldpan.audit.fixes import Fixes
 from goldpan.audit.place import find_place
 from goldpan.audit.rows import row_of
 from goldpan.audit.solution import find_solution
-from goldpan.builders.requirements import NOT, NOT_AUDITED, RowCheck
+from goldpan.builders.recipes import NOT, NOT_AUDITED, RowCheck
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_table, reading
 from goldpan.core.sealed import seal_of_parquet

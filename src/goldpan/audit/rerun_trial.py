@@ -13,9 +13,7 @@ from typing import TypeVar
 from goldpan.audit.variants import FixedFile, changed_blocks
 from goldpan.code.patch import split_patch
 from goldpan.execution.checkout import leaves
-from goldpan.execution.outcome import Run
-from goldpan.execution.records import TrialRecord
-from goldpan.execution.runner import Conditions
+from goldpan.execution.records import Conditions, Run, TrialRecord
 from goldpan.execution.trial import Trial, apply_or_end
 
 T = TypeVar("T")

@@ -39,9 +39,11 @@ from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
+    EndedError,
     FixInstance,
-    Settings,
+    TrialJob,
     TrialRecord,
+    TrialSettings,
     changed_files,
     hold_verification,
     instance_of,
@@ -50,8 +52,7 @@ from goldpan.execution.records import (
     run_digest,
     seal_files,
 )
-from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import TrialJob, open_trial
+from goldpan.execution.trial import open_trial
 
 RERUNS = "reruns.json"
 RERUN_NAMES: tuple[FindingName, ...] = (WEAK, LUCK)
@@ -71,7 +72,7 @@ class RerunOptions:
     """Draws variants."""
     again: bool = False
     """Whether rows are run although what came of them is known."""
-    settings: Settings = field(default_factory=lambda: Settings(1))
+    settings: TrialSettings = field(default_factory=lambda: TrialSettings(1))
     recipes: tuple[Path, ...] = ()
     workers: int = 1
     engine: EngineName = "local"

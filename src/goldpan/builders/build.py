@@ -20,7 +20,7 @@ from goldpan.builders.label_facts import (
     other_choices,
     rows_by_points,
 )
-from goldpan.builders.recipes import RECIPES, Recipe
+from goldpan.builders.recipes import NOT, RECIPES, VERIFIED, Recipe, RowCheck, required_reviews
 from goldpan.builders.repository_rows import (
     RowsRequest,
     draw_places,
@@ -28,7 +28,6 @@ from goldpan.builders.repository_rows import (
     read_rows,
     stored_rules,
 )
-from goldpan.builders.requirements import NOT, VERIFIED, RowCheck, required_reviews
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.lineage import read_lineage

@@ -6,14 +6,12 @@ tree is pruned to files with code suffixes, without hidden files and folders.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any
 
 from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
 from goldpan.code.languages import CODE_SUFFIXES
-from goldpan.code.paths import quote_path, unquote_path
+from goldpan.code.paths import quote_path
 from goldpan.core.errors import GitError, GoldpanError
 
 # Folder trees of a repository, pruned and drawn (FAUN-Eval, section 3.4.2, Figure 2b).
@@ -33,13 +31,12 @@ from goldpan.core.errors import GitError, GoldpanError
 
 _INDENT = ("│   ", "    ")
 _CONNECTOR = ("├── ", "└── ")
-_LINE = re.compile(r"((?:[│ ][ \xa0]{3})*+)[├└]── (.+)")
 _LONGEST = 4_096  # characters; Linux cannot check out longer paths, and deep ones draw wide
 _Folder = dict[str, "_Folder | None"]
 
 
 class TreeError(GoldpanError):
-    """Paths that make no tree, or text that is no drawing of one."""
+    """Paths that make no tree."""
 
 
 def prune(paths: Iterable[str], suffixes: frozenset[str]) -> tuple[str, ...]:
@@ -88,37 +85,6 @@ def count_directories(paths: Iterable[str]) -> int:
     return len(folders)
 
 
-def parse_tree(text: str) -> tuple[str, ...]:
-    """Return the paths of a drawn tree's files, in its order: the inverse of `draw_tree`.
-
-    A name with nothing below it is a file. Drawings of the program `tree` are read as well.
-    Raises `TreeError` naming the line that is none of a drawing, or where the counts differ.
-    """
-    lines = text.rstrip("\n").split("\n")
-    names: list[str] = []
-    depths: list[int] = []
-    for number, line in enumerate(lines[1:-2], start=2):
-        drawn = _LINE.fullmatch(line)
-        if not drawn or len(drawn[1]) // 4 > (depths[-1] + 1 if depths else 0):
-            raise _unreadable(
-                f"line {number} is {line[:80]!r}, which is not a line of a folder tree"
-            )
-        depths.append(len(drawn[1]) // 4)
-        names.append(unquote_path(drawn[2]))
-    paths: list[str] = []
-    folders: list[str] = []
-    for name, (depth, following) in zip(names, pairwise([*depths, 0]), strict=True):
-        del folders[depth:]
-        if following > depth:
-            folders.append(name)
-        else:
-            paths.append("/".join([*folders, name]))
-    counts = _counts(len(names) - len(paths), len(paths))
-    if len(lines) < 3 or lines[-2:] != ["", counts]:
-        raise _unreadable(f"it should end with an empty line and {counts!r}")
-    return tuple(paths)
-
-
 def _suffix(path: str) -> str:
     return path[path.rfind(".") :].lower()
 
@@ -158,12 +124,6 @@ def _counts(directories: int, files: int) -> str:
     return (
         f"{directories} director{'y' if directories == 1 else 'ies'}, "
         f"{files} file{'' if files == 1 else 's'}"
-    )
-
-
-def _unreadable(problem: str) -> TreeError:
-    return TreeError(
-        f"The folder tree cannot be read: {problem}", "Give the whole tree as goldpan draws it"
     )
 
 

@@ -13,11 +13,10 @@ from typing import Any
 
 import orjson
 
-from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
-from goldpan.builders.earlier import EarlierTexts
+from goldpan.builders.context import PAIR_REASONS, BuildContext, EarlierTexts, fix_pairs
 from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.execution.outcome import EXPLAINED as VERDICTS
+from goldpan.execution.records import EXPLAINED as VERDICTS
 from goldpan.execution.records import TrialRecord, instance_of, read_record, record_directory
 from goldpan.git.objects import Objects
 from goldpan.git.patches import patches

@@ -12,8 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from goldpan.builders.context import BuildContext
-from goldpan.builders.earlier import REASONS
+from goldpan.builders.context import REASONS, BuildContext
 from goldpan.filters.answers import Answer, AskedQuestion, IssueReply, choose, rated_answers
 from goldpan.filters.criterion import Subject
 from goldpan.filters.issues.answer import AnswerSettings, discussion_of

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
-from goldpan.builders.recipes import find_recipe
-from goldpan.builders.requirements import RowCheck
+from goldpan.builders.recipes import RowCheck, find_recipe
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.lineage import read_lineage

@@ -6,7 +6,7 @@
     ├── WorkspaceError           the workspace is locked, damaged or holds something else
     ├── DatasetError             a dataset cannot be written, or is not what it should be
     ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/edit.py`)
-    ├── EndpointError            a model's endpoint serves nobody (`llm/request.py`)
+    ├── EndpointError            a model's endpoint serves nobody (`llm/exchange.py`)
     ├── StudioError              Label Studio does not do what it should
     ├── TreeError                paths make no folder tree (`builders/fault_localization.py`)
     ├── PublishError             a dataset cannot go to the Hub

@@ -28,7 +28,7 @@ from goldpan.core.settings_file import unknown_key
 from goldpan.datasets.task import CLASSIFICATION, Task, TaskType
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.llm.budget import Estimate
+from goldpan.llm.budget import CostEstimate
 
 
 def load(module: str) -> Any:
@@ -140,7 +140,7 @@ class Model:
     """Whether it answers train rows too, to see overfitting; not where answers cost money."""
     task_facts: Callable[[Task], Mapping[str, Any]] | None = None
     """Parts of a task's file that also identify a run, such as its prompt."""
-    estimate: Callable[[TrainingContext, pa.Table], Estimate] | None = None
+    estimate: Callable[[TrainingContext, pa.Table], CostEstimate] | None = None
     """Says what answering rows would cost; of models that cost money."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:

@@ -6,12 +6,13 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from goldpan.core.errors import GoldpanError
 
@@ -147,6 +148,31 @@ def environment_of(command: SandboxCommand) -> dict[str, str]:
     }
 
 
+class _Runs(Protocol):
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished: ...
+
+
+def printed_lines(
+    isolation: _Runs,
+    arguments: Sequence[str],
+    limits: CommandLimits,
+    readable: Sequence[Path] = (),
+    *,
+    lenient: bool = False,
+) -> list[str]:
+    """Return the lines that a command of ours prints where foreign code runs.
+
+    With `lenient` they tell as well why the engine did not begin it, which raises otherwise.
+    """
+    with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
+        log, testbed = Path(folder, "log"), Path(folder, "testbed")
+        testbed.mkdir()
+        log.touch()
+        with suppress(IsolationError) if lenient else nullcontext():
+            isolation.run(SandboxCommand(arguments, testbed, (), readable), limits, log)
+        return log.read_text("utf-8", "replace").splitlines()
+
+
 def lacking_here(programs: Sequence[str]) -> tuple[str, ...]:
     """Return which of these programs this machine does not have."""
     return tuple(name for name in programs if shutil.which(name) is None)
@@ -202,10 +228,7 @@ def run_limited(
 
 
 def _watch(
-    process: subprocess.Popen[bytes],
-    limits: CommandLimits,
-    log: Path,
-    disk: DiskWatch,
+    process: subprocess.Popen[bytes], limits: CommandLimits, log: Path, disk: DiskWatch
 ) -> Finished:
     """Wait for a command's end, or until it and its children take more than they may.
 

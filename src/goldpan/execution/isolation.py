@@ -10,25 +10,201 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
+from uuid import uuid4
 
 from goldpan.execution.command import (
     HOME,
+    MOST_FILE,
     TESTBED,
     CommandLimits,
+    Exceeded,
     Finished,
     IsolationError,
     SandboxCommand,
     below_limits,
     environment_of,
     lacking_here,
+    printed_lines,
     run_limited,
 )
-from goldpan.execution.container import checked_container, engine_variables
+
+_REPLY_SECONDS = 60
+_PULL_SECONDS = 1_800
+_EXCEEDED: Mapping[int, Exceeded] = {201: "memory", 202: "processes"}
+"""Statuses with which a command ends whose control group counted that it wanted more."""
+_BOUNDED = f"""
+mkdir -p "$HOME" 2> /dev/null; ulimit -c 0; ulimit -f {MOST_FILE // 512}
+"$@"
+code=$?
+cd /sys/fs/cgroup || exit $code
+for file in memory.events memory/memory.oom_control pids.events pids/pids.events; do
+  [ -r $file ] && while read -r name count; do
+    [ "$name:$count" = oom_kill:0 ] || [ "$name:$count" = max:0 ] && continue
+    case $file:$name in *:oom_kill) exit 201;; pids*:max) exit 202;; esac
+  done < $file
+done
+exit $code
+"""
+_CHECK = """
+cd /sys/fs/cgroup && for file in memory.max memory/memory.limit_in_bytes; do
+  [ -r $file ] && read -r limit < $file && echo "memory $limit"
+done
+touch /testbed/a && echo ready
+"""
+_LACKING = 'for name do command -v "$name" > /dev/null || echo "$name"; done'
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container engine that has docker's command line.
+
+    Programs, libraries and interpreters are the image's; of this machine a command sees only the
+    directories that it is given.
+    """
+
+    name: str
+    image: str
+    is_own_system: bool = False
+
+    def testbed(self, directory: Path) -> str:
+        """Return the path under which a command sees its testbed."""
+        return TESTBED
+
+    def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
+        """Return which of these programs the image does not have."""
+        if not programs:
+            return ()
+        script = ["/bin/sh", "-c", _LACKING, "sh", *programs]
+        names = printed_lines(self, script, CommandLimits(_REPLY_SECONDS), lenient=True)
+        return tuple(name for name in programs if name in names)
+
+    def check(self) -> None:
+        """Raise `IsolationError` where a container cannot run, write to a folder or be bounded.
+
+        The engine fetches the image where it has to.
+        """
+        limits = CommandLimits(_PULL_SECONDS)
+        lines = printed_lines(self, ["/bin/sh", "-c", _CHECK], limits, lenient=True)
+        if "ready" not in lines:
+            raise IsolationError(
+                f"{self.name} cannot run the image {self.image}: {_end_of(lines)}",
+                f"See whether {self.name} run --rm {self.image} /bin/sh -c true works",
+            )
+        if f"memory {limits.memory}" not in lines:
+            raise IsolationError(
+                f"{self.name} does not limit the memory of containers here",
+                "Run it as root, or where the kernel has control groups of version 2; or give "
+                "--isolation bubblewrap",
+            )
+
+    @property
+    def image_id(self) -> str:
+        """The digest of the image that its name stands for now."""
+        return self._ask("image", "inspect", "--format", "{{.Id}}", self.image)
+
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
+        """Run a command in a container that vanishes with it.
+
+        Raises `IsolationError` where the engine did not begin it.
+        """
+        label = f"goldpan-{uuid4().hex}"
+        network = "bridge" if command.network else "none"
+        memory = str(limits.memory)
+        arguments = [
+            *(self.name, "run", "--name", label, "--label", "goldpan", "--log-driver", "none"),
+            *("--init", "--stop-timeout", "0", "--network", network, "--read-only"),
+            *("--memory", memory, "--memory-swap", memory),
+            *("--pids-limit", str(limits.processes)),
+            *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
+            # Elsewhere SELinux hides the folders, which must not get labels of their own.
+            *("--security-opt", "label=disable"),
+            *("--tmpfs", "/tmp:exec", "--workdir", TESTBED),  # noqa: S108 - inside the container
+            *("--user", f"{os.getuid()}:{os.getgid()}"),
+            *(("--userns", "keep-id") if self.name == "podman" and os.getuid() else ()),
+            *("--volume", f"{command.testbed}:{TESTBED}"),
+        ]
+        for readable in command.readable:
+            arguments += ["--volume", f"{readable}:{readable}:ro"]
+        for writable in command.writable:
+            arguments += ["--volume", f"{writable}:{writable}"]
+        # The image knows where its programs are. The engine's own PATH and HOME are others; the
+        # rest, which may be secret, it passes on.
+        variables, own = environment_of(command), engine_variables()
+        if "PATH" not in command.environment:
+            del variables["PATH"]
+        for name, value in variables.items():
+            arguments += ["--env", f"{name}={value}" if name in own else name]
+        try:
+            # Where memory lacked, Podman's monitor leaves a file in the folder that it began in.
+            with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
+                finished = run_limited(
+                    [*arguments, self.image, "/bin/sh", "-c", _BOUNDED, "sh", *command.arguments],
+                    command,
+                    limits,
+                    log,
+                    environment={**variables, **own},
+                    directory=Path(folder),
+                )
+            return finished if finished.exceeded else self._check_ran(label, finished, log)
+        finally:
+            self._ask("rm", "--force", label)
+
+    def _check_ran(self, label: str, finished: Finished, log: Path) -> Finished:
+        """Tell a command that ran from one that the engine did not begin, or that lacked memory."""
+        status = self._ask("inspect", "--format", "{{.State.Status}}", label)
+        if status not in ("exited", "stopped", "dead", "removing"):
+            raise IsolationError(
+                f"{self.name} did not begin a container of {self.image}: "
+                f"{_end_of(log.read_text('utf-8', 'replace').splitlines())}",
+                f"See whether {self.name} run --rm {self.image} /bin/sh -c true works",
+            )
+        return Finished(finished.code, _EXCEEDED.get(finished.code))
+
+    def _ask(self, *arguments: str) -> str:
+        """Return the engine's answer, nothing where it has none."""
+        try:
+            process = subprocess.run(  # noqa: S603 - an engine with our own arguments
+                [self.name, *arguments],
+                capture_output=True,
+                text=True,
+                timeout=_REPLY_SECONDS,
+                check=False,
+                env=engine_variables(),
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return process.stdout.strip() if process.returncode == 0 else ""
+
+
+@lru_cache(maxsize=8)
+def checked_container(engine: str, image: str) -> Container:
+    """Return the containers of an image, once one of them has run; raises `IsolationError`."""
+    container = Container(engine, image)
+    container.check()
+    return container
+
+
+def engine_variables() -> dict[str, str]:
+    """Return the variables by which an engine's program finds its settings and its daemon."""
+    variables = (
+        "PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "DOCKER_HOST", "DOCKER_CONFIG",
+        "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINERS_CONF",
+    )  # fmt: skip
+    return {name: os.environ[name] for name in variables if name in os.environ}
+
+
+def _end_of(lines: Sequence[str]) -> str:
+    return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "no reply")
+
+
+#
+
 
 # Keeps foreign code apart by namespaces of the Linux kernel, without a daemon.
 

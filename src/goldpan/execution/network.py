@@ -22,13 +22,7 @@ from urllib.parse import unquote, urlsplit
 from goldpan.core.errors import UsageError
 from goldpan.execution.command import IsolationError, SandboxCommand
 from goldpan.execution.isolation import Isolation
-from goldpan.execution.package_index import (
-    PackageIndex,
-    Place,
-    configured_index,
-    file_places,
-    place_of,
-)
+from goldpan.execution.packages import PackageIndex, Place, configured_index, file_places, place_of
 from goldpan.execution.recipe import RunRecipe
 
 # An HTTP proxy on a Unix socket, through which isolated code reaches a few places and no other.
@@ -43,7 +37,7 @@ _NOT_PASSED = (b"host", b"connection", b"keep-alive", b"te", b"trailer", b"trans
                b"content-length", b"upgrade", b"expect")  # fmt: skip
 
 
-class _RefusedError(Exception):
+class _ProxyRefusalError(Exception):
     """A request is answered with a status, and goes nowhere."""
 
 
@@ -72,7 +66,7 @@ class Proxy:
                     head = await reader.readuntil(b"\r\n\r\n")
                 try:
                     await self._answer(head, reader, writer)
-                except _RefusedError as error:
+                except _ProxyRefusalError as error:
                     writer.write(b"HTTP/1.1 %b\r\nConnection: close\r\n" % str(error).encode())
                     writer.write(b"Content-Length: 0\r\n\r\n")
                     await writer.drain()
@@ -88,19 +82,19 @@ class Proxy:
             if not is_tunnel and urlsplit(target).scheme != "http":
                 raise ValueError
         except (ValueError, UsageError):
-            raise _RefusedError("400 Bad Request") from None
+            raise _ProxyRefusalError("400 Bad Request") from None
         if any(b"\n" in line or b"\r" in line for line in lines):
-            raise _RefusedError("400 Bad Request")
+            raise _ProxyRefusalError("400 Bad Request")
         if place not in self.places or method not in ("CONNECT", "GET", "HEAD"):
             self._note(method, place, "refused")
-            raise _RefusedError("403 Forbidden")
+            raise _ProxyRefusalError("403 Forbidden")
         through = _outer_proxy("https" if is_tunnel else "http", place[0])
         if through is None:
             found = await _resolve(*place)
             addresses = [address for address in found if is_public(address) or address in self.own]
             if found and not addresses:
                 self._note(method, place, "refused address")
-                raise _RefusedError("403 Forbidden")
+                raise _ProxyRefusalError("403 Forbidden")
         else:
             addresses = [through[0]]
         for address in addresses:
@@ -110,7 +104,7 @@ class Proxy:
                 break
         else:
             self._note(method, place, "unreachable")
-            raise _RefusedError("502 Bad Gateway")
+            raise _ProxyRefusalError("502 Bad Gateway")
         with closing(outer[1]):
             self._note(method, place, "passed")
             authorization = through[2] if through else b""
@@ -227,10 +221,7 @@ def _outer_proxy(scheme: str, host: str) -> tuple[str, int, bytes] | None:
 
 
 async def _tunnel(
-    place: Place,
-    authorization: bytes,
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
+    place: Place, authorization: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     authority = _authority(place).encode()
     writer.write(b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n" % (authority, authority))
@@ -238,7 +229,7 @@ async def _tunnel(
     async with asyncio.timeout(_CONNECT_SECONDS):
         reply = await reader.readuntil(b"\r\n\r\n")
     if reply.split(b" ")[1:2] != [b"200"]:
-        raise _RefusedError("502 Bad Gateway")
+        raise _ProxyRefusalError("502 Bad Gateway")
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,11 +23,11 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.imports import install_remedy
-from goldpan.execution.command import CommandLimits, Exceeded, SandboxCommand
-from goldpan.execution.imports import own_modules
+from goldpan.execution.command import CommandLimits, Exceeded, SandboxCommand, printed_lines
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.recipe import RunRecipe
+from goldpan.execution.reports import own_modules
 
 # Finds the interpreters of Python that are installed on this machine, or in an image.
 
@@ -77,14 +76,7 @@ def _installed(version: str, uv: str) -> str | None:
 def _of_image(isolation: Isolation, uv: str) -> dict[str, str]:
     """Return the interpreters of an image by version; uv runs there, in an empty folder."""
     arguments = ["/bin/sh", "-c", _FIND_ALL, "sh", uv, *RELEASED]
-    with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
-        log = Path(folder, "log")
-        testbed = Path(folder, "testbed")
-        testbed.mkdir()
-        isolation.run(
-            SandboxCommand(arguments, testbed, (), (Path(uv),)), CommandLimits(_SECONDS), log
-        )
-        lines = log.read_text("utf-8", "replace").splitlines()
+    lines = printed_lines(isolation, arguments, CommandLimits(_SECONDS), (Path(uv),))
     pairs = (line.split(" ", 1) for line in lines if " /" in line)
     return {version: path for version, path in pairs if version in RELEASED}
 

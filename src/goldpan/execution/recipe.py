@@ -222,9 +222,7 @@ def choose_recipe(
     """
     fitting = [recipe for recipe in recipes if recipe.fits(names)]
     return max(
-        fitting,
-        key=lambda recipe: (recipe.is_own, len(recipe.runnable(test_files))),
-        default=None,
+        fitting, key=lambda recipe: (recipe.is_own, len(recipe.runnable(test_files))), default=None
     )
 
 

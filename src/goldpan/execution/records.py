@@ -1,21 +1,22 @@
-"""What is kept of each instance whose tests were run: a record, and every log beside it.
+"""Records of instances whose tests were run: what the runs prove, and every log beside it.
 
 WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/
 ├── record.json      the verdict with all that it rests on, and the digests of the files beside it
 ├── build.log        what building the environment printed
 ├── network.jsonl    each request that building made to the package index, or elsewhere in vain
 └── after-1.log ...  what each run of the tests printed, with its report beside it
+
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -25,7 +26,106 @@ from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_jso
 from goldpan.core.workspace import Workspace, hold_lock, make_directory, write_whole
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
-from goldpan.execution.outcome import Proof
+from goldpan.execution.reports import Outcome
+
+Run = Mapping[str, Outcome]
+Verdict = Literal[
+    "verified",
+    "no-recipe",
+    "lost-base",
+    "does-not-apply",
+    "needs-rebuild",
+    "does-not-build",
+    "limit-exceeded",
+    "no-tests-run",
+    "outside-checkout",
+    "no-test-passes-after",
+    "no-test-fails-before",
+    "flaky",
+]
+EXPLAINED: Mapping[Verdict, str] = {
+    "verified": "tests fail before the fix and pass after it, each time",
+    "no-recipe": "no recipe fits the repository's files, so its tests cannot be run",
+    "lost-base": "the history lacks files of the base commit",
+    "does-not-apply": "git does not apply the patch to the base commit",
+    "needs-rebuild": "the fix changes compiled code, which is built only for the base commit",
+    "does-not-build": "the environment cannot be built from what the repository declares",
+    "limit-exceeded": "building or testing exceeded a limit (time, memory, disk, processes)",
+    "no-tests-run": "the runner reported no test, so nothing is proved",
+    "outside-checkout": "the tests imported an installed copy of the project, not the patched code",
+    "no-test-passes-after": "no test of these files passes with the fix",
+    "no-test-fails-before": "every test that passes with the fix also passes without it",
+    "flaky": "the tests that fail before and pass after do not do so each time",
+}
+"""What each verdict means, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the runs prove."""
+
+    verdict: Verdict
+    fail_to_pass: tuple[str, ...] = ()
+    pass_to_pass: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    """Tests that pass before the fix and fail after it, each time."""
+    flaky: tuple[str, ...] = ()
+    """Tests whose outcome differs between runs of the same state."""
+
+
+class EndedError(Exception):
+    """The verdict is clear before all runs were made."""
+
+    def __init__(self, verdict: Verdict, detail: str = "") -> None:
+        super().__init__(verdict)
+        self.verdict, self.detail = verdict, detail
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is otherwise than usual while tests run."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+    """A command that runs the one behind it, such as one that binds it to a processor."""
+    seconds: float | None = None
+    """A lower limit of time."""
+
+
+USUAL = Conditions()
+
+
+def prove(before: Sequence[Run], after: Sequence[Run]) -> Proof:
+    """Compare runs with the test patch alone to runs with the fix as well.
+
+    Tests that a run lacks did not pass: a module that cannot be imported reports none of them.
+    Only what was the same in all runs of a state counts.
+    """
+    if not any(after):
+        return Proof("no-tests-run")
+    tests = sorted(set().union(*before, *after))
+    differing = {test for test in tests if _differs(test, before) or _differs(test, after)}
+    flaky = tuple(sorted(differing))
+    steady = [test for test in tests if test not in differing]
+    passing = {test for test in steady if after[0].get(test) == "passed"}
+    passed = {test for test in steady if before and before[0].get(test) == "passed"}
+    skipped = {test for test in steady if before and before[0].get(test) == "skipped"}
+    fail_to_pass = tuple(test for test in steady if test in passing - passed - skipped)
+    pass_to_pass = tuple(test for test in steady if test in passing & passed)
+    failing = {test for test in steady if after[0].get(test) == "failed"}
+    broken = tuple(test for test in steady if test in passed & failing)
+    if not any(outcome == "passed" for run in after for outcome in run.values()):
+        return Proof("no-test-passes-after", flaky=flaky)
+    if fail_to_pass:
+        return Proof("verified", fail_to_pass, pass_to_pass, broken, flaky)
+    passes = any(run.get(test) == "passed" for test in flaky for run in after)
+    verdict: Verdict = "flaky" if passes else "no-test-fails-before"
+    return Proof(verdict, (), pass_to_pass, broken, flaky)
+
+
+def _differs(test: str, runs: Sequence[Run]) -> bool:
+    return len({run.get(test) for run in runs}) > 1
+
 
 RECORD = "record.json"
 FILES = "files"
@@ -72,16 +172,9 @@ def instance_of(row: Mapping[str, Any]) -> FixInstance:
                 f"{row['id']} has the {name} {str(row[name])[:100]!r}, which is not one",
                 "Build the dataset again with goldpan build issue-resolution",
             )
-    return FixInstance(
-        str(row["id"]),
-        str(row["repo"]),
-        int(row["issue"]),
-        int(row["pull"]),
-        str(row["base_commit"]),
-        str(row["patch"]),
-        str(row["test_patch"]),
-        tuple(row["test_files"]),
-    )
+    texts = {name: str(row[name]) for name in ("id", "repo", "base_commit", "patch", "test_patch")}
+    issue, pull = int(row["issue"]), int(row["pull"])
+    return FixInstance(**texts, issue=issue, pull=pull, test_files=tuple(row["test_files"]))
 
 
 def _is_inside(path: str) -> bool:
@@ -90,7 +183,7 @@ def _is_inside(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrialSettings:
     """How the tests of instances are run; part of each record."""
 
     repeats: int = 3
@@ -107,6 +200,22 @@ class Settings:
     """The image of a container engine."""
     network: NetworkName = "index"
     """What building reaches: the package index alone, or all that this machine reaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialJob:
+    """One instance whose tests are run; it travels to other processes and machines."""
+
+    workspace: Workspace
+    instance: FixInstance
+    settings: TrialSettings
+    recipes: tuple[Path, ...] = ()
+    """Recipes of one's own, tried before the shipped ones."""
+    again: bool = False
+    """Whether it is run although what came of it is known."""
+
+    def __str__(self) -> str:
+        return self.instance.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +263,7 @@ def records_digest(workspace: Workspace, repo: str) -> str | None:
     return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else None
 
 
-def run_digest(settings: Settings, recipes: Mapping[str, str]) -> str:
+def run_digest(settings: TrialSettings, recipes: Mapping[str, str]) -> str:
     """Return the SHA-256 of how tests are run: settings, and recipes by name with their digests."""
     return _digest([_VERSION, asdict(settings), dict(sorted(recipes.items()))])
 
@@ -169,12 +278,9 @@ def write_record(
     seconds: Mapping[str, float],
 ) -> TrialRecord:
     """Write the record of an instance, whole or not at all, and return it."""
+    named = ("id", "repo", "issue", "pull", "base_commit")
     plain = {
-        "id": instance.id,
-        "repo": instance.repo,
-        "issue": instance.issue,
-        "pull": instance.pull,
-        "base_commit": instance.base_commit,
+        **{name: getattr(instance, name) for name in named},
         "instance": instance.digest,
         "run": run,
         **asdict(proof),

@@ -20,14 +20,16 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.isolation import find_isolation
-from goldpan.execution.outcome import Run
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
+    EndedError,
     FixInstance,
-    Settings,
+    Run,
+    TrialJob,
     TrialRecord,
+    TrialSettings,
     changed_files,
     hold_verification,
     read_record,
@@ -35,8 +37,7 @@ from goldpan.execution.records import (
     run_digest,
     seal_files,
 )
-from goldpan.execution.runner import EndedError
-from goldpan.execution.trial import Trial, TrialJob, apply_or_end, open_trial
+from goldpan.execution.trial import Trial, apply_or_end, open_trial
 
 # The negative control of a patch that is scored: its tests, changed so that none can pass.
 #
@@ -119,7 +120,7 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
-class PatchAnswer:
+class ScoringJob:
     """A patch to be scored, for an instance that was proved."""
 
     job: TrialJob
@@ -141,7 +142,7 @@ def resolve_all(
     workspace: Workspace,
     instances: Sequence[FixInstance],
     answers: Mapping[str, str | None],
-    settings: Settings,
+    settings: TrialSettings,
     reporter: Reporter,
     *,
     recipes: Sequence[Path] = (),
@@ -156,7 +157,7 @@ def resolve_all(
     """
     workspace = _absolute(workspace)
     find_isolation(settings.isolation, settings.image)
-    waiting: list[PatchAnswer] = []
+    waiting: list[ScoringJob] = []
     scored: dict[str, Resolution] = {}
     for instance in instances:
         directory = record_directory(workspace, instance.repo, instance.issue, instance.pull)
@@ -171,7 +172,7 @@ def resolve_all(
             scored[instance.id] = Resolution(instance, "no-answer", record.proof.fail_to_pass)
         else:
             job = TrialJob(workspace, instance, settings, tuple(recipes))
-            waiting.append(PatchAnswer(job, record, text))
+            waiting.append(ScoringJob(job, record, text))
     with (
         hold_verification(workspace),
         open_packages(workspace, (answer.job.instance.repo for answer in waiting), reporter),
@@ -184,7 +185,7 @@ def resolve_all(
     return tuple(scored[instance.id] for instance in instances)
 
 
-def resolve_answer(answer: PatchAnswer) -> Resolution:
+def resolve_answer(answer: ScoringJob) -> Resolution:
     """Score one answer, or return what came of the same answer before."""
     instance = answer.job.instance
     digest = hashlib.sha256(answer.text.encode("utf-8", "surrogateescape")).hexdigest()
@@ -235,7 +236,7 @@ def resolve_answer(answer: PatchAnswer) -> Resolution:
     return resolution
 
 
-def _forged(trial: Trial, answer: PatchAnswer, change: Callable[[Path], None]) -> tuple[str, ...]:
+def _forged(trial: Trial, answer: ScoringJob, change: Callable[[Path], None]) -> tuple[str, ...]:
     """Return the tests that the answer's run reports as passed though they were made to fail.
 
     Tests that pass all the same with the merged fix, such as a documentation string's, cannot be
@@ -272,7 +273,7 @@ def _inside(testbed: Path, path: str) -> str:
     return (testbed / path).resolve().relative_to(testbed.resolve()).as_posix()
 
 
-def _judge(answer: PatchAnswer, run: Run, restored: tuple[str, ...]) -> Resolution:
+def _judge(answer: ScoringJob, run: Run, restored: tuple[str, ...]) -> Resolution:
     proof = answer.record.proof
     tests = (*proof.fail_to_pass, *proof.pass_to_pass)
     failed = tuple(test for test in tests if run.get(test) != "passed")
@@ -280,7 +281,7 @@ def _judge(answer: PatchAnswer, run: Run, restored: tuple[str, ...]) -> Resoluti
     return Resolution(answer.job.instance, outcome, failed, restored)
 
 
-def _read(logs: Path, answer: PatchAnswer, digest: str) -> Resolution | None:
+def _read(logs: Path, answer: ScoringJob, digest: str) -> Resolution | None:
     try:
         plain = read_json(logs / ANSWER)
         keys = (plain["record"], plain["answer"], plain["settings"], plain["control"])

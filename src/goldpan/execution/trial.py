@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,45 +16,45 @@ from goldpan.code.patch import split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, write_whole
+from goldpan.core.workspace import write_whole
 from goldpan.execution.checkout import (
     applies,
     check_out,
     committed_at,
-    copy_tree,
+    copied_tree,
+    lay_out_submodules,
     leaves,
     make_accessible,
     nearest_version,
+    submodules,
 )
-from goldpan.execution.command import CommandLimits, SandboxCommand
-from goldpan.execution.imports import Imports, python_files
+from goldpan.execution.command import CommandLimits, Finished, SandboxCommand, printed_lines
 from goldpan.execution.isolation import Isolation, find_isolation
-from goldpan.execution.network import REQUESTS, open_network
-from goldpan.execution.outcome import Run
+from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
 from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import FixInstance, Settings
-from goldpan.execution.runner import USUAL, Conditions, EndedError, Runner
-from goldpan.execution.submodules import lay_out_submodules, submodules
+from goldpan.execution.records import (
+    USUAL,
+    Conditions,
+    EndedError,
+    Run,
+    TrialJob,
+)
+from goldpan.execution.reports import (
+    PROBE,
+    VARIABLE,
+    Imports,
+    ReportError,
+    ReportFormat,
+    import_roots,
+    python_files,
+    read_imports,
+    read_report,
+    report_content,
+)
 
 _ANSWER_SECONDS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class TrialJob:
-    """One instance whose tests are run; it travels to other processes and machines."""
-
-    workspace: Workspace
-    instance: FixInstance
-    settings: Settings
-    recipes: tuple[Path, ...] = ()
-    """Recipes of one's own, tried before the shipped ones."""
-    again: bool = False
-    """Whether it is run although what came of it is known."""
-
-    def __str__(self) -> str:
-        return self.instance.id
 
 
 class Trial:
@@ -152,7 +154,7 @@ class Trial:
     def run(self, name: str, change: Callable[[Path], None], conditions: Conditions = USUAL) -> Run:
         """Run the tests on the base commit's files, changed as told, where these were built."""
         assert self._runner is not None, "it is prepared"
-        with _copy(self._base, self._testbed):
+        with copied_tree(self._base, self._testbed):
             change(self._testbed)
             return self._runner.run(self._testbed, self._instance.test_files, name, conditions)
 
@@ -179,12 +181,8 @@ class Trial:
 
     def answer(self, script: str) -> list[str]:
         """Return the lines that a shell script of ours prints where the tests run."""
-        folder, log = self._scratch / "asked", self._scratch / "asked.log"
-        folder.mkdir(exist_ok=True)
-        log.unlink(missing_ok=True)
-        command = SandboxCommand(("/bin/sh", "-c", script), folder)
-        self._isolation.run(command, CommandLimits(_ANSWER_SECONDS), log)
-        return log.read_text("utf-8", "replace").splitlines()
+        command = ("/bin/sh", "-c", script)
+        return printed_lines(self._isolation, command, CommandLimits(_ANSWER_SECONDS))
 
     @property
     def imports(self) -> Imports:
@@ -252,7 +250,7 @@ class Trial:
         self._recipe = recipe
         self.environment |= {"recipe": recipe.name, "recipe_digest": recipe.digest}
         patches = {"the test patch": self._instance.test_patch, "the fix": self._instance.patch}
-        with _copy(self._testbed, self._scratch / "trial") as trial:
+        with copied_tree(self._testbed, self._scratch / "trial") as trial:
             for kind, patch in patches.items():
                 apply_or_end(trial, patch, kind)
         if recipe.rebuilds(part.path for part in split_patch(self._instance.patch)):
@@ -275,18 +273,141 @@ def open_trial(job: TrialJob, logs: Path) -> Iterator[Trial]:
             make_accessible(scratch)
 
 
-@contextmanager
-def _copy(source: Path, target: Path) -> Iterator[Path]:
-    """Copy files for as long as they are needed."""
-    copy_tree(source, target)
-    try:
-        yield target
-    finally:
-        make_accessible(target)
-        shutil.rmtree(target, ignore_errors=True)
-
-
 def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is in the way") -> None:
     """Apply a git diff; raises `EndedError` where it does not apply."""
     if not applies(testbed, patch):
         raise EndedError("does-not-apply", kind)
+
+
+class Runner:
+    """Runs a recipe's commands in isolation."""
+
+    def __init__(
+        self,
+        recipe: RunRecipe,
+        isolation: Isolation,
+        limits: CommandLimits,
+        directory: Path,
+        scratch: Path,
+    ) -> None:
+        self._recipe = recipe
+        self._isolation = isolation
+        self._limits = limits
+        self._directory = directory
+        self._command: int | None = None
+        is_own = isolation.is_own_system
+        self.python = os.path.realpath(sys.executable) if is_own else "python3"
+        interpreter = (Path(self.python).parent.parent,) if is_own else ()
+        self.readable: tuple[Path, ...] = (*interpreter, *recipe.scripts, *recipe.readable)
+        self.files: frozenset[str] = frozenset()
+        """The project's Python files, as they were before anything was built."""
+        self.copied: frozenset[str] = frozenset()
+        """The project's files that its environment holds as a copy."""
+        self.imports = Imports((), ())
+        """What the last run imported of the project, where it is one of Python."""
+        self._settle(scratch)
+
+    def _settle(self, scratch: Path) -> None:
+        self._home = scratch / "home"
+        self._reports = scratch / "reports"
+        self.variables = {"HOME": str(self._home), **self._recipe.variables(str(self._home))}
+        """What is set when tests run."""
+        for path in (self._home, self._reports):
+            path.mkdir()
+
+    def beside(self, scratch: Path) -> Self:
+        """Return a runner of the same environment whose home, reports and logs are its own."""
+        other = copy(self)
+        other._directory = scratch
+        other._settle(scratch)
+        return other
+
+    def build(self, testbed: Path, date: str, network: BuildNetwork, log: Path) -> bool:
+        """Run the recipe's own commands of building; say whether those of the fallback were needed.
+
+        `date` is the moment of the base commit, in ISO 8601. Raises `EnvironmentBuildError`.
+        """
+        inner_testbed = self._isolation.testbed(testbed)
+        for number, commands in enumerate(
+            self._recipe.builds(inner_testbed, str(self._home), date)
+        ):
+            if number:
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(f"goldpan: this failed, so packages are not limited to {date}\n")
+            finished = self._build_by(commands, testbed, network, log)
+            if finished.code == 0:
+                return number > 0
+            if finished.exceeded:
+                break
+        raise EnvironmentBuildError(finished.exceeded)
+
+    def _build_by(
+        self, commands: Sequence[Sequence[str]], testbed: Path, network: BuildNetwork, log: Path
+    ) -> Finished:
+        finished = Finished(0)
+        for arguments in commands:
+            command = SandboxCommand(
+                arguments, testbed, (self._home,), self.readable, self.variables
+            )
+            finished = self._isolation.run(network.through(command), self._limits, log)
+            if finished.code != 0:
+                break
+        return finished
+
+    def run(
+        self, testbed: Path, files: Sequence[str], name: str, conditions: Conditions = USUAL
+    ) -> Run:
+        """Run the tests of those files that are there, all where none is for the runner.
+
+        Raises `EndedError` where they take more than they may.
+        """
+        seconds = min(self._limits.seconds, conditions.seconds or self._limits.seconds)
+        limits = replace(self._limits, seconds=seconds)
+        runnable = self._recipe.runnable(files)
+        present = [path for path in runnable if (testbed / path).is_file()]
+        if runnable and not present:
+            return {}
+        log = self._directory / f"{name}.log"
+        for number in range(len(self._recipe.fields.tests)):
+            if self._command not in (None, number):
+                continue  # all states run in the way in which the first reported a test
+            # Foreign code writes here, so no command has the folder of another.
+            reports = self._reports / f"{name}-{number}"
+            reports.mkdir()
+            report = reports / "report"
+            command = self._recipe.test_commands(self.python, str(report), present)[number]
+            writable, readable = (reports, self._home), self.readable
+            roots = import_roots(self.files, self.copied)
+            variables, inner = self.variables, self._isolation.testbed(testbed)
+            if self._recipe.is_python:
+                # A copy must not be found before the files under test.
+                first = [os.path.normpath(f"{inner}/{root}") for root in roots if self.copied]
+                readable = (*readable, PROBE)
+                path = ":".join((str(PROBE), *first))
+                variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
+            command = [*conditions.prefix, *command]
+            variables = {**variables, **conditions.variables}
+            finished = self._isolation.run(
+                SandboxCommand(command, testbed, writable, readable, variables), limits, log
+            )
+            self.imports = read_imports(reports, inner, self.files, self.copied, roots)
+            if finished.exceeded:
+                raise EndedError("limit-exceeded", f"{finished.exceeded}, {name}")
+            form = self._recipe.format_of(number)
+            if outcomes := self._read(report, form, self._directory / f"{name}.report"):
+                self._command = number
+                return outcomes
+        return {}
+
+    def _read(self, report: Path, form: ReportFormat, copy: Path) -> Run:
+        """Return what a report says, and keep those bytes where they say anything."""
+        try:
+            content = report_content(report)
+            if content is None:
+                return {}
+            outcomes = read_report(content, form)
+        except ReportError as error:
+            raise EndedError("no-tests-run", str(error)) from None
+        if outcomes:
+            copy.write_bytes(content)
+        return outcomes

@@ -73,13 +73,7 @@ def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
     rules = workspace.rules_of(repo)
     others = tuple(name for name in workspace.paired_by(repo) if name != rules)
     profiles = () if profile is None else filtered_by(workspace, repo)
-    return Basis(
-        repo,
-        rules,
-        others,
-        profile,
-        tuple(name for name in profiles if name != profile),
-    )
+    return Basis(repo, rules, others, profile, tuple(name for name in profiles if name != profile))
 
 
 def _line(basis: Basis) -> str:

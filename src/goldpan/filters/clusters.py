@@ -61,10 +61,7 @@ def workspace_duplicates(
         return read_table(path)
     portions = deal_out(replace(workspace, root=workspace.root.absolute()), repos)
     processes = min(workers, len(portions)) if engine == "local" else workers
-    with (
-        workspace.scratch() as scratch,
-        open_engine(engine, max(1, processes), address) as opened,
-    ):
+    with workspace.scratch() as scratch, open_engine(engine, max(1, processes), address) as opened:
         with named(scratch), reporter.task("near duplicates", len(portions)) as task:
             duplicates = find_duplicates(
                 portions,

@@ -35,7 +35,7 @@ _COLUMNS = ("criterion", "out", "undecided", "only", "left", "share", "most freq
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FunnelRow:
     """One criterion in the funnel."""
 
     criterion: str
@@ -58,7 +58,7 @@ class Funnel:
     subject: Subject
     rows: int
     kept: int
-    steps: tuple[Step, ...]
+    steps: tuple[FunnelRow, ...]
 
     def blocks(self) -> Iterator[Block]:
         """Yield how many subjects are kept, and a row for each criterion."""
@@ -71,7 +71,7 @@ class Funnel:
                 wide=frozenset(_COLUMNS[-2:]),
             )
 
-    def _bar(self, step: Step) -> str:
+    def _bar(self, step: FunnelRow) -> str:
         return "" if step.left is None else "█" * round(_BAR * step.left / self.rows)
 
 
@@ -103,12 +103,12 @@ class Funnels(Result):
             yield from funnel.blocks()
 
 
-def _counts(step: Step) -> tuple[object, ...]:
+def _counts(step: FunnelRow) -> tuple[object, ...]:
     only = step.only if step.decides else None
     return step.criterion, step.out, step.undecided or None, only, step.left
 
 
-def _reason(step: Step) -> str:
+def _reason(step: FunnelRow) -> str:
     if not step.reasons:
         return ""
     reason, count = max(step.reasons.items(), key=lambda item: (item[1], item[0]))
@@ -146,12 +146,12 @@ def sum_funnels(funnels: Sequence[Funnel], decide: Sequence[str]) -> Funnel:
     return Funnel(funnels[0].subject, rows, kept, steps)
 
 
-def _sum(funnels: Sequence[Funnel], criterion: str, ordered: Sequence[str]) -> Step:
+def _sum(funnels: Sequence[Funnel], criterion: str, ordered: Sequence[str]) -> FunnelRow:
     steps = [step for funnel in funnels for step in funnel.steps if step.criterion == criterion]
     reasons: Counter[str] = sum((Counter(step.reasons) for step in steps), Counter())
     decides = any(step.decides for step in steps)
     before = ordered[: ordered.index(criterion) + 1] if decides else ()
-    return Step(
+    return FunnelRow(
         criterion,
         decides,
         sum(step.out for step in steps),
@@ -192,7 +192,7 @@ def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) ->
         decides, _, out, undecided = by_name[name]
         left -= first.get(name, 0)
         steps.append(
-            Step(
+            FunnelRow(
                 name,
                 decides,
                 out,

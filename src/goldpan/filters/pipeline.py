@@ -264,7 +264,7 @@ class _Run:
                 if rows is None and isinstance(criterion, Criterion):
                     with blamed("criterion", criterion.name):
                         settings = self.profile.settings[criterion.name]
-                        rows = _judge(view, criterion, subject, settings)
+                        rows = judge(view, criterion, subject, settings)
                 rows = _complete(rows, view.repo, criterion, subject, self.profile)
                 yield rows
                 if subject == "issue":
@@ -272,7 +272,7 @@ class _Run:
                 task.advance()
 
 
-def _judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: object) -> pa.Table:
+def judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: object) -> pa.Table:
     """Return a criterion's answer, having checked that it judged each subject once."""
     answer: object = criterion.judge(view, settings)
     if not isinstance(answer, pa.Table):

@@ -7,7 +7,7 @@ decide = ["comment-scale", "bots"]   # in this order; the others are judged all 
 [comment-scale]                         # the settings that differ from the criterion's own
 minimum = 200
 
-Each module in `issues/` and `pairs/` has one `CRITERION`; plugins register others.
+Modules in `issues/` and `pairs/` hold the criteria; plugins register others.
 """
 
 from __future__ import annotations
@@ -33,17 +33,19 @@ from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.registry import Registry, files_in
 from goldpan.core.settings_file import Source, read_toml
 from goldpan.filters import issues, pairs
-from goldpan.filters.criterion import KEYS, AnyCriterion, StoredCriterion
+from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion
 
 
 @cache
 def _shipped() -> dict[str, AnyCriterion]:
-    criteria = [
-        import_module(f"{package.__name__}.{module.name}").CRITERION
+    shipped = {
+        value.name: value
         for package in (issues, pairs)
         for module in iter_modules(package.__path__)
-    ]
-    return {criterion.name: criterion for criterion in criteria}
+        for value in vars(import_module(f"{package.__name__}.{module.name}")).values()
+        if isinstance(value, Criterion)
+    }
+    return dict(sorted(shipped.items(), key=lambda item: item[0].replace("-", "_")))
 
 
 CRITERIA = Registry(

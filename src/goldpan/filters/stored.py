@@ -50,10 +50,7 @@ _OF_DISCUSSIONS = ("discussions", "discussion_comments")
 
 
 def find_profile(
-    workspace: Workspace,
-    repos: Sequence[str],
-    name: str,
-    settings: Mapping[str, Any] | None = None,
+    workspace: Workspace, repos: Sequence[str], name: str, settings: Mapping[str, Any] | None = None
 ) -> Profile:
     """Return a profile by the path of its file, or by its name: a shipped or a stored one.
 

@@ -18,11 +18,16 @@ import orjson
 
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.llm.budget import Budget
+from goldpan.llm.budget import CostBudget
 from goldpan.llm.endpoint import Endpoint
-from goldpan.llm.executor import PendingRequest
-from goldpan.llm.outcome import Failure, Reply, understand
-from goldpan.llm.request import EndpointError, Request
+from goldpan.llm.exchange import (
+    EndpointError,
+    Failure,
+    ModelReply,
+    ModelRequest,
+    PendingRequest,
+    understand,
+)
 from goldpan.llm.response_store import Batch, ResponseStore
 from goldpan.llm.settings import EndpointSettings
 
@@ -51,7 +56,7 @@ class Batcher:
         self,
         endpoint: Endpoint,
         store: ResponseStore,
-        budget: Budget,
+        budget: CostBudget,
         settings: EndpointSettings,
         done: Callable[[], None],
         note: Callable[[str], None],
@@ -132,10 +137,10 @@ class Batcher:
                 time.sleep(self._settings.poll_seconds)
         return True
 
-    def _chunks(self, requests: Iterable[Request]) -> Iterator[list[Request] | None]:
+    def _chunks(self, requests: Iterable[ModelRequest]) -> Iterator[list[ModelRequest] | None]:
         """Yield requests of one model at a time, as many as a batch takes; None ends the money."""
         for _, group in groupby(requests, lambda request: request.model):
-            chunk: list[Request] = []
+            chunk: list[ModelRequest] = []
             size = 0
             for request in group:
                 if not self._budget.admits(request):
@@ -155,7 +160,7 @@ class Batcher:
             if chunk:
                 yield chunk
 
-    def _submit(self, requests: list[Request]) -> None:
+    def _submit(self, requests: list[ModelRequest]) -> None:
         token = secrets.token_hex(16)
         keys = tuple(request.key for request in requests)
         batch = Batch(token, "", self._endpoint.base_url, requests[0].model, keys)
@@ -195,13 +200,13 @@ class Batcher:
         errors = remote.errors.data if remote.errors and remote.errors.data else []
         message = line("; ".join(str(error.message) for error in errors) or remote.status)
         for key in sorted(left):
-            self._keep(batch, key, Reply(0, message.encode(), problem, batch=True), readers)
+            self._keep(batch, key, ModelReply(0, message.encode(), problem, batch=True), readers)
         self._store.end_batch(batch)
         self._note(f"Batch {batch.id} is {remote.status}; {len(left):,} requests have no answer")
 
-    def _keep(self, batch: Batch, key: str, reply: Reply, readers: Readers) -> None:
+    def _keep(self, batch: Batch, key: str, reply: ModelReply, readers: Readers) -> None:
         outcome = understand(reply, readers.get(key, str))
-        self._store.keep_collected(key, batch.model, reply, outcome)
+        self._store.keep_reply(key, batch.model, reply, outcome)
         self._budget.settle(key, batch.model, outcome.usage, batch=True)
         self._done()
 
@@ -239,25 +244,25 @@ def _labelled(remote: Told) -> tuple[str, str]:
     return (remote.metadata or {}).get(_LABEL, ""), remote.id
 
 
-def _line(request: Request) -> bytes:
+def _line(request: ModelRequest) -> bytes:
     return b'{"custom_id":"%s","method":"POST","url":"/v1/chat/completions","body":%s}\n' % (
         request.key.encode(),
         request.data,
     )
 
 
-def _read(line: bytes) -> tuple[str, Reply]:
+def _read(line: bytes) -> tuple[str, ModelReply]:
     """Return the key and the reply of a line of an output or error file."""
     try:
         data = orjson.loads(line)
         key = str(data["custom_id"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        return "", Reply(0, b"", "batch-failed", batch=True)
+        return "", ModelReply(0, b"", "batch-failed", batch=True)
     response, error = data.get("response"), data.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), dict):
         status = response.get("status_code")
         body = orjson.dumps(response["body"])
-        return key, Reply(status if isinstance(status, int) else 200, body, batch=True)
+        return key, ModelReply(status if isinstance(status, int) else 200, body, batch=True)
     code = error.get("code") if isinstance(error, dict) else None
     failure: Failure = "batch-expired" if code == "batch_expired" else "batch-failed"
-    return key, Reply(0, orjson.dumps(error), failure, batch=True)
+    return key, ModelReply(0, orjson.dumps(error), failure, batch=True)

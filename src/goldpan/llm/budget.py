@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldpan.llm.outcome import Usage
-from goldpan.llm.request import Request
+from goldpan.llm.exchange import ModelRequest, Usage
 from goldpan.llm.settings import EndpointSettings, Price
 
 _MILLION = 1_000_000
@@ -18,7 +17,7 @@ _OVERHEAD = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """What asking would send and cost, before anything is sent."""
 
     requests: int
@@ -47,7 +46,7 @@ def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
     return whole / _MILLION * (price.batch if batch else 1)
 
 
-class Budget:
+class CostBudget:
     """What asking costs: in this run, and in earlier runs for what it still uses."""
 
     def __init__(self, settings: EndpointSettings) -> None:
@@ -75,7 +74,7 @@ class Budget:
             self.usage.cached + usage.cached,
         )
 
-    def most(self, request: Request) -> float:
+    def most(self, request: ModelRequest) -> float:
         """Return the most that a request can cost: a token is at least one byte."""
         price = self._settings.prices.get(request.model)
         if price is None:
@@ -83,7 +82,7 @@ class Budget:
         usage = Usage(len(request.data) + _OVERHEAD, self._settings.max_tokens)
         return cost_of(usage, price, batch=self._settings.batch)
 
-    def expected(self, request: Request) -> float:
+    def expected(self, request: ModelRequest) -> float:
         """Return what a request probably costs."""
         price = self._settings.prices.get(request.model)
         if price is None:
@@ -91,7 +90,7 @@ class Budget:
         usage = Usage(len(request.data) // BYTES_A_TOKEN, min(_ANSWER, self._settings.max_tokens))
         return cost_of(usage, price, batch=self._settings.batch)
 
-    def admits(self, request: Request) -> bool:
+    def admits(self, request: ModelRequest) -> bool:
         """Say whether asking stays within the limit whatever the request costs."""
         limit = self._settings.max_cost
         if limit is None:
@@ -99,7 +98,7 @@ class Budget:
         spent = self.paid + self.paid_before + self._set_aside
         return spent + self.most(request) <= limit
 
-    def reserve(self, request: Request) -> None:
+    def reserve(self, request: ModelRequest) -> None:
         """Set aside what a request can cost, until it is settled."""
         self._reserved[request.key] = self.most(request)
         self._set_aside += self._reserved[request.key]

@@ -12,8 +12,7 @@ from goldpan.core.imports import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 from goldpan.core.tls import shared_context
-from goldpan.llm.outcome import Reply
-from goldpan.llm.request import EndpointError, Request
+from goldpan.llm.exchange import EndpointError, ModelReply, ModelRequest
 from goldpan.llm.settings import OPENAI, EndpointSettings
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class Endpoint:
         self.client = client
         self.base_url = settings.base_url.rstrip("/")
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: ModelRequest) -> ModelReply:
         """Send a request; every failure that concerns it alone becomes a reply.
 
         Raises `EndpointError` where no request could succeed: a wrong key, model or address.
@@ -44,18 +43,18 @@ class Endpoint:
             response = self.client.post(
                 "/chat/completions", body=request.body, cast_to=httpx2.Response
             )
-            reply = Reply(response.status_code, mask(response.content))
+            reply = ModelReply(response.status_code, mask(response.content))
         except openai.APIStatusError as error:
             if error.status_code in _HOPELESS or error.code == "insufficient_quota":
                 raise self.failure(error) from None
-            reply = Reply(error.status_code, mask(error.response.content))
+            reply = ModelReply(error.status_code, mask(error.response.content))
         except openai.APITimeoutError:
-            reply = Reply(0, b"", "timeout")
+            reply = ModelReply(0, b"", "timeout")
         except openai.APIConnectionError as error:
             reason = str(error.__cause__ or error).encode()
-            reply = Reply(0, mask(reason), "no-connection")
+            reply = ModelReply(0, mask(reason), "no-connection")
         seconds = time.monotonic() - started
-        return Reply(reply.status, reply.body, reply.failure, seconds)
+        return ModelReply(reply.status, reply.body, reply.failure, seconds)
 
     def failure(self, error: openai.APIError) -> EndpointError:
         """Return what tells people why the endpoint does not serve them."""

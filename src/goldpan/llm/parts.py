@@ -27,7 +27,7 @@ PartKind = Literal["text", "code"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PromptPart:
     """One text of what a model is asked about; `name` is ours, never taken from a text."""
 
     name: str
@@ -35,7 +35,7 @@ class Part:
     kind: PartKind = "text"
 
 
-def fence_code(parts: Sequence[Part]) -> str:
+def fence_code(parts: Sequence[PromptPart]) -> str:
     """Return the code that marks the fences of these texts: 32 characters in none of them."""
     data = orjson.dumps([[part.name, part.text] for part in parts])
     code = hashlib.sha256(data).hexdigest()[:32]
@@ -44,7 +44,7 @@ def fence_code(parts: Sequence[Part]) -> str:
     return code
 
 
-def fenced(parts: Sequence[Part], code: str) -> str:
+def fenced(parts: Sequence[PromptPart], code: str) -> str:
     """Return the texts, each between two lines that bear the code."""
     return "\n".join(
         f"=== {code} begin {part.name} ===\n{part.text}\n=== {code} end {part.name} ==="
@@ -56,7 +56,7 @@ _LOG_LINES = 20
 _LOG_ENDS = 10
 
 
-def cut(parts: Sequence[Part], most: int) -> tuple[Part, ...]:
+def cut(parts: Sequence[PromptPart], most: int) -> tuple[PromptPart, ...]:
     """Return the texts with at most about `most` characters together, notes aside."""
     if _size(parts) <= most:
         return tuple(parts)
@@ -105,5 +105,5 @@ def middle_out(text: str, most: int) -> str:
     return f"{head}\n[[ {left_out} characters are left out ]]\n{tail}"
 
 
-def _size(parts: Sequence[Part]) -> int:
+def _size(parts: Sequence[PromptPart]) -> int:
     return sum(len(part.text) for part in parts)

@@ -7,19 +7,107 @@ does exactly what a run does that starts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from goldpan.core.progress import Reporter, Task
 from goldpan.llm.batches import Batcher
-from goldpan.llm.budget import BYTES_A_TOKEN, Budget, Estimate
-from goldpan.llm.endpoint import connect
-from goldpan.llm.executor import Asker, PendingRequest
-from goldpan.llm.outcome import Outcome, understand
-from goldpan.llm.request import Request
+from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, CostEstimate
+from goldpan.llm.endpoint import Endpoint, connect
+from goldpan.llm.exchange import (
+    EndpointError,
+    ModelReply,
+    ModelRequest,
+    PendingRequest,
+    RequestOutcome,
+    understand,
+)
 from goldpan.llm.response_store import ResponseStore
 from goldpan.llm.settings import EndpointSettings
+
+_PATIENCE = 10
+"""Failures in a row, before any success, after which the endpoint is given up."""
+
+
+class Asker:
+    """Sends requests from threads; this thread alone archives and counts."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        store: ResponseStore,
+        budget: CostBudget,
+        concurrency: int,
+        done: Callable[[], None],
+    ) -> None:
+        self._endpoint = endpoint
+        self._store = store
+        self._budget = budget
+        self._concurrency = concurrency
+        self._done = done
+        self._under_way: dict[Future[ModelReply], PendingRequest] = {}
+        self._failed = 0
+        self._succeeded = False
+        self.sent = 0
+
+    def ask(self, requests: Iterable[PendingRequest]) -> bool:
+        """Send requests and archive the replies.
+
+        Returns False where the money did not suffice for all. Raises `EndpointError` where the
+        endpoint serves nobody. However it ends, replies under way are waited for and kept: they
+        are paid for.
+        """
+        with ThreadPoolExecutor(self._concurrency) as pool:
+            try:
+                for pending in requests:
+                    request = pending.request
+                    while self._under_way and (
+                        len(self._under_way) >= self._concurrency
+                        or not self._budget.admits(request)
+                    ):
+                        self._collect()
+                    if not self._budget.admits(request):
+                        return False
+                    self._budget.reserve(request)
+                    self._under_way[pool.submit(self._endpoint.ask, request)] = pending
+                    self.sent += 1
+                while self._under_way:
+                    self._collect()
+            finally:
+                self._drain()
+        return True
+
+    def _collect(self) -> None:
+        for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
+            outcome = self._keep(future)
+            self._failed = 0 if outcome.final else self._failed + 1
+            self._succeeded = self._succeeded or outcome.final
+            if self._failed >= _PATIENCE and not self._succeeded:
+                raise EndpointError(
+                    f"{self._endpoint.base_url} answered none of {self._failed} requests "
+                    f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
+                    "Check --base-url, --model and the settings, and run the same command again",
+                )
+
+    def _keep(self, future: Future[ModelReply]) -> RequestOutcome[object]:
+        pending = self._under_way.pop(future)
+        request, reply = pending.request, future.result()
+        outcome = understand(reply, pending.read)
+        self._store.keep(request, reply, outcome)
+        self._budget.settle(request.key, request.model, outcome.usage, batch=False)
+        self._done()
+        return outcome
+
+    def _drain(self) -> None:
+        while self._under_way:
+            for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
+                if future.exception() is None:
+                    self._keep(future)
+                else:
+                    self._under_way.pop(future)
+
 
 # Asks all that is open, singly or in batches, until the archive answers it.
 
@@ -36,7 +124,7 @@ class SentRequest(NamedTuple):
 def ask_all(
     still_open: Callable[[], Iterable[PendingRequest]],
     store: ResponseStore,
-    budget: Budget,
+    budget: CostBudget,
     settings: EndpointSettings,
     task: Task,
     note: Callable[[str], None],
@@ -72,7 +160,7 @@ CUTS = 4
 class Question(Generic[ShownT, AnswerT]):
     """What is asked of one model about one thing."""
 
-    make: Callable[[int], tuple[ShownT, Request]]
+    make: Callable[[int], tuple[ShownT, ModelRequest]]
     """Returns what the model sees with the texts halved so many times, and the request."""
     read: Callable[[str], AnswerT]
     """Makes an answer of what the model wrote; raises `ValueError` where it is none."""
@@ -83,8 +171,8 @@ class Attempt(Generic[ShownT, AnswerT]):
     """The last request that was or is to be sent for a question, and what became of it."""
 
     shown: ShownT
-    request: Request
-    outcome: Outcome[AnswerT] | None
+    request: ModelRequest
+    outcome: RequestOutcome[AnswerT] | None
     """None where it was not asked."""
 
 
@@ -118,7 +206,7 @@ class Planner(Generic[ShownT, AnswerT]):
             None,
         )
 
-    def estimate(self, budget: Budget) -> Estimate:
+    def estimate(self, budget: CostBudget) -> CostEstimate:
         """Count requests by whether the store answers them, and its costs in the budget."""
         answered: set[str] = set()
         missing: set[str] = set()
@@ -136,7 +224,7 @@ class Planner(Generic[ShownT, AnswerT]):
                 answered.add(request.key)
                 budget.add(request.model, usage[0], batch=usage[1], before=True)
         priced = all(model in self._settings.prices for model in self._settings.models)
-        return Estimate(
+        return CostEstimate(
             len(missing),
             len(answered),
             tokens,
@@ -146,7 +234,7 @@ class Planner(Generic[ShownT, AnswerT]):
             urlsplit(self._settings.base_url).netloc,
         )
 
-    def ask(self, budget: Budget, reporter: Reporter) -> SentRequest:
+    def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
         """Ask what the store does not answer.
 
         Raises `EndpointError` where the endpoint serves nobody; what was answered until then is

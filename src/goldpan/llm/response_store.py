@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.run_file import Seal
 from goldpan.core.workspace import hold_lock, make_directory
-from goldpan.llm.outcome import Outcome, Reply, Usage
-from goldpan.llm.request import Request
+from goldpan.llm.exchange import ModelReply, ModelRequest, RequestOutcome, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class ResponseStore:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._replies: dict[str, Record] = {}
-        self._unanswered: dict[str, Reply] = {}
+        self._unanswered: dict[str, ModelReply] = {}
         self._requests: set[str] = set()
         self._batches: dict[str, Batch] = {}
         for record in archive.records:
@@ -50,13 +49,13 @@ class ResponseStore:
         """Return how much was asked and answered so far, sealed, by file."""
         return self._archive.seals()
 
-    def reply(self, key: str) -> Reply | None:
+    def reply(self, key: str) -> ModelReply | None:
         """Return the reply to a request that holds, or what failed in this run."""
         record = self._replies.get(key)
         if record is None:
             return self._unanswered.get(key)
         meta = record.meta
-        return Reply(meta["status"], record.read(), None, meta["seconds"], meta["batch"])
+        return ModelReply(meta["status"], record.read(), None, meta["seconds"], meta["batch"])
 
     def usage(self, key: str) -> tuple[Usage, bool] | None:
         """Return the tokens of a reply that holds, and whether it came in a batch."""
@@ -65,24 +64,22 @@ class ResponseStore:
             return None
         return Usage(*record.meta["usage"]), record.meta["batch"]
 
-    def keep(self, request: Request, reply: Reply, outcome: Outcome[object]) -> None:
+    def keep(
+        self, request: ModelRequest, reply: ModelReply, outcome: RequestOutcome[object]
+    ) -> None:
         """Archive a request and its reply; only a final one spares asking again."""
         self._keep_request(request)
-        self._keep_reply(request.key, request.model, reply, outcome)
+        self.keep_reply(request.key, request.model, reply, outcome)
 
-    def keep_collected(self, key: str, model: str, reply: Reply, outcome: Outcome[object]) -> None:
-        """Archive a reply out of a batch, whose requests were archived before."""
-        self._keep_reply(key, model, reply, outcome)
-
-    def begin_batch(self, batch: Batch, requests: Sequence[Request]) -> None:
+    def begin_batch(self, batch: Batch, requests: Sequence[ModelRequest]) -> None:
         """Archive a batch and its requests before it is submitted."""
         for request in requests:
             self._keep_request(request)
-        self._append({**_plain(batch), "part": "batch"})
+        self._append({**asdict(batch), "part": "batch"})
 
     def name_batch(self, batch: Batch) -> None:
         """Archive the id that the endpoint gave a batch."""
-        self._append({**_plain(batch), "keys": [], "part": "batch"})
+        self._append({**asdict(batch), "keys": [], "part": "batch"})
 
     def end_batch(self, batch: Batch) -> None:
         """Archive that nothing more comes of a batch."""
@@ -97,12 +94,15 @@ class ResponseStore:
         metas = (record.meta for record in self._replies.values())
         return [meta["seconds"] for meta in metas if not meta["batch"]]
 
-    def _keep_request(self, request: Request) -> None:
+    def _keep_request(self, request: ModelRequest) -> None:
         if request.key not in self._requests:
             meta = {"part": "request", "key": request.key, "prompt": request.prompt}
             self._append(meta, request.data, sync=False)
 
-    def _keep_reply(self, key: str, model: str, reply: Reply, outcome: Outcome[object]) -> None:
+    def keep_reply(
+        self, key: str, model: str, reply: ModelReply, outcome: RequestOutcome[object]
+    ) -> None:
+        """Archive a reply, whose request was archived before."""
         usage = outcome.usage
         meta = {
             "part": "reply",
@@ -152,13 +152,3 @@ def open_responses(directory: Path, what: str, *, write: bool = True) -> Iterato
     with hold_lock(directory / "lock", busy), Archive(directory) as archive:
         archive.begin(resume=archive.runs > 0)
         yield ResponseStore(archive)
-
-
-def _plain(batch: Batch) -> dict[str, Any]:
-    return {
-        "token": batch.token,
-        "id": batch.id,
-        "base_url": batch.base_url,
-        "model": batch.model,
-        "keys": list(batch.keys),
-    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,11 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
-    from goldpan.annotation.studio.push import SuspectSelection
-    from goldpan.annotation.studio.shown import (
-        Agreements,
-        AnnotationExport,
-        ProjectStatus,
-        Pulled,
-        Pushed,
-    )
+    from goldpan.annotation.studio.gold import Agreements
+    from goldpan.annotation.studio.progress import Progress
+    from goldpan.annotation.studio.pull import CollectedAnswers
+    from goldpan.annotation.studio.push import PushResult, SuspectSelection
+    from goldpan.annotation.studio.summary_markdown import AnnotationExport
     from goldpan.datasets.task import Task
 
 
@@ -45,7 +43,7 @@ class Annotate(Group):
         rules: str = "default",
         webhook: str | None = None,
         url: str | None = None,
-    ) -> Pushed:
+    ) -> PushResult:
         """Send the rows of a dataset to annotators; only new rows are added.
 
         With --suspects these are the rows whose labels are most likely wrong, in random order, and
@@ -71,7 +69,6 @@ class Annotate(Group):
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
-        from goldpan.annotation.studio.shown import Pushed
         from goldpan.annotation.studio.suggestions import find_review_basis, find_suggestions
         from goldpan.datasets.task_data import task_directory
         from goldpan.filters.basis import Basis
@@ -114,7 +111,7 @@ class Annotate(Group):
                 webhook=webhook,
                 selection=selection,
             )
-        return Pushed(pushed, tuple(bases))
+        return replace(pushed, basis=tuple(bases))
 
     def pull(
         self,
@@ -123,7 +120,7 @@ class Annotate(Group):
         names: bool = False,
         accept_configuration: bool = False,
         url: str | None = None,
-    ) -> Pulled:
+    ) -> CollectedAnswers:
         """Fetch new answers, check them, and decide where people agree.
 
         A project and its adjudication are fetched together, whichever you name.
@@ -132,12 +129,11 @@ class Annotate(Group):
             names: Keep annotators' addresses instead of pseudonyms.
             accept_configuration: Accept answers to a form that was changed on the server.
         """
-        from goldpan.annotation.studio.decisions import collect
-        from goldpan.annotation.studio.shown import Pulled
+        from goldpan.annotation.studio.pull import collect
 
         server = self._server(url)
         with self.lab.reporting() as reporter:
-            collected = collect(
+            return collect(
                 self.lab.layout,
                 server,
                 project,
@@ -145,14 +141,12 @@ class Annotate(Group):
                 named=names,
                 accept_configuration=accept_configuration,
             )
-        return Pulled(project, collected)
 
-    def status(self, *, project: str) -> ProjectStatus:
+    def status(self, *, project: str) -> Progress:
         """Show a project's progress by annotator, and when it is likely to end."""
         from goldpan.annotation.studio.progress import progress
-        from goldpan.annotation.studio.shown import ProjectStatus
 
-        return ProjectStatus(progress(self.lab.layout, project))
+        return progress(self.lab.layout, project)
 
     def agreement(self, *, project: str) -> Agreements:
         """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
@@ -160,9 +154,8 @@ class Annotate(Group):
         If the dataset has labels, they are compared with the decisions.
         """
         from goldpan.annotation.agreement import agree
-        from goldpan.annotation.studio.gold import ratings_beside_dataset, read_ratings
+        from goldpan.annotation.studio.gold import Agreements, ratings_beside_dataset, read_ratings
         from goldpan.annotation.studio.progress import progress
-        from goldpan.annotation.studio.shown import Agreements
 
         layout = self.lab.layout
         fields = (agree(field, each) for field, each in read_ratings(layout, project).items())
@@ -173,18 +166,19 @@ class Annotate(Group):
             tuple(progress(layout, project).annotators),
         )
 
-    def adjudicate(self, *, project: str, doubts: bool = False, url: str | None = None) -> Pushed:
+    def adjudicate(
+        self, *, project: str, doubts: bool = False, url: str | None = None
+    ) -> PushResult:
         """Send conflicts, with both answers, to a third person.
 
         Args:
             doubts: Also send subjects that people agreed on while in doubt.
         """
         from goldpan.annotation.studio.decisions import adjudicate
-        from goldpan.annotation.studio.shown import Pushed
 
         server = self._server(url)
         with self.lab.reporting() as reporter:
-            return Pushed(adjudicate(self.lab.layout, server, project, reporter, doubts=doubts))
+            return adjudicate(self.lab.layout, server, project, reporter, doubts=doubts)
 
     def export(
         self,
@@ -206,9 +200,8 @@ class Annotate(Group):
             names: Give annotators' addresses instead of pseudonyms.
         """
         from goldpan.annotation.studio.gold import make_gold, write_gold
-        from goldpan.annotation.studio.shown import AnnotationExport
         from goldpan.annotation.studio.summary import summarize
-        from goldpan.annotation.studio.summary_markdown import write_summary
+        from goldpan.annotation.studio.summary_markdown import AnnotationExport, write_summary
 
         if output is None and gold is None:
             raise UsageError("There is nothing to write", "Give --output DIR, --gold FILE or both")
@@ -246,11 +239,9 @@ class Annotate(Group):
             dataset (DATASET): Also open a project with the rows of this dataset.
             form (NAME): The form of that project.
         """
-        from goldpan.annotation.studio.client import handed_over, server_directory
         from goldpan.annotation.studio.forms import find_form, read_tasks
         from goldpan.annotation.studio.push import push as push_tasks
-        from goldpan.annotation.studio.serve import serve
-        from goldpan.annotation.studio.shown import Pushed, running_blocks
+        from goldpan.annotation.studio.serve import handed_over, serve, server_directory
         from goldpan.core.terminal import show
         from goldpan.operations.repositories import dataset_directory
 
@@ -266,12 +257,12 @@ class Annotate(Group):
                 asked_form = find_form(form)
                 tasks = read_tasks(dataset_directory(layout, dataset), asked_form)
                 pushed = push_tasks(layout, running.server, form, asked_form, tasks, reporter)
-                show(Pushed(pushed).blocks())
-            show(running_blocks(running))
+                show(pushed.blocks())
+            show(running.blocks())
             running.process.wait()
 
     def _server(self, url: str | None) -> Server:
-        from goldpan.annotation.studio.client import choose_server
+        from goldpan.annotation.studio.serve import choose_server
 
         return choose_server(self.lab.layout, url, os.environ)
 

@@ -173,8 +173,7 @@ class Build(AddedToBuild, Group):
         from goldpan.audit.required import row_check
         from goldpan.audit.stored_audit import stored_sentence
         from goldpan.builders.build import DatasetRequest, build
-        from goldpan.builders.recipes import find_recipe
-        from goldpan.builders.requirements import NOT
+        from goldpan.builders.recipes import NOT, find_recipe
         from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.stored import find_profile

@@ -69,8 +69,8 @@ def labels(
     if studio is None:
         read_in_terminal(drawn, reader)
     else:
-        from goldpan.annotation.studio.client import choose_server
-        from goldpan.annotation.studio.sample import read_in_studio
+        from goldpan.annotation.label_reading import read_in_studio
+        from goldpan.annotation.studio.serve import choose_server
 
         server = choose_server(self.lab.layout, url, os.environ)
         with self.lab.reporting() as reporter:

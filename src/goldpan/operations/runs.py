@@ -28,6 +28,9 @@ from goldpan.evaluation.task_input import (
     with_places,
 )
 from goldpan.llm.budget import Estimate
+from goldpan.evaluation.slices import with_columns
+from goldpan.evaluation.task_input import TaskInput, read_task_input
+from goldpan.llm.budget import CostEstimate
 from goldpan.operations.dataset import Dataset, optional
 
 if TYPE_CHECKING:
@@ -109,7 +112,7 @@ class RunEstimate(Result):
     task: str
     model: str
     seed: int
-    estimate: Estimate | None
+    estimate: CostEstimate | None
 
     def blocks(self) -> Iterator[Block]:
         """Yield the requests, where they go and the cost."""
@@ -158,7 +161,7 @@ class PlannedRun:
                 by=self.by,
             )
 
-    def estimate(self) -> Estimate | None:
+    def estimate(self) -> CostEstimate | None:
         """Return what it would cost in money, None of models that cost none; nothing is sent."""
         with self.workspace.reporting() as reporter:
             return estimate_run(

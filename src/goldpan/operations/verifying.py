@@ -24,8 +24,8 @@ from goldpan.operations.values import (
 if TYPE_CHECKING:
     from goldpan.audit.audit import AuditResult
     from goldpan.evaluation.resolved import ResolvedResult
-    from goldpan.execution.records import Settings
-    from goldpan.execution.verify_all import Verification
+    from goldpan.execution.records import TrialSettings
+    from goldpan.execution.verify import Verification
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
@@ -54,7 +54,7 @@ def verify(
     """
     from goldpan.datasets.provenance import build_options, describe_build
     from goldpan.execution.records import instance_of
-    from goldpan.execution.verify_all import verify_all
+    from goldpan.execution.verify import verify_all
 
     _check_uv(sandbox)
     opened = find_dataset(self, dataset)
@@ -121,11 +121,11 @@ def resolved(
     return result
 
 
-def test_settings(sandbox: Sandbox, repeats: int) -> Settings:
+def test_settings(sandbox: Sandbox, repeats: int) -> TrialSettings:
     """Return how tests run, each of them so often in each state."""
-    from goldpan.execution.records import Settings
+    from goldpan.execution.records import TrialSettings
 
-    return Settings(
+    return TrialSettings(
         repeats,
         sandbox.timeout,
         sandbox.memory << 30,

@@ -11,6 +11,8 @@ from typing import Any
 
 from goldpan.builders.requirements import NOT, VERIFIED
 from goldpan.core.commands import find_builder, imported
+from goldpan.builders.recipes import NOT, VERIFIED
+from goldpan.core.commands import find_builder
 from goldpan.core.errors import UsageError, question
 from goldpan.core.plugins import names_of
 from goldpan.core.remote import is_address

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from goldpan.builders.requirements import NOT, VERIFIED
+from goldpan.builders.recipes import NOT, VERIFIED
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import tasks_directory
 from goldpan.operations.workspace import Workspace

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import duckdb
 
-from goldpan.filters.funnel import Funnel, Step
+from goldpan.filters.funnel import Funnel, FunnelRow
 from goldpan.report.tables import rows
 
 
@@ -122,7 +122,7 @@ def levels(funnel: Funnel) -> list[Level]:
     return steps
 
 
-def frequent(step: Step) -> list[tuple[str, int]]:
+def frequent(step: FunnelRow) -> list[tuple[str, int]]:
     """Return a step's reasons, the most frequent first."""
     return sorted(
         ((reason or "undecided", count) for reason, count in step.reasons.items()),

@@ -3,43 +3,154 @@
 The subjects are read once into a file. Then each step goes through them anew: counting what is
 to be asked, asking, and judging by the replies that the archive holds. So memory follows the
 batch, and a run that goes on does exactly what a run does that starts.
-
-The verdicts lie in WORKSPACE/verdicts/labels/TASK.llm.parquet; the dataset stays as it is.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from goldpan.annotation.review.items import CaseFile, case_file, prepare, read_cases
-from goldpan.annotation.review.request import load_prompt
-from goldpan.annotation.review.reviewer import Judgement, ReviewResult, judge, open_reviews
-from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.stored import verdict_row, write_answers, write_reviews
-from goldpan.annotation.review.subjects import KINDS, ReviewItem, SubjectKind
-from goldpan.annotation.review.votes import ReviewEstimate, ReviewPlanner
+from goldpan.annotation.review.request import ReviewSettings, load_prompt
+from goldpan.annotation.review.stored import verdict_row, write_label_verdicts, write_reviews
+from goldpan.annotation.review.subjects import (
+    KINDS,
+    CaseFile,
+    ReviewItem,
+    SubjectKind,
+    case_file,
+    prepare,
+    read_cases,
+)
+from goldpan.annotation.review.votes import ReviewEstimate, ReviewJudgement, ReviewPlanner
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
-from goldpan.core.schemas import Table
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace, tasks_directory
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import CLASSIFICATION, Task, target_column
 from goldpan.datasets.task_data import read_task_data
-from goldpan.filters.basis import find_basis
+from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.profile import Profile
-from goldpan.llm.budget import Budget
-from goldpan.llm.parts import Part
-from goldpan.llm.response_store import ResponseStore
+from goldpan.llm.budget import CostBudget
+from goldpan.llm.exchange import Usage
+from goldpan.llm.parts import PromptPart
+from goldpan.llm.response_store import ResponseStore, open_responses
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewResult(Result):
+    """The verdicts of a review, counted, and what they cost."""
+
+    profile: str
+    """The filter profile, or the name of the dataset."""
+    subjects: Mapping[str, int]
+    """By prompt."""
+    keep: Mapping[str, int]
+    drop: Mapping[str, int]
+    people: Mapping[str, int]
+    """Subjects that people have to look at, by prompt."""
+    reasons: Mapping[str, int]
+    """Why subjects are dropped or go to people."""
+    sent: int
+    """Requests of this run."""
+    answered: int
+    """Requests that the archive answered."""
+    usage: Usage
+    cost: float
+    cost_before: float
+    complete: bool
+    """False where requests remain: money ran out, or a batch is under way."""
+    seconds: float
+    basis: tuple[Basis, ...] = ()
+    """Which pairing rules and which profile stand behind each repository."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 while requests remain."""
+        return 0 if self.complete else 3
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the verdicts, and what they cost."""
+        counts = (self.subjects, self.keep, self.drop, self.people)
+        yield Table(
+            ("prompt", "subjects", "keep", "drop", "people"),
+            [
+                (prompt, *(by_prompt.get(prompt, 0) for by_prompt in counts))
+                for prompt in self.subjects
+            ],
+        )
+        for reason, count in self.reasons.items():
+            yield Line(f"  {reason}: {count:,}")
+        yield Line(
+            f"{self.sent:,} requests sent, {self.answered:,} answered from the archive, "
+            f"{self.usage.input:,} tokens read and {self.usage.output:,} written, cost "
+            f"{self.cost:,.2f} ({self.cost_before:,.2f} before), {self.seconds:.1f} s"
+        )
+        yield from basis_blocks(self.basis)
+        if not self.complete:
+            yield Line("Some requests remain: run the same command again")
+
+
+def open_reviews(
+    workspace: Workspace, *, write: bool = True
+) -> AbstractContextManager[ResponseStore]:
+    """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
+    return open_responses(workspace.root / "reviews", "review", write=write)
+
+
+def judge(
+    store: ResponseStore,
+    cases: CaseFile,
+    profile: str,
+    settings: ReviewSettings,
+    reporter: Reporter,
+    take: Callable[[Iterator[ReviewJudgement]], None],
+) -> ReviewResult:
+    """Ask what the archive does not answer, then hand out a judgement a case, in their order.
+
+    Raises `ReviewError` where the endpoint serves nobody; what was answered until then is kept
+    and not asked again.
+    """
+    started = time.monotonic()
+    planner, budget = ReviewPlanner(store, cases, settings), CostBudget(settings)
+    planned = planner.review_estimate(budget)
+    sent, complete = planner.ask(budget, reporter)
+    counts: dict[bool | None, Counter[str]] = {True: Counter(), False: Counter(), None: Counter()}
+    reasons: Counter[str] = Counter()
+
+    def judgements() -> Iterator[ReviewJudgement]:
+        for judgement in planner.judgements():
+            counts[judgement.decision.keep][judgement.prompt] += 1
+            if judgement.decision.reason:
+                reasons[judgement.decision.reason] += 1
+            yield judgement
+
+    take(judgements())
+    return ReviewResult(
+        profile,
+        planned.subjects,
+        dict(counts[True]),
+        dict(counts[False]),
+        dict(counts[None]),
+        dict(sorted(reasons.items())),
+        sent,
+        planned.answered,
+        budget.usage,
+        budget.paid,
+        budget.paid_before,
+        complete,
+        time.monotonic() - started,
+    )
 
 
 def run_review(
@@ -54,33 +165,16 @@ def run_review(
     Raises `WorkspaceError` where a repository is not filtered, and `ReviewError` where the
     endpoint serves nobody; what was answered until then is kept and not asked again.
     """
-    names = [kind.prompt for kind in _kinds(settings)]
     with (
         open_reviews(workspace) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
 
-        def take(judgements: Iterator[Judgement]) -> None:
+        def take(judgements: Iterator[ReviewJudgement]) -> None:
             for repo, count in cases.repositories:
-                rows = [
-                    verdict_row(
-                        judgement.case,
-                        judgement.decision,
-                        judgement.prompt,
-                        profile.name,
-                        judgement.digest,
-                    )
-                    for judgement in islice(judgements, count)
-                ]
-                write_reviews(
-                    workspace,
-                    repo,
-                    profile.name,
-                    rows,
-                    names,
-                    reviewers(settings),
-                    store.seals(),
-                )
+                rows = [verdict_row(each, profile.name) for each in islice(judgements, count)]
+                who = reviewers(settings)
+                write_reviews(workspace, repo, profile.name, rows, list(who), who, store.seals())
 
         result = judge(store, cases, profile.name, settings, reporter, take)
     return replace(result, basis=tuple(find_basis(workspace, repos, profile.name)))
@@ -112,7 +206,7 @@ def estimate_review(
         open_reviews(workspace, write=False) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
-        estimate = ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
+        estimate = ReviewPlanner(store, cases, settings).review_estimate(CostBudget(settings))
     return replace(estimate, basis=tuple(find_basis(workspace, repos, profile.name)))
 
 
@@ -145,32 +239,6 @@ def _kinds(settings: ReviewSettings) -> list[SubjectKind]:
     ]
 
 
-STAGE = "llm"
-LABEL_VERDICTS = Table(
-    "label_verdicts",
-    pa.schema(
-        [
-            ("task", pa.string()),
-            ("example_id", pa.string()),
-            ("stage", pa.string()),  # llm
-            ("criterion", pa.string()),  # the prompt
-            ("keep", pa.bool_()),  # null where people have to look
-            ("reason", pa.string()),  # a short code; null where kept
-            ("value", pa.float64()),  # confidence, or the share of the votes
-            ("evidence", pa.string()),
-            ("settings", pa.string()),  # digest of prompt, models and rules
-        ]
-    ),
-    order=("example_id", "stage", "criterion"),
-    key=("example_id", "stage", "criterion"),
-)
-
-
-def label_path(workspace: Workspace, task: str) -> Path:
-    """Return the file of the verdicts on a task's labels."""
-    return workspace.root / "verdicts" / "labels" / f"{task}.{STAGE}.parquet"
-
-
 def review_labels(
     workspace: Workspace, directory: Path, settings: ReviewSettings, reporter: Reporter
 ) -> ReviewResult:
@@ -183,8 +251,8 @@ def review_labels(
     with open_reviews(workspace) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
 
-        def take(judgements: Iterator[Judgement]) -> None:
-            _write(workspace, task, judgements, store)
+        def take(judgements: Iterator[ReviewJudgement]) -> None:
+            write_label_verdicts(workspace, task.name, judgements, store.seals())
 
         return judge(store, cases, task.name, settings, reporter, take)
 
@@ -196,7 +264,7 @@ def estimate_labels(
     task = _task(workspace, directory)
     with open_reviews(workspace, write=False) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
-        return ReviewPlanner(store, cases, settings).review_estimate(Budget(settings))
+        return ReviewPlanner(store, cases, settings).review_estimate(CostBudget(settings))
 
 
 def _task(workspace: Workspace, directory: Path) -> Task:
@@ -213,60 +281,24 @@ def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[ReviewIte
     tables = read_task_data(directory, task).splits.values()
     rows = pa.concat_tables(tables).sort_by("id")
     if limit is not None:
-        names = rows["id"].to_pylist()
-        indexes = sorted(range(len(names)), key=lambda index: _drawn(names[index]))[:limit]
-        rows = rows.take(sorted(indexes))
+        # The same ones each time, with others only added.
+        order = [hashlib.sha256(name.encode()).digest() for name in rows["id"].to_pylist()]
+        rows = rows.take(sorted(sorted(range(len(order)), key=order.__getitem__)[:limit]))
     definitions = _definitions(task)
     target = target_column(task.type).name
     for batch in rows.to_batches(max_chunksize=1_000):
         for row in batch.to_pylist():
-            parts = (
-                definitions,
-                Part("text", row["text"]),
-                Part("label", _label_text(row[target])),
-            )
+            labels = row[target]
+            label = labels if isinstance(labels, str) else ", ".join(labels) or "(none)"
+            parts = (definitions, PromptPart("text", row["text"]), PromptPart("label", label))
             yield prepare(ReviewItem(task.name, "label", example=row["id"], parts=parts))
 
 
-def _drawn(name: str) -> bytes:
-    """Return what draws examples: the same ones each time, with others only added."""
-    return hashlib.sha256(name.encode()).digest()
-
-
-def _definitions(task: Task) -> Part:
+def _definitions(task: Task) -> PromptPart:
     several = "A text may bear several labels, or none." if task.type == "multi-label" else ""
     lines = [
         task.definition,
         several,
         *(f"{label.name}: {label.description}" for label in task.labels),
     ]
-    return Part("labels", "\n".join(line for line in lines if line))
-
-
-def _label_text(label: str | list[str]) -> str:
-    return label if isinstance(label, str) else ", ".join(label) or "(none)"
-
-
-def _write(
-    workspace: Workspace, task: Task, judgements: Iterator[Judgement], store: ResponseStore
-) -> None:
-    path = label_path(workspace, task.name)
-    rows = [_row(task, judgement) for judgement in judgements]
-    table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
-    replace_tables(workspace, {path: (LABEL_VERDICTS, table)})
-    write_answers(path, {task.name: store.seals()})
-
-
-def _row(task: Task, judgement: Judgement) -> dict[str, Any]:
-    decision = judgement.decision
-    return {
-        "task": task.name,
-        "example_id": judgement.case.example,
-        "stage": STAGE,
-        "criterion": judgement.prompt,
-        "keep": decision.keep,
-        "reason": decision.reason,
-        "value": decision.value,
-        "evidence": decision.evidence or None,
-        "settings": judgement.digest,
-    }
+    return PromptPart("labels", "\n".join(line for line in lines if line))

@@ -2,7 +2,8 @@
 
 WORKSPACE/verdicts/OWNER/NAME/RULES/PROFILE.llm.parquet has a row for each subject that was kept
 when it was reviewed; PROFILE.llm.json beside it seals the answers that these rest on. `decides` is
-false: whoever builds a dataset says which reviews it requires.
+false: whoever builds a dataset says which reviews it requires. The verdicts on labels lie in
+WORKSPACE/verdicts/labels/TASK.llm.parquet; the dataset stays as it is.
 """
 
 from __future__ import annotations
@@ -15,21 +16,19 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.annotation.review.subjects import ReviewItem
-from goldpan.annotation.review.votes import NOT_ASKED, ReviewDecision
+from goldpan.annotation.review.votes import NOT_ASKED, STAGE, ReviewJudgement
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import read_metadata, read_table, reading, replace_tables
 from goldpan.core.query import connect
 from goldpan.core.run_file import Seal
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas import VERDICTS, Table
 from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.filters.criterion import Subject
+from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
-STAGE = "llm"
 _REVIEWERS_KEY = b"goldpan.reviewers"
 
 
@@ -38,26 +37,10 @@ def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
     return workspace.verdicts(repo, f"{profile}.{STAGE}")
 
 
-def verdict_row(
-    case: ReviewItem, decision: ReviewDecision, criterion: str, profile: str, digest: str
-) -> dict[str, object]:
-    """Return the row of a decision."""
-    return {
-        "repo": case.repo,
-        "subject": case.subject,
-        "issue": case.issue,
-        "pull_repo": case.pull_repo,
-        "pull": case.pull,
-        "stage": STAGE,
-        "criterion": criterion,
-        "decides": False,
-        "keep": decision.keep,
-        "reason": decision.reason,
-        "value": decision.value,
-        "evidence": decision.evidence or None,
-        "profile": profile,
-        "settings": digest,
-    }
+def verdict_row(judgement: ReviewJudgement, profile: str) -> dict[str, object]:
+    """Return the row of a decision on a subject."""
+    key = {name: getattr(judgement.case, name) for name in ("repo", "subject", *KEYS["pair"])}
+    return {**key, "decides": False, "profile": profile, **judgement.columns}
 
 
 def write_reviews(
@@ -82,7 +65,8 @@ def write_reviews(
         others = pc.invert(pc.is_in(earlier["criterion"], pa.array(criteria, pa.string())))
         table = pa.concat_tables([table, earlier.filter(others)])
         reviewers = {**read_reviewers(workspace, repo, profile), **reviewers}
-        seals = {**_earlier_answers(path), **seals}
+        recorded = _recorded(path)
+        seals = {**(recorded["inputs"] if recorded else {}), **seals}
     text = orjson.dumps(reviewers, option=orjson.OPT_SORT_KEYS)
     metadata = {INPUTS_KEY: inputs, _REVIEWERS_KEY: text}
     replace_tables(workspace, {path: (VERDICTS, VERDICTS.ordered(table))}, repo, metadata)
@@ -110,14 +94,12 @@ def lost_answers(workspace: Workspace, path: Path) -> tuple[Path, str] | None:
     It is the archive where answers are gone from it. Raises as `read_table` does.
     """
     record = path.with_suffix(".json")
-    try:
-        said = read_json(record)
-        seals, outputs = dict(said["inputs"]), dict(said["outputs"])
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+    recorded = _recorded(path)
+    if recorded is None:
         return record, f"it does not say on which answers {path.name} rests"
-    if outputs != {path.name: seal_of_parquet(path)}:
+    if recorded["outputs"] != {path.name: seal_of_parquet(path)}:
         return path, f"{record.name} tells of another, as where goldpan review was stopped"
-    for criterion, answers in seals.items():
+    for criterion, answers in recorded["inputs"].items():
         if lost := lost_replies(workspace.root / "reviews", answers):
             archive, count = lost
             return archive, (
@@ -127,11 +109,13 @@ def lost_answers(workspace: Workspace, path: Path) -> tuple[Path, str] | None:
     return None
 
 
-def _earlier_answers(path: Path) -> dict[str, dict[str, Seal]]:
+def _recorded(path: Path) -> dict[str, Any] | None:
+    """Return what stands beside a file of verdicts; None where it is gone or damaged."""
     try:
-        return dict(read_json(path.with_suffix(".json"))["inputs"])
+        said = read_json(path.with_suffix(".json"))
+        return {name: dict(said[name]) for name in ("inputs", "outputs")}
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
-        return {}
+        return None
 
 
 def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
@@ -199,3 +183,45 @@ def with_reviews(
         rows = connection.sql(_REQUIRED, params=parameters).to_arrow_table()
     rows = rows.select(VERDICTS.schema.names).cast(VERDICTS.schema)
     return VERDICTS.ordered(pa.concat_tables([filtered, rows]))
+
+
+LABEL_VERDICTS = Table(
+    "label_verdicts",
+    pa.schema(
+        [
+            ("task", pa.string()),
+            ("example_id", pa.string()),
+            ("stage", pa.string()),  # llm
+            ("criterion", pa.string()),  # the prompt
+            ("keep", pa.bool_()),  # null where people have to look
+            ("reason", pa.string()),  # a short code; null where kept
+            ("value", pa.float64()),  # confidence, or the share of the votes
+            ("evidence", pa.string()),
+            ("settings", pa.string()),  # digest of prompt, models and rules
+        ]
+    ),
+    order=("example_id", "stage", "criterion"),
+    key=("example_id", "stage", "criterion"),
+)
+
+
+def label_path(workspace: Workspace, task: str) -> Path:
+    """Return the file of the verdicts on a task's labels."""
+    return workspace.root / "verdicts" / "labels" / f"{task}.{STAGE}.parquet"
+
+
+def write_label_verdicts(
+    workspace: Workspace,
+    task: str,
+    judgements: Iterable[ReviewJudgement],
+    answers: Mapping[str, Seal],
+) -> None:
+    """Write the verdicts on a task's labels, with the seals of what they rest on."""
+    rows = [
+        {"task": task, "example_id": judgement.case.example, **judgement.columns}
+        for judgement in judgements
+    ]
+    path = label_path(workspace, task)
+    table = pa.Table.from_pylist(rows, schema=LABEL_VERDICTS.schema)
+    replace_tables(workspace, {path: (LABEL_VERDICTS, table)})
+    write_answers(path, {task: answers})

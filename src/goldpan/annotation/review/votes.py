@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
-from goldpan.annotation.review.items import CaseFile
+import orjson
+
 from goldpan.annotation.review.request import (
     ReviewAnswer,
     ReviewPrompt,
+    ReviewSettings,
     Voter,
     load_prompt,
     make_request,
@@ -18,17 +21,17 @@ from goldpan.annotation.review.request import (
     parse_answer,
     voters,
 )
-from goldpan.annotation.review.settings import ReviewSettings
-from goldpan.annotation.review.subjects import PROMPTS, ReviewItem
+from goldpan.annotation.review.subjects import PROMPTS, CaseFile, ReviewItem
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import of_comment
 from goldpan.filters.basis import Basis, basis_blocks
-from goldpan.llm.budget import Budget, Estimate
-from goldpan.llm.outcome import Outcome
+from goldpan.llm.budget import CostBudget, CostEstimate
+from goldpan.llm.exchange import RequestOutcome
 from goldpan.llm.planner import Planner, Question
 from goldpan.llm.response_store import ResponseStore
 
+STAGE = "llm"
 NOT_ASKED = "not-asked"
 """The reason of a subject that the money, the limit or a batch under way left over."""
 
@@ -38,7 +41,7 @@ class Vote:
     """A voter's judgement of a case; no outcome where it was not asked yet."""
 
     voter: Voter
-    outcome: Outcome[ReviewAnswer] | None
+    outcome: RequestOutcome[ReviewAnswer] | None
     texts: tuple[str, ...] = ()
     """The texts as the voter saw them."""
 
@@ -60,6 +63,31 @@ class ReviewDecision:
     value: float | None
     """The confidence of a single vote, the share of several that agree with the verdict."""
     evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewJudgement:
+    """A case with the decision on it, and what made it."""
+
+    case: ReviewItem
+    decision: ReviewDecision
+    prompt: str
+    """Its name."""
+    settings: str
+    """The digest of prompt, models and rules."""
+
+    @property
+    def columns(self) -> dict[str, object]:
+        """The columns of a verdict, whatever the case is of."""
+        return {
+            "stage": STAGE,
+            "criterion": self.prompt,
+            "keep": self.decision.keep,
+            "reason": self.decision.reason,
+            "value": self.decision.value,
+            "evidence": self.decision.evidence or None,
+            "settings": self.settings,
+        }
 
 
 def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) -> ReviewDecision:
@@ -168,7 +196,7 @@ Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewEstimate(Estimate, Result):
+class ReviewEstimate(CostEstimate, Result):
     """The requests and costs of a review, before anything is sent."""
 
     subjects: Mapping[str, int]
@@ -204,7 +232,7 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
         self._review = settings
         self._voters = voters(settings)
 
-    def decisions(self) -> Iterator[tuple[ReviewItem, ReviewDecision]]:
+    def judgements(self) -> Iterator[ReviewJudgement]:
         """Yield the decision on each case."""
         for case in self._cases:
             votes = []
@@ -212,24 +240,20 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
                 for voter in self._voters:
                     attempt = self.last(self._question(case, voter))
                     votes.append(Vote(voter, attempt.outcome, attempt.shown))
-            yield case, decide(case, votes, self._review)
+            prompt = prompt_of(case, self._review)
+            digest = settings_digest(prompt, self._review)
+            yield ReviewJudgement(case, decide(case, votes, self._review), prompt.name, digest)
 
-    def review_estimate(self, budget: Budget) -> ReviewEstimate:
+    def review_estimate(self, budget: CostBudget) -> ReviewEstimate:
         """Count subjects and requests, the costs of what the store answers in the budget."""
         planned = self.estimate(budget)
         subjects = Counter(prompt_of(case, self._review).name for case in self._cases)
         times = self.store.seconds()
         pace = sum(times) / len(times) / self._review.concurrency if times else None
         return ReviewEstimate(
-            planned.requests,
-            planned.answered,
-            planned.input_tokens,
-            planned.cost,
-            planned.cost_at_most,
-            planned.cost_before,
-            planned.host,
-            dict(sorted(subjects.items())),
-            None if pace is None or self._review.batch else planned.requests * pace,
+            **asdict(planned),
+            subjects=dict(sorted(subjects.items())),
+            seconds=None if pace is None or self._review.batch else planned.requests * pace,
         )
 
     def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:
@@ -250,3 +274,20 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
 def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
     """Return the prompt for a case; raises `UsageError` where no plugin brings the one named."""
     return load_prompt(settings.prompts.get(case.subject, PROMPTS[case.subject]))
+
+
+def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
+    """Return what tells verdicts by other prompts, models or rules apart."""
+    parts = [
+        prompt.label,
+        settings.models,
+        settings.samples,
+        settings.temperature,
+        settings.seed,
+        settings.max_tokens,
+        settings.bounded_schema,
+        settings.max_characters,
+        settings.agreement,
+        settings.confidence,
+    ]
+    return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]

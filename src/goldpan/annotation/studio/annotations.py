@@ -41,8 +41,7 @@ import pyarrow as pa
 
 from goldpan.annotation.studio.client import User
 from goldpan.annotation.studio.configuration import Configuration, check
-from goldpan.annotation.studio.fetch import KEYS
-from goldpan.annotation.studio.project import Project
+from goldpan.annotation.studio.project import KEYS, Project
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.workspace import write_whole
@@ -186,9 +185,7 @@ def author_of(annotation: Mapping[str, Any]) -> int | None:
 
 
 def settle(
-    annotations: Sequence[Annotation],
-    annotators: int,
-    barred: Mapping[str, Set[str]] | None = None,
+    annotations: Sequence[Annotation], annotators: int, barred: Mapping[str, Set[str]] | None = None
 ) -> list[Annotation]:
     """Return the answers with those marked that do not count beside the others of their subject.
 
@@ -234,13 +231,8 @@ def table(
     digest = configuration.digest
     rows = [
         {
-            "repo": annotation.data["repo"],
-            "subject": annotation.data["subject"],
+            **{name: annotation.data[name] for name in KEYS if name != "id"},
             "subject_id": annotation.data["id"],
-            "issue": annotation.data["issue"],
-            "pull_repo": annotation.data["pull_repo"],
-            "pull": annotation.data["pull"],
-            "comment": annotation.data["comment"],
             "project": project,
             "form": configuration.name,
             "configuration": digest,

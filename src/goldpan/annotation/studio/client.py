@@ -1,66 +1,192 @@
-"""Talks to Label Studio over its HTTP API.
-
-``label-studio/running.json`` is there while the server runs, and only its owner can read it.
-"""
+"""Talks to Label Studio over its HTTP API: tokens, tries, and errors told for people."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.transport import StudioTransport
-from goldpan.core.errors import UsageError
-from goldpan.core.secrets import register
-from goldpan.core.workspace import Workspace, write_whole
-
-_FOLDER, _FILE = "label-studio", "running.json"
-
-
-def server_directory(workspace: Workspace) -> Path:
-    """Return where the workspace's own server keeps what it knows."""
-    return workspace.root / _FOLDER
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.retry import Backoff
+from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask, register
+from goldpan.core.tls import shared_context
 
 
-@contextmanager
-def handed_over(directory: Path, server: Server) -> Iterator[None]:
-    """Let other commands on the workspace find a server while the block runs."""
-    path = directory / _FILE
-    facts = {"url": server.url, "token": server.token}
-    write_whole(path, orjson.dumps(facts), private=True)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
+class StudioError(GoldpanError):
+    """Label Studio is not there, refuses, or holds something else than it should."""
 
 
-def choose_server(workspace: Workspace, url: str | None, environment: Mapping[str, str]) -> Server:
-    """Return the server of a flag or the environment, else the one that `serve` runs here.
+class StudioFaultError(StudioError):
+    """The server itself fails at a request that it should be able to answer."""
 
-    Raises `UsageError` where there is neither, or one is wrong.
+
+T = TypeVar("T")
+_TRIES = 5
+_PACE = Backoff(0.4)
+_BUSY = (429, 502, 503, 504)
+_NO_JSON = (orjson.JSONDecodeError, msgspec.DecodeError)
+_MISREAD = (*_NO_JSON, LookupError, TypeError, ValueError, AttributeError, OverflowError)
+
+
+class StudioTransport:
+    """A connection to a server, which alone is ever sent the token.
+
+    Reads are tried again when the connection breaks or the server is busy. What creates
+    something is sent once: only the caller can tell whether it arrived.
     """
-    if url is None and not environment.get("LABEL_STUDIO_URL"):
+
+    def __init__(self, url: str, token: str) -> None:
+        register(token)
+        self.url = url
+        personal = token.count(".") == 2
+        self._client = httpx.Client(
+            base_url=url,
+            auth=_PersonalToken(self, token) if personal else None,
+            headers={} if personal else {"Authorization": f"Token {token}"},
+            timeout=httpx.Timeout(300.0, connect=10.0),
+            trust_env=False,
+            verify=shared_context(),
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def ask(self, method: str, path: str, read: Callable[[Any], T], **options: Any) -> T:
+        """Return what `read` makes of a reply's JSON; it may fail as lookups do."""
+        answer = self.send(method, path, **options)
+        return self.understand(answer, lambda: read(orjson.loads(answer.content)))
+
+    def understand(self, answer: httpx.Response, read: Callable[[], T]) -> T:
+        """Return what a reply is read as; a reply that lacks something is the server's fault."""
         try:
-            data = orjson.loads((server_directory(workspace) / _FILE).read_bytes())
-            server = Server(str(data["url"]), str(data["token"]))
-        except (OSError, ValueError, KeyError, TypeError):  # none runs, or it was killed
-            return find_server(url, environment)
-        register(server.token)
-        return server
-    return find_server(url, environment)
+            return read()
+        except _MISREAD as error:
+            if isinstance(error, _NO_JSON) and not isinstance(error, msgspec.ValidationError):
+                raise self.refusal(answer, "answers with something else than JSON") from None
+            message = line(f"{type(error).__name__}: {error}", 100)
+            raise self.refusal(answer, f"answers with something unexpected, {message},") from None
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Any = None,
+        body: object = None,
+        missing: bool = False,
+    ) -> httpx.Response:
+        """Return a reply that tells of success, or with `missing` that nothing is there."""
+        content = None if body is None else orjson.dumps(body)
+        headers = {"Content-Type": "application/json"} if content else {}
+        tries = 1 if method == "POST" else _TRIES
+        for attempt in range(1, 1 + tries):
+            try:
+                answer = self._client.request(
+                    method, path, params=params, content=content, headers=headers
+                )
+            except httpx.RequestError as error:
+                if attempt < tries:
+                    time.sleep(_PACE.pause(attempt))
+                    continue
+                raise StudioError(
+                    f"Label Studio at {self.url} does not answer ({type(error).__name__})",
+                    "See that it runs and try again: what is done stays done",
+                ) from None
+            if answer.is_success or (missing and answer.status_code == 404):
+                return answer
+            if answer.status_code not in _BUSY or attempt == tries:
+                break
+            time.sleep(_PACE.pause(attempt))
+        raise self.refusal(answer)
+
+    def refusal(self, answer: httpx.Response, problem: str = "") -> StudioError:
+        """Return the error that tells what the server did not do, and the remedy."""
+        server = f"Label Studio at {self.url}"
+        path = answer.request.url.path
+        if answer.has_redirect_location:
+            target = line(mask(answer.headers["Location"]))
+            return StudioError(
+                f"{server} redirects to {target}",
+                "Give the address of the server itself, if you trust that one",
+            )
+        if answer.status_code == 403 and "reserved network" in answer.text:
+            return StudioError(
+                f"{server} calls no address of its own machine or of a private network",
+                "Start it with SSRF_PROTECTION_ENABLED=false, or pull now and then instead",
+            )
+        if answer.status_code in (401, 403):
+            return StudioError(
+                f"{server} does not accept the access token",
+                "Copy a valid one into LABEL_STUDIO_API_KEY; a legacy token works only where "
+                "the organization allows legacy tokens",
+            )
+        if answer.status_code == 404:
+            return StudioError(
+                f"{server} has no {path}",
+                "Check that the address is right and that nobody deleted the project there",
+            )
+        message = line(mask(answer.text), 300)
+        kind = StudioFaultError if answer.status_code >= 500 else StudioError
+        return kind(
+            f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): {message}",
+            "See that this is the address of Label Studio itself and that it is well; "
+            "then this is a defect worth reporting",
+        )
+
+
+class _PersonalToken(httpx.Auth):
+    """Exchanges a personal token for one that opens the API for five minutes."""
+
+    requires_response_body = True
+
+    def __init__(self, transport: StudioTransport, token: str) -> None:
+        self._transport = transport
+        self._token = token
+        self._access = ""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        if not self._access:
+            self._access = self._granted((yield self._refresh()))
+        request.headers["Authorization"] = f"Bearer {self._access}"
+        answer = yield request
+        if answer.status_code == 401:  # the five minutes are over; nothing was changed
+            self._access = self._granted((yield self._refresh()))
+            request.headers["Authorization"] = f"Bearer {self._access}"
+            yield request
+
+    def _refresh(self) -> httpx.Request:
+        url = f"{self._transport.url}/api/token/refresh"
+        return httpx.Request("POST", url, json={"refresh": self._token})
+
+    def _granted(self, answer: httpx.Response) -> str:
+        if not answer.is_success:
+            raise self._transport.refusal(answer)
+        read = self._transport.understand
+        access = read(answer, lambda: str(orjson.loads(answer.content)["access"]))
+        register(access)
+        if not (access.isascii() and access.isprintable()):
+            raise self._transport.refusal(answer, "grants something that is not a token")
+        return access
 
 
 _PAGE = 100
+_ANSWERED = (
+    "ANNOTATION_CREATED",
+    "ANNOTATIONS_CREATED",
+    "ANNOTATION_UPDATED",
+    "ANNOTATIONS_DELETED",
+)
 
 
 class _ExportedAnswer(msgspec.Struct):
@@ -117,38 +243,6 @@ class ProjectState:
     answers: int
     """Without those that were skipped."""
     skipped: int
-
-
-def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
-    """Return the server that a flag or `LABEL_STUDIO_URL` names, with `LABEL_STUDIO_API_KEY`.
-
-    Raises `UsageError` where one is missing or wrong.
-    """
-    address = url or environment.get("LABEL_STUDIO_URL") or ""
-    if not address:
-        raise UsageError(
-            "No Label Studio server is named, and none is running for the workspace",
-            "Start one with goldpan annotate serve, give --url or set LABEL_STUDIO_URL",
-        )
-    if not is_web_address(address):
-        raise UsageError(
-            f"{address!r} is not the address of a Label Studio server",
-            "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL; "
-            "goldpan annotate serve starts a server",
-        )
-    parts = urlsplit(address)
-    if parts.username or parts.password or parts.query:
-        raise UsageError(
-            "The server's address holds credentials or a query",
-            "Give the token only through LABEL_STUDIO_API_KEY",
-        )
-    token = (environment.get("LABEL_STUDIO_API_KEY") or "").strip()
-    if not re.fullmatch(r"[\x21-\x7e]+", token):
-        raise UsageError(
-            "There is no access token for Label Studio",
-            "Copy one from Account & Settings there into the variable LABEL_STUDIO_API_KEY",
-        )
-    return Server(address.rstrip("/"), token)
 
 
 def is_web_address(url: str) -> bool:
@@ -261,11 +355,17 @@ class Studio(AbstractContextManager["Studio"]):
             params={"project": str(project)},
         )
 
-    def add_webhook(self, project: int, url: str, actions: Sequence[str]) -> None:
-        """Have the server call an address after these actions, telling it nothing but which."""
-        hook = {"project": project, "url": url, "actions": list(actions)}
-        hook |= {"send_payload": False, "send_for_all_actions": False}
-        self._http.send("POST", "/api/webhooks/", body=hook)
+    def add_webhook(self, project: int, url: str) -> None:
+        """Have the server call an address after each answer of a project, once only.
+
+        A call tells nothing but that there is something to pull, is given up after a second and
+        never repeated. So it only saves waiting: whoever is called runs `goldpan annotate pull`,
+        which fetches whatever is new, however many calls were lost.
+        """
+        if url not in self.webhooks(project):
+            hook = {"project": project, "url": url, "actions": _ANSWERED}
+            hook |= {"send_payload": False, "send_for_all_actions": False}
+            self._http.send("POST", "/api/webhooks/", body=hook)
 
     def _tasks(self, project: int, query: Mapping[str, object]) -> Iterator[dict[str, Any]]:
         page = total = 0
@@ -309,3 +409,12 @@ def _listed(reply: Any) -> list[Any]:
     if not isinstance(reply, list):
         raise TypeError(f"{type(reply).__name__} in the place of a list")
     return reply
+
+
+def check_address(url: str) -> None:
+    """Raise `UsageError` for what is no address that a server could call."""
+    if not is_web_address(url):
+        raise UsageError(
+            f"{url!r} is not an address that Label Studio could call",
+            "Give --webhook https://HOST/PATH",
+        )

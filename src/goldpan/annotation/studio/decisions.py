@@ -10,7 +10,7 @@ two are fetched together, the original first.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,15 +20,18 @@ import pyarrow as pa
 
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE, Configuration
-from goldpan.annotation.studio.fetch import RawExports
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import ShownAnswer, answers_panel, without_answers
-from goldpan.annotation.studio.project import Project, adjudications, check_server, open_project
-from goldpan.annotation.studio.pull import PullResult, pull, read_table
+from goldpan.annotation.studio.project import (
+    Project,
+    RawExports,
+    adjudications,
+    check_server,
+    open_project,
+)
 from goldpan.annotation.studio.push import PushResult, push
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import read_table as read_parquet
-from goldpan.core.parquet import reading, replace_tables
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import read_table, reading, replace_tables
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import DECISIONS, VERDICTS, Table
 from goldpan.core.workspace import Workspace
@@ -41,12 +44,7 @@ def adjudication_name(name: str) -> str:
 
 
 def adjudicate(
-    workspace: Workspace,
-    server: Server,
-    name: str,
-    reporter: Reporter,
-    *,
-    doubts: bool = False,
+    workspace: Workspace, server: Server, name: str, reporter: Reporter, *, doubts: bool = False
 ) -> PushResult:
     """Push a project's conflicts into a project for a third person; again, only new ones.
 
@@ -69,14 +67,7 @@ def adjudicate(
     shown = _shown_data(RawExports(project.path("raw")), undecided, project.configuration)
     tasks = _tasks(shown, undecided, form.decides, project.configuration)
     return push(
-        workspace,
-        server,
-        adjudication_name(name),
-        form,
-        tasks,
-        reporter,
-        annotators=1,
-        of=name,
+        workspace, server, adjudication_name(name), form, tasks, reporter, annotators=1, of=name
     )
 
 
@@ -189,14 +180,12 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
             f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
         )
     form = find_form(project.facts.form)
-    answers, keys = _answers_that_count(read_table(workspace, name), form)
+    answers, keys = _answers_that_count(project.annotations(), form)
     third: dict[str, list[PersonAnswer]] = {}
     for other in adjudications(workspace, name):
         if other.path("annotations.parquet").exists():
-            for subject, people_answers in _answers_that_count(
-                read_table(workspace, other.name), form
-            )[0].items():
-                third.setdefault(subject, []).extend(people_answers)
+            for subject, own in _answers_that_count(other.annotations(), form)[0].items():
+                third.setdefault(subject, []).extend(own)
     annotators = project.facts.annotators
     return [
         _decision(keys[subject], answers[subject], third.get(subject, ()), annotators)
@@ -211,8 +200,9 @@ def read_answers(
 
     Raises `WorkspaceError` before the first pull.
     """
-    form = find_form(open_project(workspace, name).facts.form)
-    answers, keys = _answers_that_count(read_table(workspace, name), form)
+    project = open_project(workspace, name)
+    form = find_form(project.facts.form)
+    answers, keys = _answers_that_count(project.annotations(), form)
     for subject in sorted(answers):
         for answer in answers[subject]:
             yield keys[subject], answer
@@ -252,7 +242,7 @@ def read_people(workspace: Workspace) -> list[pa.Table]:
     tables = []
     for path in sorted((workspace.root / "annotations").glob("*/verdicts.parquet")):
         with reading(path, "Run goldpan annotate pull for its project again"):
-            tables.append(read_parquet(path))
+            tables.append(read_table(path))
     return tables
 
 
@@ -261,12 +251,9 @@ def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
 
     Raises `WorkspaceError` before the first pull, and where the file is damaged.
     """
-    pull = f"Run goldpan annotate pull --project {project.name}"
-    path = project.path("decisions.parquet")
-    if not path.exists():
-        raise WorkspaceError(f"Nobody has decided anything in {project.name} yet", pull)
-    with reading(path, f"{pull} again"):
-        rows = read_parquet(path, ["subject_id", "values", "how"]).to_pylist()
+    lacking = f"Nobody has decided anything in {project.name} yet"
+    columns = ["subject_id", "values", "how"]
+    rows = project.read("decisions.parquet", lacking, columns).to_pylist()
     return [
         (row["subject_id"], tuple(sorted(set(row["values"]) - {NONE})), row["how"])
         for row in rows
@@ -352,60 +339,3 @@ def _decision(
         return Decision(key, "conflict", (), tuple(answers))
     last = max(third, key=lambda answer: (answer.at, answer.annotator))
     return Decision(key, "adjudicated", last.values, (last,))
-
-
-@dataclass(frozen=True, slots=True)
-class CollectedAnswers:
-    """The answers fetched of a project and its adjudications, and the decisions they make."""
-
-    original: PullResult
-    adjudications: tuple[PullResult, ...]
-    decisions: tuple[Decision, ...]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Return how many subjects were decided how."""
-        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
-
-    @property
-    def unreadable(self) -> bool:
-        """Tell whether the server failed to export a task."""
-        return any(ratings.unreadable for ratings in (self.original, *self.adjudications))
-
-
-def collect(
-    workspace: Workspace,
-    server: Server,
-    name: str,
-    reporter: Reporter,
-    *,
-    named: bool = False,
-    accept_configuration: bool = False,
-) -> CollectedAnswers:
-    """Pull a project with its adjudications, and write what people decided.
-
-    An adjudication may be named in the place of its project. Raises `UsageError`, before anything
-    is fetched, where one of them lives on another server; else as `pull`.
-    """
-    original = open_project(workspace, open_project(workspace, name).facts.of or name)
-    # One that was never pushed to the end holds nothing to fetch.
-    third = [
-        adjudication
-        for adjudication in adjudications(workspace, original.name)
-        if adjudication.facts.number is not None
-    ]
-    for project in (original, *third):
-        check_server(project, server)
-    fetched = [
-        pull(
-            workspace,
-            server,
-            project.name,
-            reporter,
-            named=named,
-            accept_configuration=accept_configuration,
-        )
-        for project in (original, *third)
-    ]
-    decisions = write_decisions(workspace, original.name)
-    return CollectedAnswers(fetched[0], tuple(fetched[1:]), tuple(decisions))

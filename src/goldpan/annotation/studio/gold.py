@@ -10,26 +10,75 @@ import csv
 import hashlib
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from goldpan.annotation.agreement import Rating, agree
+from goldpan.annotation.agreement import Agreement, Rating, agree
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
+from goldpan.annotation.studio.progress import AnnotatorProgress, suggestion_lines
 from goldpan.annotation.studio.project import DatasetLabels, Project, open_project
-from goldpan.annotation.studio.pull import read_table
 from goldpan.annotation.studio.push import SuspectSelection, read_selection
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
+from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import Workspace, write_whole
 from goldpan.datasets.corrections import Corrections, Decided
 from goldpan.datasets.gold import KINDS, Item, half_of
 from goldpan.datasets.task import CLASSIFICATION, Task
+
+_MOST = 20
+_UNDEFINED = "not defined"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreements(Result):
+    """The agreement of people on each field, and with the dataset's labels."""
+
+    fields: tuple[Agreement, ...]
+    dataset: Agreement | None
+    annotators: tuple[AnnotatorProgress, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the agreement on each field."""
+        return {
+            "fields": [asdict(agreement) for agreement in self.fields],
+            "dataset": asdict(self.dataset) if self.dataset else None,
+            "filled_in": sum(annotator.filled_in for annotator in self.annotators),
+            "accepted": sum(annotator.accepted for annotator in self.annotators),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield raw agreement, kappa and alpha of each field, and the conflicts."""
+        yield from suggestion_lines(self.annotators)
+        for field in (*self.fields, *([self.dataset] if self.dataset else [])):
+            yield Title(field.field)
+            if field is not self.dataset:
+                rated = f"{field.items:,} rated by two or more, {field.single:,} by one alone"
+                yield Line(f"  {rated}")
+            yield Line(f"  raw agreement {field.raw.shown(_UNDEFINED)}")
+            for pair in field.pairs:
+                kappa = f"{pair.kappa.shown(_UNDEFINED)} on {pair.items:,}"
+                yield Line(f"  Cohen's kappa {' and '.join(pair.raters)}: {kappa}")
+            yield Line(
+                f"  Fleiss' kappa {field.fleiss.shown(_UNDEFINED)} on {field.fleiss_items:,}"
+            )
+            yield Line(f"  Krippendorff's alpha {field.alpha.shown(_UNDEFINED)}")
+            for category in field.categories:
+                alpha = category.alpha.shown(_UNDEFINED)
+                yield Line(f"    {category.category}: chosen {category.chosen:,}, alpha {alpha}")
+            for item in field.disagreements[:_MOST]:
+                answers = "; ".join(
+                    f"{who}: {', '.join(values)}" for who, values in item.labels.items()
+                )
+                yield Line(f"  differ on {item.item} ({answers})")
+            if len(field.disagreements) > _MOST:
+                yield Line(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
 
 
 def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
@@ -41,7 +90,7 @@ def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
     ratings: dict[str, list[Rating]] = {
         field.name: [] for field in project.configuration.fields if field.required
     }
-    for row in read_table(workspace, name).to_pylist():
+    for row in project.annotations().to_pylist():
         if row["counts"] and row["field"] in ratings:
             rating = Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
             ratings[row["field"]].append(rating)
@@ -285,10 +334,7 @@ def _described(
     ranking = None
     if selection is not None:
         ranking = {
-            "task": selection.task,
-            "data_hash": selection.data_hash,
-            "folds": selection.folds,
-            "seed": selection.seed,
+            **{name: getattr(selection, name) for name in ("task", "data_hash", "folds", "seed")},
             "suspects": sum(not row.control for row in selection.rows),
             "controls": sum(row.control for row in selection.rows),
         }

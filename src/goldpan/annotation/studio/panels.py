@@ -298,11 +298,7 @@ def _task_issue(row: DatasetRow) -> Mapping[str, str]:
 _ISSUE = ("repo", "issue", "title", "body")
 _TEXT = ("id", "repo", "text")
 _LABELS = ("label", "labels")
-FIX_PAIR = RowShape(
-    "pair",
-    (*_ISSUE, "pull", "pull_title", "pull_body", "path", "diff"),
-    _fix_pair,
-)
+FIX_PAIR = RowShape("pair", (*_ISSUE, "pull", "pull_title", "pull_body", "path", "diff"), _fix_pair)
 FIX_PATCH = RowShape("pair", ("repo", "issue", "pull", "problem_statement", "patch"), _fix_patch)
 CHANGED_FILE = RowShape("pair", (*_ISSUE, "pull", "changed_path"), _changed_file)
 QUESTION_ANSWER = RowShape(

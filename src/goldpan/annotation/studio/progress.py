@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from goldpan.annotation.studio.fetch import ExportedTask, ExportHistory, RawExports
-from goldpan.annotation.studio.project import Project, TaskJournal, open_project
-from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.project import ExportHistory, RawExports, TaskJournal, open_project
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
 
 _LATELY = timedelta(days=7)
@@ -39,7 +38,7 @@ class AnnotatorProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Result):
     """The progress of a project, as of its last pull."""
 
     project: str
@@ -68,13 +67,58 @@ class Progress:
     ends_at: datetime | None
     """When all is answered if people go on as in the last seven days with an answer."""
 
+    def blocks(self) -> Iterator[Block]:
+        """Yield progress, by annotator too, and when it is likely to end."""
+        yield Line(
+            f"{self.project} ({self.form}): {self.finished:,} of "
+            f"{self.subjects:,} subjects finished, {self.begun:,} begun, "
+            f"{self.answers:,} of {self.wanted:,} answers"
+        )
+        if self.deleted:
+            yield Line(f"{self.deleted:,} more were deleted on the server")
+        if self.passed_over:
+            yield Line(
+                f"{self.passed_over:,} were skipped and have no answers: somebody else has to "
+                "answer them"
+            )
+        columns = ("annotator", "answers", "skipped", "other", "doubts", "seconds per task")
+        yield Table(
+            columns,
+            [
+                (
+                    *(one.annotator, one.answers, one.skipped, one.other, one.doubts),
+                    "-" if one.seconds is None else f"{one.seconds:.0f}",
+                )
+                for one in self.annotators
+            ],
+        )
+        yield from suggestion_lines(self.annotators)
+        if self.work_left is not None:
+            yield Line(f"Left: {self.work_left} of one person's work")
+        if self.ends_at is not None:
+            yield Line(f"At this pace it will be finished on {self.ends_at:%Y-%m-%d}")
+        yield Line(f"Annotators start at {self.page}")
+
+
+def suggestion_lines(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
+    """Yield how often people left what was filled in: agreement of such answers is no proof."""
+    if not any(annotator.filled_in for annotator in annotators):
+        return
+    yield Line("Not blind: people who see the same suggestion agree more than they would")
+    for one in annotators:
+        if one.filled_in:
+            share = f"{one.accepted / one.filled_in:.0%}"
+            left = f"left {one.accepted:,} of {one.filled_in:,} suggestions as they were"
+            yield Line(f"  {one.annotator} {left} ({share})")
+
 
 def progress(workspace: Workspace, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
-    answers = _answers(read_table(workspace, name).to_pylist())
+    answers = _answers(project.annotations().to_pylist())
     tasks = TaskJournal(project.path("tasks.jsonl")).subjects
-    deleted = {number for number, task in _latest(project).items() if task is None}
+    latest = ExportHistory(RawExports(project.path("raw")).read()).latest
+    deleted = {number for number, task in latest.items() if task is None}
     subjects = {subject for number, subject in tasks.items() if number not in deleted}
     counting = [
         answer for answer in answers if answer["counts"] and answer["subject_id"] in subjects
@@ -105,11 +149,6 @@ def progress(workspace: Workspace, name: str) -> Progress:
         None if seconds is None else timedelta(seconds=round(seconds * left)),
         _end([answer["created_at"] for answer in counting], left),
     )
-
-
-def _latest(project: Project) -> Mapping[int, ExportedTask | None]:
-    """Return the tasks as they were last fetched; None where one was gone."""
-    return ExportHistory(RawExports(project.path("raw")).read()).latest
 
 
 def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

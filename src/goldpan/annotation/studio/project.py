@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,11 +27,14 @@ from typing import Any
 
 import msgspec
 import orjson
+import pyarrow as pa
+import zstandard
 
-from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.configuration import Configuration, parse
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parquet import read_table, reading
+from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace, existing, hold_lock, make_directory, write_whole
 
@@ -88,6 +91,22 @@ class Project:
     def path(self, name: str) -> Path:
         """Return a file of the project."""
         return self.root / name
+
+    def read(self, name: str, lacking: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return a table; raises `WorkspaceError` where it is `lacking`, and where damaged."""
+        path, pull = self.path(name), f"Run goldpan annotate pull --project {self.name}"
+        if not path.exists():
+            raise WorkspaceError(lacking, pull)
+        with reading(path, f"{pull} again"):
+            return read_table(path, columns)
+
+    def annotations(self) -> pa.Table:
+        """Return the table of annotations; raises `WorkspaceError` before the first pull."""
+        rows = self.read("annotations.parquet", f"Nothing was pulled of the project {self.name}")
+        if rows.schema.names != ANNOTATIONS.schema.names:
+            path = self.path("annotations.parquet")
+            raise WorkspaceError(f"{path} was written by another version of Goldpan", "Pull again")
+        return rows
 
 
 def project_directory(workspace: Workspace, name: str) -> Path:
@@ -207,12 +226,11 @@ def locked(project: Project) -> Iterator[None]:
 
 def _save(project: Project) -> None:
     write_whole(
-        project.path("project.json"),
-        orjson.dumps(project.facts, option=orjson.OPT_INDENT_2),
+        project.path("project.json"), orjson.dumps(project.facts, option=orjson.OPT_INDENT_2)
     )
 
 
-class _Lines:
+class _JsonLines:
     """A file of JSON lines that is only ever appended to."""
 
     def __init__(self, path: Path, remedy: str) -> None:
@@ -244,7 +262,7 @@ def _whole_lines(path: Path) -> list[bytes]:
     return whole.splitlines()
 
 
-class TaskJournal(_Lines):
+class TaskJournal(_JsonLines):
     """The subjects of the tasks on the server, a line a batch."""
 
     def __init__(self, path: Path) -> None:
@@ -270,7 +288,7 @@ class TaskJournal(_Lines):
             self.open_batch = ()
 
 
-class DatasetLabels(_Lines):
+class DatasetLabels(_JsonLines):
     """The labels that a dataset gives its rows; of a subject, the last line counts.
 
     They never go to the server, where an annotator could find them.
@@ -290,3 +308,100 @@ class DatasetLabels(_Lines):
 
     def _take(self, event: dict[str, Any]) -> None:
         self.labels |= {subject: tuple(names) for subject, names in event.items()}
+
+
+KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull", "comment")
+"""The keys of a task's data that identify its subject; annotators see the rest."""
+ExportedTask = Mapping[str, Any]
+"""A task as the server exports it, with its annotations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """One answer of the server."""
+
+    pull: int
+    asked: tuple[int, ...]
+    """Task numbers."""
+    tasks: tuple[ExportedTask, ...]
+
+
+class RawExports:
+    """The exports of one project, in the order in which they came."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def add(self, pull: int, asked: Sequence[int], content: bytes) -> Export:
+        """Keep an answer and return it; it is there whole or not at all."""
+        make_directory(self._directory)
+        content = mask(content)
+        part = 1 + len(list(self._directory.glob(f"{pull:06}-*.json.zst")))
+        body = orjson.dumps({"pull": pull, "asked": list(asked), "tasks": orjson.Fragment(content)})
+        packed = zstandard.ZstdCompressor(level=3).compress(body)
+        write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
+        return Export(pull, tuple(asked), tuple(orjson.loads(content)))
+
+    def fetched_tasks(self, pull: int) -> set[int]:
+        """Return the tasks that a pull has fetched so far."""
+        return {task for export in self._read(f"{pull:06}-*.json.zst") for task in export.asked}
+
+    def last_pull(self) -> int:
+        """Return the number of the last pull that fetched something; 0 where none did."""
+        return max((int(path.name[:6]) for path in self._directory.glob("*.json.zst")), default=0)
+
+    def read(self) -> Iterator[Export]:
+        """Yield all exports, the oldest first; raises `WorkspaceError` for a damaged file."""
+        yield from self._read("*.json.zst")
+
+    def _read(self, pattern: str) -> Iterator[Export]:
+        for path in sorted(self._directory.glob(pattern)):
+            try:
+                data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
+                yield msgspec.json.decode(data, type=Export)
+            except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
+                raise WorkspaceError(
+                    f"{path} is damaged ({error})",
+                    "Remove it together with pull.json beside raw/ and pull again",
+                ) from None
+
+
+class ExportHistory:
+    """The state of a project after all exports: each task as it is now, and every answer so far."""
+
+    def __init__(self, exports: Iterable[Export]) -> None:
+        self.latest: dict[int, ExportedTask | None] = {}
+        """Tasks by number as they were last fetched; None where one was gone."""
+        self._answers: dict[int, ExportedTask] = {}
+        for export in exports:
+            self.take(export)
+
+    def take(self, export: Export) -> None:
+        """Take a newer export in."""
+        self.latest |= dict.fromkeys(export.asked)
+        for task in export.tasks:
+            slim = {**task, "data": {key: task["data"].get(key) for key in KEYS}}
+            self.latest[int(task["id"])] = slim
+            for annotation in task["annotations"]:
+                self._answers[int(annotation["id"])] = {**slim, "annotations": [annotation]}
+
+    def current_tasks(self) -> list[ExportedTask]:
+        """Return the tasks that are on the server."""
+        return [task for task in self.latest.values() if task is not None]
+
+    def deleted(self) -> list[ExportedTask]:
+        """Return a task for each answer that is no longer on the server, with its last version."""
+        now = {
+            int(annotation["id"])
+            for task in self.current_tasks()
+            for annotation in task["annotations"]
+        }
+        return [self._answers[number] for number in sorted(self._answers.keys() - now)]
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many tasks, answers and skipped answers are on the server."""
+        annotations = [
+            annotation for task in self.current_tasks() for annotation in task["annotations"]
+        ]
+        skipped = sum(bool(annotation["was_cancelled"]) for annotation in annotations)
+        return len(self.current_tasks()), len(annotations) - skipped, skipped

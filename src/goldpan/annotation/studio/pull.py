@@ -1,17 +1,23 @@
-"""Brings the answers of one project home.
+"""Fetches annotators' answers, and keeps each as the server sent it.
 
-Exports are kept as they came, and the table of annotations is made of all of them each time, so
-a changed rule needs no server.
+A file is named `PULL-PART.json.zst` and holds the tasks that were asked for beside the server's
+answer, so that a task which the answer lacks is known to be gone.
+
+Deleting many answers at once leaves no mark on their tasks, so the server's counts are compared
+with ours afterwards, and where they differ everything is fetched. A pull that is killed goes on
+with the tasks that it lacks.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-import pyarrow as pa
+import msgspec
+import orjson
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
@@ -20,24 +26,145 @@ from goldpan.annotation.studio.annotations import (
     settle,
     table,
 )
-from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.client import Server, Studio, StudioFaultError
 from goldpan.annotation.studio.configuration import digest, parse
-from goldpan.annotation.studio.fetch import ExportHistory, Fetcher
+from goldpan.annotation.studio.decisions import Decision, write_decisions
 from goldpan.annotation.studio.project import (
+    ExportHistory,
     Project,
+    RawExports,
     TaskJournal,
+    adjudications,
     check_server,
     locked,
     open_project,
 )
 from goldpan.annotation.studio.push import reconcile
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import read_table as parquet_table
-from goldpan.core.parquet import reading, replace_tables
+from goldpan.core.errors import UsageError
+from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import Workspace, write_whole
+
+_AT_ONCE = 250
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The progress of pulling: `pull.json`."""
+
+    pull: int = 0
+    since: str | None = None
+    """Changes before this time of the server are here."""
+    asked: tuple[int, ...] | None = None
+    """Tasks of a pull under way."""
+    began: str | None = None
+    """When that pull began, by the server's clock."""
+    whole: bool = False
+    """True where the pull fetches everything."""
+    surplus: tuple[int, int, int] = (0, 0, 0)
+    """The server's counts beyond ours after everything was fetched: other people's tasks."""
+
+
+class Fetcher:
+    """Fetches the tasks of one project that changed, into its raw exports."""
+
+    def __init__(
+        self, project: Project, studio: Studio, journal: TaskJournal, reporter: Reporter
+    ) -> None:
+        self._project = project
+        self._studio = studio
+        self._journal = journal
+        self._reporter = reporter
+        self._raw = RawExports(project.path("raw"))
+        self._path = project.path("pull.json")
+        stored = self._path.read_bytes() if self._path.exists() else b"{}"
+        self._state = msgspec.json.decode(stored, type=_State)
+        self.history = ExportHistory(self._raw.read())
+        """All that was ever fetched."""
+        self.fetched = 0
+        """Tasks that were fetched now."""
+        self.unreadable: list[int] = []
+        """Tasks that the server cannot export, such as those with half a surrogate pair."""
+
+    def run(self) -> None:
+        """Fetch what an earlier pull lacks, what changed, and everything where counts differ."""
+        if self._state.asked is not None:
+            self._finish()
+        if self._state.since is None:
+            self._begin(whole=True)
+        else:
+            self._begin(whole=False)
+            if self.surplus() != self._state.surplus:
+                self._begin(whole=True)
+
+    def surplus(self) -> tuple[int, int, int]:
+        """Return what the server counts beyond what is here: tasks, answers, skipped ones."""
+        server = self._studio.project(self._project.number)
+        tasks, answers, skipped = self.history.counts()
+        return (server.tasks - tasks, server.answers - answers, server.skipped - skipped)
+
+    def _begin(self, *, whole: bool) -> None:
+        began = self._studio.clock()
+        task_numbers = set(self._journal.subjects)
+        if not whole and self._state.since is not None:
+            changed = self._studio.changed_tasks(self._project.number, self._state.since)
+            numbers = {int(task["id"]) for task in changed}
+            if not numbers:
+                return  # no file of ours changes either
+            task_numbers &= numbers
+        # A pull that fetched nothing left no file, so its number is free.
+        self._save(
+            replace(
+                self._state,
+                pull=self._raw.last_pull() + 1,
+                asked=tuple(sorted(task_numbers)),
+                began=began,
+                whole=whole,
+            )
+        )
+        self._finish()
+
+    def _finish(self) -> None:
+        """Fetch the tasks that the pull under way still lacks."""
+        state = self._state
+        have = self._raw.fetched_tasks(state.pull)
+        missing = [number for number in state.asked or () if number not in have]
+        with self._reporter.task(f"{self._project.name}: answers", len(missing)) as progress:
+            for start in range(0, len(missing), _AT_ONCE):
+                batch = missing[start : start + _AT_ONCE]
+                self._take(state.pull, batch)
+                progress.advance(len(batch))
+        self.fetched += len(missing)
+        surplus = self.surplus() if state.whole else state.surplus
+        self._save(_State(state.pull, since=state.began, surplus=surplus))
+
+    def _take(self, pull: int, numbers: list[int]) -> None:
+        """Fetch tasks; where the server fails at one, the others come all the same."""
+        try:
+            content = self._studio.export(self._project.number, numbers)
+        except StudioFaultError:
+            if len(numbers) == 1:
+                self.unreadable.append(numbers[0])
+                return
+            self._studio.project(
+                self._project.number
+            )  # else nothing works, which is no task's fault
+            self._take(pull, numbers[: len(numbers) // 2])
+            self._take(pull, numbers[len(numbers) // 2 :])
+            return
+        self.history.take(self._raw.add(pull, numbers, content))
+
+    def _save(self, state: _State) -> None:
+        write_whole(self._path, orjson.dumps(state))
+        self._state = state
+
+
+# Exports are kept as they came, and the table of annotations is made of all of them each time, so
+# a changed rule needs no server.
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +194,23 @@ class PullResult:
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what was fetched and counts, and what people have to look at."""
+        yield Line(
+            f"{self.project}: {self.fetched:,} tasks fetched, {self.answers:,} answers count, "
+            f"{self.done:,} of {self.tasks:,} subjects are done, {self.seconds:.1f} s"
+        )
+        for problem, count in sorted(self.problems.items()):
+            yield Line(f"  {count:,} do not count: {problem}")
+        yield from (Line(f"  renamed: {name}") for name in self.renamed)
+        if self.configuration_changed:
+            yield Line("  The form was changed on the server")
+        if self.gone or self.foreign:
+            foreign = f"{self.foreign:,} are not Goldpan's"
+            yield Line(f"  {self.gone:,} tasks were deleted there, {foreign}")
+        for task in self.unreadable[:_MOST_SHOWN]:
+            yield Line(f"  The server cannot export task {task}: check it there")
 
 
 def pull(
@@ -102,7 +246,9 @@ def pull(
         history = fetcher.history
         foreign, _, _ = fetcher.surplus()
         annotations = _settled(workspace, project, history, people, named)
-        _write(workspace, project, annotations)
+        rows = table(annotations, project.configuration, project.name)
+        tables = {project.path("annotations.parquet"): (ANNOTATIONS, rows)}
+        replace_tables(workspace, tables)
     problems = [annotation.problem for annotation in annotations]
     counts = Counter(one.data["id"] for one in annotations if one.problem is None)
     repeated = Counter(journal.subjects.values())
@@ -123,26 +269,11 @@ def pull(
     )
 
 
-def read_table(workspace: Workspace, name: str) -> pa.Table:
-    """Return a project's table of annotations; raises `WorkspaceError` before the first pull."""
-    path = open_project(workspace, name).path("annotations.parquet")
-    if not path.exists():
-        raise WorkspaceError(
-            f"Nothing was pulled of the project {name}",
-            f"Run goldpan annotate pull --project {name}",
-        )
-    with reading(path, "Pull again"):
-        rows = parquet_table(path)
-    if rows.schema.names != ANNOTATIONS.schema.names:
-        raise WorkspaceError(f"{path} was written by another version of Goldpan", "Pull again")
-    return rows
-
-
 def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[str]]:
     """Return who may not answer in an adjudication, by subject: whose answers are in dispute."""
     if project.facts.of is None:
         return {}
-    judged = read_table(workspace, project.facts.of)
+    judged = open_project(workspace, project.facts.of).annotations()
     barred: dict[str, set[str]] = {}
     for subject, annotator, counts in zip(
         *(judged[name].to_pylist() for name in ("subject_id", "annotator", "counts")), strict=True
@@ -177,6 +308,81 @@ def _accept(project: Project, xml: str) -> Project:
     return replace(project, configuration=configuration)
 
 
-def _write(workspace: Workspace, project: Project, annotations: list[Annotation]) -> None:
-    rows = table(annotations, project.configuration, project.name)
-    replace_tables(workspace, {project.path("annotations.parquet"): (ANNOTATIONS, rows)})
+@dataclass(frozen=True, slots=True)
+class CollectedAnswers(Result):
+    """The answers fetched of a project and its adjudications, and the decisions they make."""
+
+    asked: str
+    """The project that was named, which may be an adjudication."""
+    original: PullResult
+    adjudications: tuple[PullResult, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many subjects were decided how."""
+        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
+
+    @property
+    def unreadable(self) -> bool:
+        """Tell whether the server failed to export a task."""
+        return any(ratings.unreadable for ratings in (self.original, *self.adjudications))
+
+    @property
+    def exit_code(self) -> int:
+        """3 where the server could not export a task."""
+        return 3 if self.unreadable else 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return the counts of the project, its adjudications and the decisions."""
+        return {
+            **asdict(self.original),
+            "adjudications": [asdict(pulled) for pulled in self.adjudications],
+            "decisions": self.counts,
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what each project brought, and how subjects were decided."""
+        if self.asked != self.original.project:
+            yield Line(f"{self.asked} adjudicates {self.original.project}: both are pulled")
+        for pulled in (self.original, *self.adjudications):
+            yield from pulled.lines()
+        yield from (Line(f"{how}: {count:,}") for how, count in self.counts.items())
+
+
+def collect(
+    workspace: Workspace,
+    server: Server,
+    name: str,
+    reporter: Reporter,
+    *,
+    named: bool = False,
+    accept_configuration: bool = False,
+) -> CollectedAnswers:
+    """Pull a project with its adjudications, and write what people decided.
+
+    An adjudication may be named in the place of its project. Raises `UsageError`, before anything
+    is fetched, where one of them lives on another server; else as `pull`.
+    """
+    original = open_project(workspace, open_project(workspace, name).facts.of or name)
+    # One that was never pushed to the end holds nothing to fetch.
+    third = [
+        adjudication
+        for adjudication in adjudications(workspace, original.name)
+        if adjudication.facts.number is not None
+    ]
+    for project in (original, *third):
+        check_server(project, server)
+    fetched = [
+        pull(
+            workspace,
+            server,
+            project.name,
+            reporter,
+            named=named,
+            accept_configuration=accept_configuration,
+        )
+        for project in (original, *third)
+    ]
+    decisions = write_decisions(workspace, original.name)
+    return CollectedAnswers(name, fetched[0], tuple(fetched[1:]), tuple(decisions))

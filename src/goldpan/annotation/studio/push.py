@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio
+from goldpan.annotation.studio.client import Server, Studio, StudioError, check_address
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
@@ -33,12 +33,12 @@ from goldpan.annotation.studio.project import (
     ensure_on_server,
     locked,
 )
-from goldpan.annotation.studio.serve import add_webhook, check_address
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
-from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import Workspace, write_whole
+from goldpan.filters.basis import Basis, basis_blocks
 
 _FILE = "suspects.json"
 
@@ -142,8 +142,8 @@ _PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class PushResult:
-    """The result of a push."""
+class PushResult(Result):
+    """The subjects that a push added, and the basis of its suggestions."""
 
     project: str
     page: str
@@ -156,6 +156,16 @@ class PushResult:
     suggested: int
     """Added subjects with something filled in; none in a blind project."""
     seconds: float
+    basis: tuple[Basis, ...] = ()
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield how many subjects are new, and where annotators start."""
+        counts = f"{self.added:,} subjects added, {self.known:,} already there"
+        yield Line(f"{self.project}: {counts}, {self.seconds:.1f} s")
+        if self.suggested:
+            yield Line(f"{self.suggested:,} of them are pre-filled")
+        yield from basis_blocks(self.basis)
+        yield Line(f"Annotators start at {self.page}")
 
 
 def push(
@@ -191,7 +201,7 @@ def push(
             write_selection(project, selection)
         project = ensure_on_server(project, studio, suggestions=suggest is not None)
         if webhook is not None:
-            add_webhook(project, studio, webhook)
+            studio.add_webhook(project.number, webhook)
         journal = TaskJournal(project.path("tasks.jsonl"))
         doubtful = bool(journal.open_batch)
         repeated = reconcile(project, studio, journal)

@@ -1,12 +1,9 @@
-"""Runs Label Studio on this machine, and hears from it when annotators answer.
+"""Finds the Label Studio server that is named, or runs one on this machine.
 
-A call tells nothing but that there is something to pull, is given up after a second and never
-repeated. So it only saves waiting: whoever is called runs `goldpan annotate pull`, which fetches
-whatever is new, however many calls were lost.
-
-It listens on 127.0.0.1 alone, sends nothing home, lets nobody sign up, and keeps all that it
-knows in one directory. Label Studio itself would listen everywhere, and would take the next port
-where one is in use without a word.
+``label-studio/running.json`` is there while it runs, and only its owner can read it. It listens
+on 127.0.0.1 alone, sends nothing home, lets nobody sign up, and keeps all that it knows in one
+directory. Label Studio itself would listen everywhere, and would take the next port where one is
+in use without a word.
 """
 
 from __future__ import annotations
@@ -23,42 +20,87 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, is_web_address
-from goldpan.annotation.studio.project import Project
-from goldpan.annotation.studio.transport import StudioError
+from goldpan.annotation.studio.client import Server, StudioError, is_web_address
 from goldpan.core.errors import UsageError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Title
 from goldpan.core.sanitize import line
-from goldpan.core.secrets import mask, without_secrets
+from goldpan.core.secrets import mask, register, without_secrets
 from goldpan.core.tls import shared_context
-from goldpan.core.workspace import make_directory, write_whole
+from goldpan.core.workspace import Workspace, make_directory, write_whole
 
-_ACTIONS = (
-    "ANNOTATION_CREATED",
-    "ANNOTATIONS_CREATED",
-    "ANNOTATION_UPDATED",
-    "ANNOTATIONS_DELETED",
-)
+_FOLDER, _FILE = "label-studio", "running.json"
 
 
-def check_address(url: str) -> None:
-    """Raise `UsageError` for what is no address that a server could call."""
-    if not is_web_address(url):
+def server_directory(workspace: Workspace) -> Path:
+    """Return where the workspace's own server keeps what it knows."""
+    return workspace.root / _FOLDER
+
+
+@contextmanager
+def handed_over(directory: Path, server: Server) -> Iterator[None]:
+    """Let other commands on the workspace find a server while the block runs."""
+    path = directory / _FILE
+    facts = {"url": server.url, "token": server.token}
+    write_whole(path, orjson.dumps(facts), private=True)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def choose_server(workspace: Workspace, url: str | None, environment: Mapping[str, str]) -> Server:
+    """Return the server of a flag or the environment, else the one that `serve` runs here.
+
+    Raises `UsageError` where there is neither, or one is wrong.
+    """
+    if url is None and not environment.get("LABEL_STUDIO_URL"):
+        try:
+            data = orjson.loads((server_directory(workspace) / _FILE).read_bytes())
+            server = Server(str(data["url"]), str(data["token"]))
+        except (OSError, ValueError, KeyError, TypeError):  # none runs, or it was killed
+            return find_server(url, environment)
+        register(server.token)
+        return server
+    return find_server(url, environment)
+
+
+def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
+    """Return the server that a flag or `LABEL_STUDIO_URL` names, with `LABEL_STUDIO_API_KEY`.
+
+    Raises `UsageError` where one is missing or wrong.
+    """
+    address = url or environment.get("LABEL_STUDIO_URL") or ""
+    if not address:
         raise UsageError(
-            f"{url!r} is not an address that Label Studio could call",
-            "Give --webhook https://HOST/PATH",
+            "No Label Studio server is named, and none is running for the workspace",
+            "Start one with goldpan annotate serve, give --url or set LABEL_STUDIO_URL",
         )
-
-
-def add_webhook(project: Project, studio: Studio, url: str) -> None:
-    """Have the server call an address after each answer of a project, once only."""
-    if url not in studio.webhooks(project.number):
-        studio.add_webhook(project.number, url, _ACTIONS)
+    if not is_web_address(address):
+        raise UsageError(
+            f"{address!r} is not the address of a Label Studio server",
+            "Give --url http://127.0.0.1:8080 or set LABEL_STUDIO_URL; "
+            "goldpan annotate serve starts a server",
+        )
+    parts = urlsplit(address)
+    if parts.username or parts.password or parts.query:
+        raise UsageError(
+            "The server's address holds credentials or a query",
+            "Give the token only through LABEL_STUDIO_API_KEY",
+        )
+    token = (environment.get("LABEL_STUDIO_API_KEY") or "").strip()
+    if not re.fullmatch(r"[\x21-\x7e]+", token):
+        raise UsageError(
+            "There is no access token for Label Studio",
+            "Copy one from Account & Settings there into the variable LABEL_STUDIO_API_KEY",
+        )
+    return Server(address.rstrip("/"), token)
 
 
 SERVER = IsolatedEnv(
@@ -102,6 +144,14 @@ class Running:
     seconds: float
     """From the start of the process to its first answer."""
     process: subprocess.Popen[bytes] = field(repr=False)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield where it runs and who may log in."""
+        yield Title("Label Studio", f" runs at {self.server.url} until Ctrl-C")
+        for account in self.accounts:
+            yield Line(f"  {account.address}  password {account.password}")
+        found = "goldpan annotate push and pull find it automatically"
+        yield Line(f"{found}, with the same --workspace")
 
 
 def _program(installation: Path) -> Path:
@@ -218,13 +268,7 @@ def running(
     check_port(port)
     started = time.monotonic()
     url = f"http://127.0.0.1:{port}"
-    command = [
-        str(_program(installation)),
-        "start",
-        "--no-browser",
-        "--internal-host",
-        "127.0.0.1",
-    ]
+    command = [str(_program(installation)), "start", "--no-browser", "--internal-host", "127.0.0.1"]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the server in its own environment
             [*_ending_with_parent(), *command, "--port", str(port)],

@@ -174,11 +174,8 @@ def _of_reply(task: StudioTask, suggestion: Suggestion | None) -> Suggestion | N
 
 
 def _dataset_suggestion(form: Form, task: StudioTask) -> Suggestion | None:
-    return (
-        Suggestion("the dataset", {form.decides: task.dataset_labels})
-        if task.dataset_labels
-        else None
-    )
+    labels = task.dataset_labels
+    return Suggestion("the dataset", {form.decides: labels}) if labels else None
 
 
 def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:

@@ -18,12 +18,16 @@ from goldpan.annotation.agreement import Agreement, agree
 from goldpan.annotation.studio.annotations import People, author_of
 from goldpan.annotation.studio.configuration import Guideline, read_guideline
 from goldpan.annotation.studio.decisions import Decision, decide
-from goldpan.annotation.studio.fetch import ExportHistory, RawExports
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
-from goldpan.annotation.studio.project import Project, adjudications, open_project
-from goldpan.annotation.studio.pull import read_table
+from goldpan.annotation.studio.project import (
+    ExportHistory,
+    Project,
+    RawExports,
+    adjudications,
+    open_project,
+)
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import Workspace
 
@@ -59,7 +63,7 @@ def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
         for task in (*history.current_tasks(), *history.deleted())
         for annotation in task["annotations"]
     }
-    table = read_table(workspace, project.name)
+    table = project.annotations()
     return {
         pseudonym: people.annotator(authors.get(number))
         for pseudonym, number in zip(
@@ -73,7 +77,7 @@ Answers = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class AnnotationTimes:
     """Seconds an item, of the answers that count and whose time is known."""
 
     annotator: str | None
@@ -134,9 +138,9 @@ class Round:
     conflicts: tuple[Conflict, ...]
     agreement: tuple[Agreement, ...]
     """By field that everybody has to answer."""
-    times: tuple[Times, ...]
+    times: tuple[AnnotationTimes, ...]
     """All together first, then each annotator."""
-    adjudication_times: tuple[Times, ...]
+    adjudication_times: tuple[AnnotationTimes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +235,15 @@ def _counting(workspace: Workspace, projects: Iterable[Project]) -> list[dict[st
     """Return a row for each answer of these projects that counts."""
     counts = {}
     for project in projects:
-        for row in read_table(workspace, project.name).to_pylist():
+        for row in project.annotations().to_pylist():
             if row["counts"]:
                 counts[project.name, row["annotation"]] = row
     return list(counts.values())
 
 
-def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Iterable[Times]:
+def _times(
+    rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]
+) -> Iterable[AnnotationTimes]:
     """Yield the times of all answers, then those of each annotator."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for row in rows:
@@ -250,8 +256,8 @@ def _times(rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]) -> Ite
         yield _quartiles(annotator, own)
 
 
-def _quartiles(annotator: str | None, seconds: Sequence[float]) -> Times:
+def _quartiles(annotator: str | None, seconds: Sequence[float]) -> AnnotationTimes:
     if not seconds:
-        return Times(annotator, 0, None, None, None)
+        return AnnotationTimes(annotator, 0, None, None, None)
     lower, median, upper = (float(quantile) for quantile in np.quantile(seconds, [0.25, 0.5, 0.75]))
-    return Times(annotator, len(seconds), lower, median, upper)
+    return AnnotationTimes(annotator, len(seconds), lower, median, upper)

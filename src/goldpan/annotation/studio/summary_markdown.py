@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from goldpan._version import __version__
 from goldpan.annotation.studio.configuration import FormQuestion, Guideline
-from goldpan.annotation.studio.summary import Answers, Round, Summary, Times
+from goldpan.annotation.studio.gold import GoldSet
+from goldpan.annotation.studio.summary import AnnotationTimes, Answers, Round, Summary
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
+from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import write_whole
@@ -21,6 +24,54 @@ from goldpan.datasets.card import escape
 MARKDOWN, JSON = "annotation.md", "annotation.json"
 _MOST = 100
 """Items of a round that are listed; the JSON holds all."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationExport(Result):
+    """Files for a paper: a summary of rounds of annotation, or a gold set."""
+
+    summary: Summary | None
+    files: tuple[Path, ...]
+    gold: GoldSet | None
+    gold_file: Path | None
+    labels: Mapping[str, int]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the rounds and the labels of the gold set."""
+        value: dict[str, Any] = {}
+        if self.summary is not None:
+            value["files"] = [str(path) for path in self.files]
+            value["rounds"] = [
+                {
+                    "project": annotated.project,
+                    "items": annotated.items,
+                    "agreed": annotated.agreed,
+                    "adjudicated": len(annotated.adjudicated),
+                    "conflicts": len(annotated.conflicts),
+                }
+                for annotated in self.summary.rounds
+            ]
+        if self.gold is not None:
+            value["gold"] = str(self.gold_file)
+            value |= {"labels": dict(self.labels), "undecided": self.gold.undecided}
+        return value
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a line a round, and what the gold set holds."""
+        if self.summary is not None:
+            for annotated in self.summary.rounds:
+                yield Line(
+                    f"{annotated.project}: {annotated.items:,} items, {annotated.agreed:,} agreed, "
+                    f"{len(annotated.adjudicated):,} adjudicated, "
+                    f"{len(annotated.conflicts):,} open conflicts"
+                )
+            yield Line(f"Wrote {' and '.join(map(str, self.files))}")
+        if self.gold is not None:
+            counts = ", ".join(f"{label} {count:,}" for label, count in self.labels.items())
+            yield Line(f"{self.gold_file}: {len(self.gold.items):,} items ({counts})")
+            if self.gold.undecided:
+                undecided = f"{self.gold.undecided:,} more are not decided"
+                yield Line(f"{undecided}: adjudicate them, then pull")
 
 
 def write_summary(summary: Summary, directory: Path) -> tuple[Path, Path]:
@@ -213,7 +264,7 @@ def _times(rounds: Sequence[Round]) -> Iterator[str]:
     yield _table(columns, rows)
 
 
-def _timed(title: str, times: Iterable[Times]) -> Iterator[Sequence[object]]:
+def _timed(title: str, times: Iterable[AnnotationTimes]) -> Iterator[Sequence[object]]:
     for spread in times:
         times_of = (spread.lower, spread.median, spread.upper)
         shown = ("-" if seconds is None else f"{seconds:.1f}" for seconds in times_of)

@@ -23,7 +23,7 @@ from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.provenance import shard_paths
 from goldpan.datasets.registry import load_tasks
-from goldpan.llm.parts import Part, fence_code, fenced
+from goldpan.llm.parts import PromptPart, fence_code, fenced
 
 # Rows of classification tasks as questions: the text, and which of the task's labels it has.
 
@@ -181,7 +181,7 @@ _FORMS = {
 
 def labelled_sample(labelling: Labelling, row: Row) -> ExportSample:
     """Return a row of a classification dataset as a sample."""
-    parts = [Part("text", _prose(str(row["text"])))]
+    parts = [PromptPart("text", _prose(str(row["text"])))]
     code = fence_code(parts)
     return ExportSample(
         str(row["id"]),
@@ -206,7 +206,7 @@ def sample_of(family: str, row: Row) -> ExportSample:
     form = _FORMS[family]
     values = {**row, "path_before": row.get("previous_path") or row.get("path")}
     parts = [
-        Part(title, str(values[name]) if name in form.code else _prose(values[name]))
+        PromptPart(title, str(values[name]) if name in form.code else _prose(values[name]))
         for name, title in form.parts.items()
         if values[name]
     ]

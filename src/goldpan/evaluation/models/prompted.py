@@ -61,6 +61,15 @@ from goldpan.llm.budget import Budget, Estimate, cost_of
 from goldpan.llm.planner import Attempt, Planner
 from goldpan.llm.request import EndpointError
 from goldpan.llm.response_store import ResponseStore, open_responses
+from goldpan.evaluation.prompting.reading import Read, read_answer
+from goldpan.evaluation.prompting.settings import (
+    REQUEST_SETTINGS,
+    RUN_SETTINGS,
+    PromptSettings,
+    check_settings,
+    prompt_settings,
+)
+from goldpan.llm.budget import CostEstimate
 
 _NAME = "prompted"
 _SPOKEN = (None, "truncated")
@@ -152,7 +161,7 @@ def _make(options: Mapping[str, Any]) -> Model:
     def fit(context: TrainingContext) -> _Prompted:
         return _Prompted(context, _requests(settings, context))
 
-    def estimate(context: TrainingContext, rows: pa.Table) -> Estimate:
+    def estimate(context: TrainingContext, rows: pa.Table) -> CostEstimate:
         return estimate_rows(_reply_directory(context), _requests(settings, context), rows)
 
     def task_facts(task: Task) -> Mapping[str, Any]:

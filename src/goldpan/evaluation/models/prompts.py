@@ -48,8 +48,20 @@ from goldpan.evaluation.models.prompt_answers import KEYS, answer_schema, asked_
 from goldpan.evaluation.models.prompt_settings import PromptSettings
 from goldpan.evaluation.task_input import FILE, PATH, built_family
 from goldpan.llm.parts import Part, PartKind, cut, fence_code, fenced
+from goldpan.evaluation.prompting.inputs import (
+    KEYS,
+    PromptRow,
+    answer_schema,
+    asked_form,
+    show_row,
+    show_text,
+    written_answer,
+)
+from goldpan.evaluation.prompting.settings import PromptSettings
+from goldpan.evaluation.task_input import PATH, built_family
+from goldpan.llm.exchange import ModelRequest
+from goldpan.llm.parts import fence_code, fenced
 from goldpan.llm.planner import Question
-from goldpan.llm.request import Request
 from goldpan.text.markers import escaped
 
 
@@ -266,7 +278,7 @@ class Requests:
         """Return what is asked about a row."""
         return Question(partial(self._make, row), str)
 
-    def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, Request]:
+    def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, ModelRequest]:
         shown = self._show(row, cuts)
         return shown, self._request(shown)
 
@@ -278,7 +290,7 @@ class Requests:
         whole = sum(len(part.text) for part in shown.texts())
         return show_row(self.script.wording.task, row, whole >> cuts)
 
-    def _request(self, shown: PromptRow) -> Request:
+    def _request(self, shown: PromptRow) -> ModelRequest:
         asking = self.settings.asking
         body: dict[str, Any] = {
             "model": self.settings.model,
@@ -296,7 +308,7 @@ class Requests:
             body["temperature"] = asking.temperature
         if self.settings.send_seed:
             body["seed"] = self.seed
-        return Request(f"evaluate {self.script.wording.task.name}", body)
+        return ModelRequest(f"evaluate {self.script.wording.task.name}", body)
 
 
 # Why a prompted run is not done yet.

@@ -75,11 +75,7 @@ class DuplicateSettings:
 
     def digest(self) -> str:
         """Return a short name of the settings, this method and the signatures' algorithm."""
-        method = {
-            "method": _METHOD,
-            "signatures": ALGORITHM,
-            **asdict(self),
-        }
+        method = {"method": _METHOD, "signatures": ALGORITHM, **asdict(self)}
         return hashlib.sha256(json.dumps(method, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Keeps issues with a reply that answers."""
+"""Criteria on answers: a reply that answers, any reply, or an accepted answer to a discussion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from goldpan.filters.answers import (
     of_comment,
     rated_answers,
 )
-from goldpan.filters.criterion import Criterion, answer_table
+from goldpan.filters.criterion import Criterion, NoSettings, answer_table, query_judge
 from goldpan.filters.repo_view import RepoView
 
 
@@ -104,7 +104,7 @@ def _row(number: int, keep: bool, reason: str | None, answer: Answer | None) -> 
     return {**row, "value": answer.points, "evidence": evidence}
 
 
-CRITERION = Criterion(
+ANSWER = Criterion(
     name="answer",
     subject="issue",
     definition="Keeps issues with a reply that answers, by rules that say why.",
@@ -113,4 +113,79 @@ CRITERION = Criterion(
     judge=_judge,
     uses=("bots",),
     version=2,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredSettings:
+    """What an answer needs."""
+
+    closed: bool = True
+    """Whether the issue must be closed: an open one may still wait for its answer."""
+
+
+_ANSWERED = """
+SELECT i.number AS issue, (NOT $closed OR i.state = 'closed') AND n > 0 AS keep,
+       CASE WHEN n = 0 THEN 'no-reply'
+            WHEN $closed AND i.state <> 'closed' THEN 'still-open' END AS reason,
+       n AS value
+FROM issues i JOIN (
+  SELECT t.number,
+         count(*) FILTER (t.source = 'comment' AND NOT t.robot
+                          AND t.author IS DISTINCT FROM e.author) AS n
+  FROM texts t JOIN entries e USING (number) GROUP BY t.number
+) USING (number)
+"""
+
+
+ANSWERED = Criterion(
+    name="answered",
+    subject="issue",
+    definition="Keeps closed issues with a reply by a person other than the asker.",
+    source="Goldpan: a question without a reply has no reference answer",
+    settings=AnsweredSettings,
+    judge=query_judge(_ANSWERED),
+    uses=("bots",),
+)
+
+
+_ACCEPTED = """
+SELECT issue, reason IS NULL AS keep, reason,
+       CASE WHEN answer_id IS NOT NULL THEN 'comment ' || answer_id || ': ' ELSE '' END ||
+       CASE WHEN reason = 'answer-minimized'
+              THEN 'minimized' || coalesce(' as ' || minimized_reason, '')
+            WHEN answer_chosen_at IS NOT NULL
+              THEN 'accepted by ' || coalesce(answer_chosen_by, 'a deleted account')
+            ELSE 'category ' || coalesce(category, 'unknown') END AS evidence
+FROM (
+  SELECT i.number AS issue, d.answer_id, d.answer_chosen_at, d.answer_chosen_by, d.category,
+         e.minimized_reason,
+         CASE WHEN d.number IS NULL THEN 'not-mined'
+              WHEN d.answer_id IS NULL AND (d.answer_chosen_at IS NOT NULL OR d.is_answered)
+                THEN 'answer-deleted'
+              WHEN d.answer_id IS NULL AND NOT d.is_answerable THEN 'category-without-answers'
+              WHEN d.answer_id IS NULL THEN 'not-accepted'
+              WHEN c.comment_id IS NULL THEN 'answer-not-mined'
+              WHEN e.deleted_at IS NOT NULL THEN 'answer-deleted'
+              WHEN e.minimized THEN 'answer-minimized'
+              WHEN t.robot THEN 'answer-by-bot'
+              WHEN coalesce(trim(c.body), '') = '' THEN 'answer-empty' END AS reason
+  FROM issues i
+  LEFT JOIN discussions d USING (number)
+  LEFT JOIN comments c ON c.number = i.number AND c.kind = 'discussion_comment'
+                      AND c.comment_id = d.answer_id
+  LEFT JOIN discussion_comments e ON e.number = i.number AND e.comment_id = d.answer_id
+  LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND t.comment_id = d.answer_id
+)
+"""
+
+
+ACCEPTED = Criterion(
+    name="accepted",
+    subject="discussion",
+    definition="Keeps discussions whose accepted answer is there, open to readers and a person's.",
+    source="Goldpan: who asks or maintains says which reply answers, at no cost of reading",
+    settings=NoSettings,
+    judge=query_judge(_ACCEPTED),
+    uses=("bots",),
 )

@@ -112,7 +112,7 @@ def _any_host(hosts: tuple[str, ...]) -> str:
     return rf"(?:^|\.)(?:{names})(?:[^a-z0-9._-]|$)" if names else "^$"
 
 
-CRITERION = Criterion(
+EXTERNAL_CHECK = Criterion(
     name="external-check",
     subject="issue",
     definition="Keeps issues whose links all lead to GitHub's own hosts.",

@@ -58,7 +58,7 @@ def _reason(detected: Detected, settings: LanguageSettings) -> str | None:
     return None if settings.unknown else "unknown-language"
 
 
-CRITERION = Criterion(
+LANGUAGE = Criterion(
     name="language",
     subject="issue",
     definition="Keeps issues whose title and body are in a wanted language, which is English.",

@@ -66,7 +66,7 @@ FROM issues i LEFT JOIN (
 """
 
 
-CRITERION = Criterion(
+LICENSE = Criterion(
     name="license",
     subject="issue",
     definition="Keeps issues of repositories under a permissive or weak copyleft license.",

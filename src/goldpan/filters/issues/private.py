@@ -79,7 +79,7 @@ def _judge(view: RepoView, settings: PrivateSettings) -> pa.Table:
     return view.sql_over("private_findings", findings, _ANSWER)
 
 
-CRITERION = Criterion(
+PRIVATE = Criterion(
     name="private",
     subject="issue",
     definition="Keeps issues that hold no passwords, keys or tokens.",

@@ -1,4 +1,4 @@
-"""Drops issues that people called duplicates of others.
+"""Drops issues that people called duplicates of others, or whose text others say as well.
 
 GitHub marks an issue when a comment says ``Duplicate of #12``. Older issues, and those that
 nobody with the right to do so marked, only say it in other words. Quotes and code do not count.
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from goldpan.filters.criterion import Criterion, answer_table
+from goldpan.filters.criterion import Criterion, answer_table, query_judge
+from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.keywords import Mention, find_mentions, leading_mention
 from goldpan.text.markdown import OBJECT, MarkdownBlock, blocks, paragraphs
@@ -245,12 +246,7 @@ def _judge(view: RepoView, settings: RedundancySettings) -> pa.Table:
         )
         reason, evidence = next((candidate for candidate in judged if candidate[1]), (None, None))
         rows.append(
-            {
-                "issue": sign["issue"],
-                "keep": reason is None,
-                "reason": reason,
-                "evidence": evidence,
-            }
+            {"issue": sign["issue"], "keep": reason is None, "reason": reason, "evidence": evidence}
         )
     return answer_table(rows, "issue")
 
@@ -278,7 +274,7 @@ def plain_label(label: str) -> str:
     return _EDGES.sub("", _GROUP.sub("", label.lower()))
 
 
-CRITERION = Criterion(
+REDUNDANCY = Criterion(
     name="redundancy",
     subject="issue",
     definition="Keeps issues that nobody marked or described as a duplicate.",
@@ -286,4 +282,38 @@ CRITERION = Criterion(
     settings=RedundancySettings,
     judge=_judge,
     uses=("bots",),
+)
+
+
+# GitHub makes discussions of issues, which stay behind as copies: of a cluster whose first text is
+# of the other kind, the first of this kind is kept.
+_COPIES = """
+WITH copies AS (
+  SELECT d.*, relation = 'sibling' OR lower(d.representative_repo) = lower($repo)
+           AND d.representative_number NOT IN (SELECT number FROM issues)
+           AND i.number = min_by(i.number, (i.created_at, i.number)) OVER (PARTITION BY d.cluster)
+         AS stays
+  FROM issues i JOIN duplicates d ON d.number = i.number AND lower(d.repo) = lower($repo)
+  WHERE d.relation <> 'representative'
+)
+SELECT i.number AS issue, coalesce(stays, true) AS keep,
+       CASE WHEN stays THEN NULL
+            WHEN relation = 'exact' THEN 'exact-duplicate'
+            WHEN relation = 'near' THEN 'near-duplicate' END AS reason,
+       similarity AS value,
+       'duplicate of ' || representative_repo || '#' || representative_number AS evidence
+FROM issues i LEFT JOIN copies USING (number)
+"""
+
+
+NEAR_DUPLICATES = Criterion(
+    name="near-duplicates",
+    subject="issue",
+    definition="Keeps the earliest of issues that say nearly the same, and tasks of one template.",
+    source="Goldpan: copies weigh double and leak from training into test data",
+    settings=DuplicateSettings,
+    judge=query_judge(_COPIES),
+    discussions=True,
+    version=2,
+    reusable=False,
 )

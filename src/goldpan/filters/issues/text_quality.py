@@ -164,7 +164,7 @@ def _says_it(title: str, fault: Fault, settings: TextQualitySettings) -> bool:
     return is_worded(title, settings.least_title if fault == "trace" else settings.least_prose)
 
 
-CRITERION = Criterion(
+TEXT_QUALITY = Criterion(
     name="text-quality",
     subject="issue",
     definition="Keeps issues whose title and text are more than a trace or an unfilled template.",

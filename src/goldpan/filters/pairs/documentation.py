@@ -62,7 +62,7 @@ def _word(word: str) -> str:
     return re.escape(whole) + ("" if whole != word else r"(?:[^A-Za-z0-9_]|$)")
 
 
-CRITERION = Criterion(
+DOCUMENTATION = Criterion(
     name="documentation",
     subject="pair",
     definition="Keeps pairs without a word for documentation in either title.",

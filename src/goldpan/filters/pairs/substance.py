@@ -58,7 +58,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _ComparedFile:
     """What was found of one changed file."""
 
     row: Row
@@ -87,7 +87,7 @@ def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
 
 def _compare(
     rows: Iterable[Row], objects: Objects, workers: int, timeout: float
-) -> Iterator[_Judged]:
+) -> Iterator[_ComparedFile]:
     """Judge changed files in order; what cannot be read goes past the workers."""
     waiting: deque[tuple[Row, str | None]] = deque()
 
@@ -99,10 +99,10 @@ def _compare(
                 old, new = before.data if before else None, after.data if after else None
                 yield FilePair(old, new, row["path"], row["previous_path"])
 
-    def unread() -> Iterator[_Judged]:
+    def unread() -> Iterator[_ComparedFile]:
         while waiting and waiting[0][1]:
             row, obstacle = waiting.popleft()
-            yield _Judged(row, None, obstacle)
+            yield _ComparedFile(row, None, obstacle)
 
     for compared in compare_all(pairs(), workers, timeout):
         yield from unread()
@@ -132,15 +132,15 @@ def _obstacle(row: Row, before: Object | None, after: Object | None) -> str | No
     return None
 
 
-def _judged(row: Row, substance: Substance) -> _Judged:
+def _judged(row: Row, substance: Substance) -> _ComparedFile:
     how = "" if substance.parsed == "tree" else f" ({substance.parsed})"
     evidence = (
         f"{row['path']}{how}: {substance.evidence}" if substance.evidence else f"{row['path']}{how}"
     )
-    return _Judged(row, substance.keep, substance.reason, substance.changed_tokens, evidence)
+    return _ComparedFile(row, substance.keep, substance.reason, substance.changed_tokens, evidence)
 
 
-def _sum_up(files: list[_Judged]) -> Row:
+def _sum_up(files: list[_ComparedFile]) -> Row:
     """Return one verdict on the files of a pull request: any file with substance is enough."""
     changed = [file for file in files if file.keep]
     dropped = [file for file in files if file.keep is False]
@@ -156,7 +156,7 @@ def _sum_up(files: list[_Judged]) -> Row:
     }
 
 
-CRITERION = Criterion(
+SUBSTANCE = Criterion(
     name="substance",
     subject="pair",
     definition="Keeps pairs whose change touches more than comments, docstrings and strings.",

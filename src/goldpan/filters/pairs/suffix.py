@@ -105,7 +105,7 @@ def _verdict(pair: dict[str, Any], fault: Callable[[str], str | None]) -> dict[s
     return {**key, "keep": not bad, "reason": reason, "value": len(bad), "evidence": evidence}
 
 
-CRITERION = Criterion(
+SUFFIX = Criterion(
     name="suffix",
     subject="pair",
     definition="Keeps pairs that change only files with a code suffix, none of them a test.",

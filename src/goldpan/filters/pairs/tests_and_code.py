@@ -82,7 +82,7 @@ def _is_test(row: dict[str, Any], objects: Objects) -> bool:
     return is_test_file(row["path"], data.decode("utf-8", "replace") if data else "")
 
 
-CRITERION = Criterion(
+TESTS_AND_CODE = Criterion(
     name="tests-and-code",
     subject="pair",
     definition="Keeps pairs whose pull request changes tests and code, all of it text.",

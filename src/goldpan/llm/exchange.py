@@ -1,15 +1,56 @@
-"""What became of a request: an answer, or a failure that is recorded like one."""
+"""One exchange with a model: the request, the reply, and what became of it."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
+from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import line
+
+
+class EndpointError(GoldpanError):
+    """The endpoint serves nobody: what one request alone does to it is an outcome instead."""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One chat completion that is asked for."""
+
+    prompt: str
+    """The prompt's label."""
+    body: dict[str, Any]
+
+    @cached_property
+    def data(self) -> bytes:
+        """The body as it is archived."""
+        return orjson.dumps(self.body, option=orjson.OPT_SORT_KEYS)
+
+    @cached_property
+    def key(self) -> str:
+        """What tells requests apart: prompt, model, parameters and texts."""
+        return hashlib.sha256(self.prompt.encode() + b"\0" + self.data).hexdigest()
+
+    @property
+    def model(self) -> str:
+        """The model that is asked."""
+        return str(self.body["model"])
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRequest:
+    """A request, and how what it is answered is read."""
+
+    request: ModelRequest
+    read: Callable[[str], object]
+    """Raises `ValueError` where a text is no answer."""
+
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
@@ -48,7 +89,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """What came back: the status and body of HTTP, or a failure without a body."""
 
     status: int
@@ -60,7 +101,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T_co]):
+class RequestOutcome(Generic[T_co]):
     """A reply as it is understood: an answer or a failure."""
 
     answer: T_co | None
@@ -77,13 +118,15 @@ class Outcome(Generic[T_co]):
         return self.failure is None or self.failure in FINAL
 
 
-def understand(reply: Reply, read: Callable[[str], T]) -> Outcome[T]:
+def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]:
     """Read a reply; whatever a server sends becomes an outcome.
 
     `read` makes an answer of what the model wrote, and raises `ValueError` where it is none.
     """
     if reply.failure is not None:
-        return Outcome(None, reply.failure, line(reply.body.decode("utf-8", "replace")), Usage())
+        return RequestOutcome(
+            None, reply.failure, line(reply.body.decode("utf-8", "replace")), Usage()
+        )
     data = _json(reply.body)
     if reply.status != 200:
         return _refused_by_http(reply.status, data, reply.body)
@@ -91,20 +134,20 @@ def understand(reply: Reply, read: Callable[[str], T]) -> Outcome[T]:
     choice = _first(data.get("choices"))
     message = choice.get("message")
     if not isinstance(message, dict):
-        return Outcome(None, "server-error", "the reply holds no message", usage)
+        return RequestOutcome(None, "server-error", "the reply holds no message", usage)
     finish, content = choice.get("finish_reason"), str(message.get("content") or "")
     if message.get("refusal") or finish == "content_filter":
         refusal = line(str(message.get("refusal") or "stopped by a content filter"))
-        return Outcome(None, "refused", refusal, usage, content)
+        return RequestOutcome(None, "refused", refusal, usage, content)
     if finish == "length":
-        return Outcome(None, "truncated", line(content), usage, content)
+        return RequestOutcome(None, "truncated", line(content), usage, content)
     try:
-        return Outcome(read(content), None, "", usage, content)
+        return RequestOutcome(read(content), None, "", usage, content)
     except ValueError as error:
-        return Outcome(None, "malformed", line(f"{error}: {content}"), usage, content)
+        return RequestOutcome(None, "malformed", line(f"{error}: {content}"), usage, content)
 
 
-def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome[Any]:
+def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> RequestOutcome[Any]:
     error = data.get("error")
     parts = (
         error
@@ -114,14 +157,14 @@ def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> Outcome[
     words = " ".join(str(parts.get(name) or "") for name in ("code", "type", "message"))
     detail = line(f"HTTP {status} {words}")
     if status in (400, 413, 422) and (status == 413 or _OVERFLOW.search(words)):
-        return Outcome(None, "context-overflow", detail, Usage())
+        return RequestOutcome(None, "context-overflow", detail, Usage())
     if "content_filter" in words or "content_policy" in words:
-        return Outcome(None, "refused", detail, Usage())
+        return RequestOutcome(None, "refused", detail, Usage())
     if status == 429:
-        return Outcome(None, "rate-limited", detail, Usage())
+        return RequestOutcome(None, "rate-limited", detail, Usage())
     if status >= 500 or status in (408, 409):
-        return Outcome(None, "server-error", detail, Usage())
-    return Outcome(None, "bad-request", detail, Usage())
+        return RequestOutcome(None, "server-error", detail, Usage())
+    return RequestOutcome(None, "bad-request", detail, Usage())
 
 
 def _json(body: bytes) -> dict[str, Any]:
