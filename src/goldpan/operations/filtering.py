@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from goldpan.annotation.review.calibration import Calibrations
-    from goldpan.annotation.review.reviewer import ReviewResult
+    from goldpan.annotation.review.run import ReviewResult
     from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.workspace import Workspace as Layout
     from goldpan.explain import Explanation
@@ -196,13 +196,13 @@ def review(
         calibrate (PROJECT): Compare earlier reviews with people's verdicts: an annotation
             project's name, or a Parquet file.
     """
+    from goldpan.annotation.review.request import load_review_settings
     from goldpan.annotation.review.run import (
         estimate_labels,
         estimate_review,
         review_labels,
         run_review,
     )
-    from goldpan.annotation.review.settings import load_review_settings
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))

@@ -27,9 +27,6 @@ from goldpan.evaluation.task_input import (
     with_columns,
     with_places,
 )
-from goldpan.llm.budget import Estimate
-from goldpan.evaluation.slices import with_columns
-from goldpan.evaluation.task_input import TaskInput, read_task_input
 from goldpan.llm.budget import CostEstimate
 from goldpan.operations.dataset import Dataset, optional
 

@@ -9,10 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from goldpan.builders.requirements import NOT, VERIFIED
-from goldpan.core.commands import find_builder, imported
 from goldpan.builders.recipes import NOT, VERIFIED
-from goldpan.core.commands import find_builder
+from goldpan.core.commands import find_builder, imported
 from goldpan.core.errors import UsageError, question
 from goldpan.core.plugins import names_of
 from goldpan.core.remote import is_address
@@ -258,7 +256,7 @@ def _finders(
 ) -> dict[str, Callable[[Any], object]]:
     """Return by parameter, or by stage and parameter, what finds a value that exists."""
     from goldpan.audit.finding import chosen_findings
-    from goldpan.builders.requirements import NOT
+    from goldpan.builders.recipes import NOT
     from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
     from goldpan.evaluation.model import find_model
@@ -283,7 +281,7 @@ def _found(target: str, value: Any) -> object:
 
 
 def _review_settings(given: Mapping[str, Any]) -> object:
-    from goldpan.annotation.review.settings import load_review_settings
+    from goldpan.annotation.review.request import load_review_settings
 
     stated = {"models": given.get("model"), **given.get("settings", {})}
     return load_review_settings(given.get("settings_file"), stated)

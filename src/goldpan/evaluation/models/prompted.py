@@ -57,19 +57,10 @@ from goldpan.evaluation.models.prompts import (
     prompt_digest,
     train_examples,
 )
-from goldpan.llm.budget import Budget, Estimate, cost_of
+from goldpan.llm.budget import CostBudget, CostEstimate, cost_of
+from goldpan.llm.exchange import EndpointError
 from goldpan.llm.planner import Attempt, Planner
-from goldpan.llm.request import EndpointError
 from goldpan.llm.response_store import ResponseStore, open_responses
-from goldpan.evaluation.prompting.reading import Read, read_answer
-from goldpan.evaluation.prompting.settings import (
-    REQUEST_SETTINGS,
-    RUN_SETTINGS,
-    PromptSettings,
-    check_settings,
-    prompt_settings,
-)
-from goldpan.llm.budget import CostEstimate
 
 _NAME = "prompted"
 _SPOKEN = (None, "truncated")
@@ -247,12 +238,12 @@ def ask_rows(
         return answers
 
 
-def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> Estimate:
+def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> CostEstimate:
     """Count what asking for rows would send and cost; nothing is sent or written."""
     with open_responses(
         archive_of(directory, requests.settings), "evaluation", write=False
     ) as store:
-        return _planner(store, requests, rows).estimate(Budget(requests.settings.asking))
+        return _planner(store, requests, rows).estimate(CostBudget(requests.settings.asking))
 
 
 @dataclass(slots=True)
@@ -306,7 +297,7 @@ def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> RowReply:
 def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Reporter) -> Requests:
     """Ask for all rows; the requests that come back know whether by a schema."""
     settings = requests.settings.asking
-    budget = Budget(settings)
+    budget = CostBudget(settings)
     planner = _planner(store, requests, rows)
     planner.estimate(budget)
     if requests.structured and requests.settings.structured == "auto" and not settings.batch:

@@ -47,20 +47,8 @@ from goldpan.datasets.wording import (
 from goldpan.evaluation.models.prompt_answers import KEYS, answer_schema, asked_form, written_answer
 from goldpan.evaluation.models.prompt_settings import PromptSettings
 from goldpan.evaluation.task_input import FILE, PATH, built_family
-from goldpan.llm.parts import Part, PartKind, cut, fence_code, fenced
-from goldpan.evaluation.prompting.inputs import (
-    KEYS,
-    PromptRow,
-    answer_schema,
-    asked_form,
-    show_row,
-    show_text,
-    written_answer,
-)
-from goldpan.evaluation.prompting.settings import PromptSettings
-from goldpan.evaluation.task_input import PATH, built_family
 from goldpan.llm.exchange import ModelRequest
-from goldpan.llm.parts import fence_code, fenced
+from goldpan.llm.parts import PartKind, PromptPart, cut, fence_code, fenced
 from goldpan.llm.planner import Question
 from goldpan.text.markers import escaped
 
@@ -311,12 +299,6 @@ class Requests:
         return ModelRequest(f"evaluate {self.script.wording.task.name}", body)
 
 
-# Why a prompted run is not done yet.
-
-
-# The form that an answer takes where the server holds a model to it: JSON by a schema.
-
-
 _KINDS: Mapping[str, PartKind] = {FILE: "code", PATH: "code", "tree": "code"}
 _TITLES = {
     "title": "issue title",
@@ -334,7 +316,7 @@ class PromptRow:
     """A row as a model sees it."""
 
     text: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PromptPart, ...] = ()
     """Instead of the text, where the row keeps parts of its input apart."""
     words: tuple[str, ...] = ()
     """The words to tag."""
@@ -342,9 +324,9 @@ class PromptRow:
     """How many words are masked."""
     shortened: bool = False
 
-    def texts(self) -> tuple[Part, ...]:
+    def texts(self) -> tuple[PromptPart, ...]:
         """Return all that is from the row."""
-        return self.parts or (Part("text", self.text),)
+        return self.parts or (PromptPart("text", self.text),)
 
 
 def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
@@ -361,9 +343,11 @@ def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
         return PromptRow(_clean(masked.text), blanks=len(masked.words))
     names = part_names(task, row)
     if not names:
-        (part,), shortened = _cut([Part("text", _clean(row["text"]))], most)
+        (part,), shortened = _cut([PromptPart("text", _clean(row["text"]))], most)
         return PromptRow(part.text, shortened=shortened)
-    parts = [Part(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names]
+    parts = [
+        PromptPart(_TITLES[name], _clean(row[name]), _KINDS.get(name, "text")) for name in names
+    ]
     shown, shortened = _cut([part for part in parts if part.text], most)
     return PromptRow("", shown, shortened=shortened)
 
@@ -384,7 +368,7 @@ def part_names(task: Task, row: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _cut(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], bool]:
+def _cut(parts: Sequence[PromptPart], most: int) -> tuple[tuple[PromptPart, ...], bool]:
     shown = cut(parts, most)
     return shown, shown != tuple(parts)
 
