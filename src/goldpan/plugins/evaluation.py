@@ -1,4 +1,4 @@
-"""What plugins may use of `goldpan.evaluation`; the stub beside this file lists it."""
+"""What plugins may use of models, metrics, reports and papers' tables; the stub beside lists it."""
 
 from goldpan.core.imports import lazily
 

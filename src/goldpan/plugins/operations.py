@@ -1,4 +1,4 @@
-"""What plugins may use of `goldpan.operations`; the stub beside this file lists it."""
+"""What plugins may use for commands; the stub beside this file lists it."""
 
 from goldpan.core.imports import lazily
 

@@ -25,8 +25,7 @@ from goldpan.papers.crosscodebench.meta import (
     list_metas,
     meta_warnings,
 )
-from goldpan.plugins.core import Block, Line, Reporter, Result
-from goldpan.plugins.datasets import FieldError
+from goldpan.plugins.data import Block, FieldError, Line, Reporter, Result
 
 _MOST = 20
 """Problems of one file that are listed; further ones are counted."""

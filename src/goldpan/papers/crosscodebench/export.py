@@ -20,8 +20,8 @@ from goldpan.papers.crosscodebench.meta import (
     meta_json,
     stem_of,
 )
-from goldpan.plugins import core
-from goldpan.plugins.datasets import (
+from goldpan.plugins import data
+from goldpan.plugins.data import (
     PROVENANCE,
     Provenance,
     Task,
@@ -49,7 +49,7 @@ class TaskDataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported(core.Result):
+class Exported(data.Result):
     """The task files that were written."""
 
     directory: Path
@@ -74,21 +74,21 @@ class Exported(core.Result):
             "without_rows": list(self.without_rows),
         }
 
-    def blocks(self) -> Iterator[core.Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield the written tasks."""
         for meta in self.metas:
             total = meta.counts["total"]
-            yield core.Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
+            yield data.Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
         if self.without_rows:
-            yield core.Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
-        yield core.Line(f"{self.instances:,} instances written to {self.directory}")
+            yield data.Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
+        yield data.Line(f"{self.instances:,} instances written to {self.directory}")
 
 
 def export_tasks(
-    workspace: core.Workspace,
+    workspace: data.Workspace,
     datasets: Sequence[TaskDataset],
     directory: Path,
-    reporter: core.Reporter,
+    reporter: data.Reporter,
     *,
     seed: int = 0,
 ) -> Exported:
@@ -107,18 +107,18 @@ def export_tasks(
             with reporter.task("tasks", len(datasets)) as progress:
                 for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
                     metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
-                    inputs[dataset.task.name] = core.file_digest(dataset.directory / PROVENANCE)
+                    inputs[dataset.task.name] = data.file_digest(dataset.directory / PROVENANCE)
                     progress.advance()
             total = sum(meta.counts["total"] for meta in metas)
             about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
             settings = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
             files = {
-                path.name: {"sha256": core.file_digest(path), "bytes": path.stat().st_size}
+                path.name: {"sha256": data.file_digest(path), "bytes": path.stat().st_size}
                 for path in sorted(building.iterdir())
             }
             write_provenance(building, Provenance(settings=settings), about, files)
     except OSError as error:
-        raise core.unwritable(directory, error, core.DatasetError) from None
+        raise data.unwritable(directory, error, data.DatasetError) from None
     return Exported(directory, tuple(metas))
 
 
@@ -147,7 +147,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
     task = dataset.task
     meta = meta_of(task, number)
     if (building / f"{meta.stem}{META}").exists():
-        raise core.DatasetError(
+        raise data.DatasetError(
             f"{task.name} and another task are both called {meta.stem}",
             "Give one of them another number or source dataset",
         )
@@ -161,7 +161,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
 
     total = write_instances(building / f"{meta.stem}{DATA}", counted())
     if not total:
-        raise core.DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
+        raise data.DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
     said = {**dict(sorted(counts.items())), "total": total}
     whole = replace(meta, positive=positive, negative=negative, counts=said)
     (building / f"{meta.stem}{META}").write_bytes(meta_json(whole))

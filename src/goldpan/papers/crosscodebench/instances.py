@@ -15,14 +15,15 @@ from typing import Any, Literal
 import orjson
 import pyarrow as pa
 
-from goldpan.plugins.core import DatasetError, named
-from goldpan.plugins.datasets import (
+from goldpan.plugins.data import (
+    DatasetError,
     FieldError,
     Task,
     Wording,
     WordingError,
     input_column,
     input_text,
+    named,
     output_text,
     read_array,
     read_texts,

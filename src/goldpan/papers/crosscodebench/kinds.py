@@ -14,8 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from goldpan.plugins.core import Source, UsageError, read_toml
-from goldpan.plugins.datasets import Task
+from goldpan.plugins.data import Source, Task, UsageError, read_toml
 
 _FREE = 100
 """How many numbers after the shipped ones are left to tasks that ship later."""

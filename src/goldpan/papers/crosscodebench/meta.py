@@ -41,8 +41,7 @@ from goldpan.papers.crosscodebench.kinds import (
     known_subtypes,
     known_types,
 )
-from goldpan.plugins.core import DatasetError, UsageError
-from goldpan.plugins.datasets import FieldError, Task, plain_task, task_of
+from goldpan.plugins.data import DatasetError, FieldError, Task, UsageError, plain_task, task_of
 
 META = ".meta.json"
 DATA = ".data.json"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.plugins.core import UsageError
+from goldpan.plugins.data import UsageError
 from goldpan.plugins.operations import Group, Positive, several
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Crosscode(Group):
             seed: Seed for drawing examples that the registry does not have.
         """
         from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
-        from goldpan.plugins import datasets as rows
+        from goldpan.plugins import data as rows
 
         named = several(task)
         if all == bool(named):
@@ -202,7 +202,7 @@ class Crosscode(Group):
         from goldpan.papers.crosscodebench import build, prompts
         from goldpan.papers.crosscodebench.importing import split_folder
         from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, load_splits
-        from goldpan.plugins.datasets import find_method
+        from goldpan.plugins.data import find_method
         from goldpan.plugins.operations import Dataset
 
         task_splits = load_splits(None if splits is None else Path(splits))

@@ -28,10 +28,17 @@ from typing import Any
 
 from goldpan.papers.crosscodebench.meta import Example, Meta
 from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles
-from goldpan.plugins.core import Registry, UsageError
-from goldpan.plugins.datasets import GROUP, Method, Side, draw_number, read_family
-from goldpan.plugins.filters import DuplicateSettings
-from goldpan.plugins.text import escaped
+from goldpan.plugins.data import (
+    GROUP,
+    DuplicateSettings,
+    Method,
+    Registry,
+    Side,
+    UsageError,
+    draw_number,
+    escaped,
+    read_family,
+)
 
 SHARDS: dict[Side, str] = {"train": "train", "evaluation": "test"}
 """The splits of the two sides."""

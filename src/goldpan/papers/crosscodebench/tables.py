@@ -23,18 +23,18 @@ from goldpan.papers.crosscodebench.meta import META, Example, Meta
 from goldpan.papers.crosscodebench.prompts import LAYOUTS, TRAIN_CAP
 from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
 from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
-from goldpan.plugins.core import DatasetError, UsageError
-from goldpan.plugins.datasets import METHODS
-from goldpan.plugins.evaluation import Run, read_runs
-from goldpan.plugins.reproduce import (
+from goldpan.plugins.data import METHODS, DatasetError, UsageError
+from goldpan.plugins.evaluation import (
     Context,
     FoundFile,
     Outcome,
+    Run,
     State,
     StrictModel,
     TableRecipe,
     model_of,
     parsed,
+    read_runs,
     read_text,
     workspaces,
 )

@@ -17,25 +17,30 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.papers.ecser.steps import CountTable, cells_of
-from goldpan.plugins.core import DatasetError
-from goldpan.plugins.datasets import Task, TaskData, table_rows, task_data, task_family, task_of
+from goldpan.plugins.data import (
+    DatasetError,
+    Task,
+    TaskData,
+    table_rows,
+    task_data,
+    task_family,
+    task_of,
+)
 from goldpan.plugins.evaluation import (
     PREDICTIONS,
     TRAIN,
     BinaryConfusion,
-    Part,
-    RunResult,
-    find_protocol,
-    label_counts,
-)
-from goldpan.plugins.reproduce import (
     Context,
     FoundFile,
     MissingFileError,
     Outcome,
+    Part,
+    RunResult,
     StrictModel,
     TableRecipe,
     find_models,
+    find_protocol,
+    label_counts,
     other_content,
     parsed,
     run_of,

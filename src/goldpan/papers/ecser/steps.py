@@ -20,12 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from goldpan.plugins.core import EvaluationError
+from goldpan.plugins.data import EvaluationError
 from goldpan.plugins.evaluation import (
     FEWEST_TASKS,
     BinaryConfusion,
+    Context,
     Floats,
+    Outcome,
     Part,
+    StrictModel,
+    TableRecipe,
     anova,
     check_assumptions,
     cohen_d,
@@ -33,10 +37,10 @@ from goldpan.plugins.evaluation import (
     friedman,
     magnitude,
     overfitting,
+    parsed,
     pool,
     read_scores,
 )
-from goldpan.plugins.reproduce import Context, Outcome, StrictModel, TableRecipe, parsed
 
 METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}

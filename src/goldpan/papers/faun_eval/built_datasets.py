@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.plugins import core
-from goldpan.plugins.datasets import PROVENANCE, read_provenance, shard_paths
-from goldpan.plugins.reproduce import Context, Outcome, State, TableRecipe, workspaces
+from goldpan.plugins import data
+from goldpan.plugins.data import PROVENANCE, read_provenance, shard_paths
+from goldpan.plugins.evaluation import Context, Outcome, State, TableRecipe, workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"
@@ -77,7 +77,7 @@ def _outcome(
     return Outcome(row, column, value, state, note, {"directory": str(where)})
 
 
-def _mined(workspace: core.Workspace) -> dict[str, int]:
+def _mined(workspace: data.Workspace) -> dict[str, int]:
     repositories = workspace.repositories("tables")
     return {
         "repositories": len(repositories),
@@ -87,10 +87,10 @@ def _mined(workspace: core.Workspace) -> dict[str, int]:
 
 
 def _count(path: Path) -> int:
-    return core.count_rows(path) if path.exists() else 0
+    return data.count_rows(path) if path.exists() else 0
 
 
-def _dataset(workspace: core.Workspace, families: tuple[str, ...]) -> Path | None:
+def _dataset(workspace: data.Workspace, families: tuple[str, ...]) -> Path | None:
     """Return the dataset of the first family, that of the plan's name before others."""
     for family in families:
         named = workspace.dataset(f"{_PREFIX}{family}")
@@ -104,12 +104,12 @@ def _dataset(workspace: core.Workspace, families: tuple[str, ...]) -> Path | Non
 
 def _rows(directory: Path) -> pa.Table:
     parts = [
-        core.read_table(path, columns=["repo", "language"])
+        data.read_table(path, columns=["repo", "language"])
         for split in _SPLITS
         for path in shard_paths(directory, split)
     ]
     if not parts:
-        raise core.DatasetError(f"{directory} holds no rows", "Build it again")
+        raise data.DatasetError(f"{directory} holds no rows", "Build it again")
     return pa.concat_tables(parts)
 
 
@@ -123,8 +123,8 @@ def _written_plan(context: Context) -> Path | None:
         return None
     path = context.directory / shipped.name
     if not path.exists():
-        core.make_directory(path.parent)
-        core.write_whole(path, shipped.read_bytes())
+        data.make_directory(path.parent)
+        data.write_whole(path, shipped.read_bytes())
     return path
 
 

@@ -15,8 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.plugins.core import DatasetError, UsageError, read_toml
-from goldpan.plugins.datasets import Task, form_of, stem_of, table_rows, target_column
+from goldpan.plugins.data import (
+    DatasetError,
+    Task,
+    UsageError,
+    form_of,
+    read_toml,
+    stem_of,
+    table_rows,
+    target_column,
+)
 
 _ORDER_2025 = read_toml(Path(__file__).with_name("categories.toml")).values["labels"]
 """The categories by language, in the order of the files' labels."""

@@ -16,10 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.papers.nlbse.nlbse23 import mean_scores
-from goldpan.plugins.core import DatasetError
-from goldpan.plugins.datasets import open_text
-from goldpan.plugins.evaluation import BinaryConfusion, load
-from goldpan.plugins.reproduce import Context, FoundFile, Outcome, StrictModel, TableRecipe, parsed
+from goldpan.plugins.data import DatasetError, open_text
+from goldpan.plugins.evaluation import (
+    BinaryConfusion,
+    Context,
+    FoundFile,
+    Outcome,
+    StrictModel,
+    TableRecipe,
+    load,
+    parsed,
+)
 
 _TREES = 100
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+\S", re.I)

@@ -12,8 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, TypeAlias
 
-from goldpan.plugins.core import read_toml
-from goldpan.plugins.datasets import Task, task_of
+from goldpan.plugins.data import Task, read_toml, task_of
 
 _FILE = Path(__file__).with_suffix(".toml")
 _PREFIX = "nlbse23_"

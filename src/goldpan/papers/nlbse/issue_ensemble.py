@@ -22,8 +22,7 @@ import pyarrow as pa
 
 from goldpan.papers.nlbse.issue_texts import IssueText, read_issue, template_lines
 from goldpan.papers.nlbse.kernels import units
-from goldpan.plugins.core import EvaluationError
-from goldpan.plugins.datasets import Task, target_column
+from goldpan.plugins.data import EvaluationError, Task, target_column
 from goldpan.plugins.evaluation import (
     MINILM,
     Answers,

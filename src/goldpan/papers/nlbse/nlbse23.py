@@ -21,10 +21,9 @@ from statistics import fmean
 from typing import Any
 
 from goldpan.papers.nlbse.comment_tasks import categories
-from goldpan.plugins import evaluation, report
-from goldpan.plugins.core import EvaluationError
-from goldpan.plugins.datasets import Task
-from goldpan.plugins.reproduce import (
+from goldpan.plugins import evaluation
+from goldpan.plugins.data import EvaluationError, Task
+from goldpan.plugins.evaluation import (
     Context,
     ModelRecipe,
     Outcome,
@@ -169,19 +168,21 @@ def _is_official(run: evaluation.Run) -> bool:
 
 
 def _section(
-    compared: evaluation.ComparisonResult, tasks: Mapping[str, Task], materials: report.RowsByTask
-) -> report.Section | None:
+    compared: evaluation.ComparisonResult,
+    tasks: Mapping[str, Task],
+    materials: evaluation.RowsByTask,
+) -> evaluation.Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
         return None
-    content: list[report.Content] = [_table(ranking)]
+    content: list[evaluation.Content] = [_table(ranking)]
     if ranking.incomplete:
         told_so = "; ".join(ranking.incomplete)
-        content.append(report.Remark(f"Not ranked by the competition's rule: {told_so}."))
-    return report.Section("nlbse23", "The NLBSE'23 competition", tuple(content))
+        content.append(evaluation.Remark(f"Not ranked by the competition's rule: {told_so}."))
+    return evaluation.Section("nlbse23", "The NLBSE'23 competition", tuple(content))
 
 
-def _table(ranking: CommentRanking) -> report.ReportTable:
+def _table(ranking: CommentRanking) -> evaluation.ReportTable:
     rows = tuple(
         (
             str(entry.place),
@@ -199,7 +200,7 @@ def _table(ranking: CommentRanking) -> report.ReportTable:
         " the F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
     )
     columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
-    return report.ReportTable("The rule of the NLBSE'23 competition", columns, rows, note)
+    return evaluation.ReportTable("The rule of the NLBSE'23 competition", columns, rows, note)
 
 
 def _sentence(compared: evaluation.ComparisonResult) -> str | None:
@@ -209,9 +210,9 @@ def _sentence(compared: evaluation.ComparisonResult) -> str | None:
     first = ranking.entries[0]
     level = [entry.name for entry in ranking.entries if entry.place == first.place]
     start, score = "By the rule of the NLBSE'23 competition", first.score
-    total, mean = report.formatted(score.score), report.formatted(score.mean_f1)
+    total, mean = evaluation.formatted(score.score), evaluation.formatted(score.mean_f1)
     if len(level) > 1:
-        return f"{start} {report.listed(level)} tie for the first place with {total}."
+        return f"{start} {evaluation.listed(level)} tie for the first place with {total}."
     return (
         f"{start} {first.name} reaches {total}: mean F1 {mean}, {score.outperformed} of"
         f" {score.categories} categories won against the organizers' random forest."
@@ -223,7 +224,7 @@ def _plain(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
     return None if ranking is None else asdict(ranking)
 
 
-SECTION = report.ReportSection("nlbse23", _section, _sentence, plain=_plain)
+SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, plain=_plain)
 
 
 class _CommentSettings(StrictModel):

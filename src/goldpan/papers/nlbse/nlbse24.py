@@ -19,11 +19,21 @@ from typing import Any
 
 import orjson
 
-from goldpan.plugins import reproduce
-from goldpan.plugins.core import DatasetError, UsageError, read_toml
-from goldpan.plugins.datasets import Task
-from goldpan.plugins.evaluation import ComparisonResult, Run, System, find_protocol, rank
-from goldpan.plugins.report import Cell, Remark, ReportSection, ReportTable, RowsByTask, Section
+from goldpan.plugins import evaluation
+from goldpan.plugins.data import DatasetError, Task, UsageError, read_toml
+from goldpan.plugins.evaluation import (
+    Cell,
+    ComparisonResult,
+    Remark,
+    ReportSection,
+    ReportTable,
+    RowsByTask,
+    Run,
+    Section,
+    System,
+    find_protocol,
+    rank,
+)
 
 TASK = "nlbse24_issue_type"
 _BASELINES = read_toml(Path(__file__).with_name("nlbse24_published.toml")).values
@@ -122,36 +132,36 @@ def _section(
 SECTION = ReportSection("nlbse24", _section)
 
 
-class _Settings(reproduce.StrictModel):
+class _Settings(evaluation.StrictModel):
     task: str
     columns: Mapping[str, str]
     mean: str
     published: Mapping[str, str] = {}
 
 
-@reproduce.runs_models
+@evaluation.runs_models
 def cells(
-    context: reproduce.Context, table: reproduce.TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[reproduce.Outcome]:
+    context: evaluation.Context, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[evaluation.Outcome]:
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
-    chosen = reproduce.parsed(_Settings, settings)
+    chosen = evaluation.parsed(_Settings, settings)
     for row in table.rows:
         values = [table.number(row, column) for column in chosen.columns]
         if present := [value for value in values if value is not None]:
-            yield reproduce.Outcome(
+            yield evaluation.Outcome(
                 row, chosen.mean, math.fsum(present) / len(present), "recomputed"
             )
     for row, key in chosen.published.items():
         try:
             yield from _outcomes(chosen, row, _published(context, chosen, key), "recomputed")
-        except reproduce.MissingFileError:
+        except evaluation.MissingFileError:
             continue
     task = context.recipe.task(chosen.task)
     if task is None:
         raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
-    ready = reproduce.prepared(context, task)
-    for model in reproduce.find_models(context.recipe, context.effort.models):
-        result = reproduce.run_of(
+    ready = evaluation.prepared(context, task)
+    for model in evaluation.find_models(context.recipe, context.effort.models):
+        result = evaluation.run_of(
             context, ready.data, model, find_protocol(context.recipe.protocol)
         )
         if result is None or model.title not in (*table.rows, *table.own):
@@ -163,7 +173,7 @@ def cells(
         scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
         limit = context.effort.limit
         notes = [*ready.notes, *([] if limit is None else [f"at most {limit:,} rows"])]
-        state: reproduce.State = "in part" if notes else "run"
+        state: evaluation.State = "in part" if notes else "run"
         yield from _outcomes(chosen, model.title, scores, state, "; ".join(notes))
 
 
@@ -171,20 +181,20 @@ def _outcomes(
     settings: _Settings,
     row: str,
     scores: Mapping[str, float],
-    state: reproduce.State,
+    state: evaluation.State,
     note: str = "",
-) -> Iterator[reproduce.Outcome]:
+) -> Iterator[evaluation.Outcome]:
     for column, repository in settings.columns.items():
-        yield reproduce.Outcome(row, column, scores[repository], state, note)
-    yield reproduce.Outcome(
+        yield evaluation.Outcome(row, column, scores[repository], state, note)
+    yield evaluation.Outcome(
         row, settings.mean, math.fsum(scores.values()) / len(scores), state, note
     )
 
 
-def _published(context: reproduce.Context, settings: _Settings, key: str) -> dict[str, float]:
+def _published(context: evaluation.Context, settings: _Settings, key: str) -> dict[str, float]:
     file = context.file(key)
     try:
-        results = orjson.loads(reproduce.read_text(file))
+        results = orjson.loads(evaluation.read_text(file))
         return {name: results[name]["average"]["f1-score"] for name in settings.columns.values()}
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DatasetError(

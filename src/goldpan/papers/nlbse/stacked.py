@@ -27,7 +27,7 @@ from goldpan.papers.nlbse.trunk import (
     places_of,
     shared_rows,
 )
-from goldpan.plugins.datasets import CLASSIFICATION, Task, target_column
+from goldpan.plugins.data import CLASSIFICATION, Task, target_column
 from goldpan.plugins.evaluation import (
     MINILM,
     SIMILARITY,

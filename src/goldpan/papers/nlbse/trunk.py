@@ -21,7 +21,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.plugins.core import EvaluationError, Reporter, hold_lock
+from goldpan.plugins.data import EvaluationError, Reporter, hold_lock
 from goldpan.plugins.evaluation import (
     DOCUMENT,
     Encoder,

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from goldpan.plugins.core import UsageError, load
-from goldpan.plugins.datasets import Task, open_text, stem_of
+from goldpan.plugins.data import Task, UsageError, load, open_text, stem_of
 
 Verbs = Callable[[str], list[tuple[int, int]]]
 """Finds the verbs of a text: where each starts and ends, in characters."""

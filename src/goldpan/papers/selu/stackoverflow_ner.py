@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldpan.plugins.core import DatasetError, UsageError
-from goldpan.plugins.datasets import Task, open_text, stem_of
+from goldpan.plugins.data import DatasetError, Task, UsageError, open_text, stem_of
 
 _QUESTION, _ANSWER, _ADDRESS = "Question_ID", "Answer_to_Question_ID", "Question_URL"
 _SPLITS = {"train": "train", "dev": "validation", "test": "test"}

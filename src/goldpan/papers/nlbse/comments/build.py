@@ -28,10 +28,8 @@ from goldpan.papers.nlbse.comments.rows import (
     task_language,
     task_row,
 )
-from goldpan.plugins import core, datasets
-from goldpan.plugins.annotation import open_project, read_corrections
-from goldpan.plugins.code import LANGUAGES
-from goldpan.plugins.git import Commit
+from goldpan.plugins import data
+from goldpan.plugins.data import LANGUAGES, Commit, open_project, read_corrections
 
 UNDECIDED, GONE = "undecided", "decided-elsewhere"
 EXPLAINED = {
@@ -81,10 +79,10 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class CommentsResult(core.Result):
+class CommentsResult(data.Result):
     """The result of building a dataset of sentences of class comments."""
 
-    written: datasets.Written
+    written: data.Written
     commits: tuple[Commit, ...]
     tally: Tally
     seconds: float
@@ -112,38 +110,38 @@ class CommentsResult(core.Result):
             "seconds": round(self.seconds, 3),
         }
 
-    def blocks(self) -> Iterator[core.Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield what the dataset holds, and what became of the rest."""
         written, tally = self.written, self.tally
-        yield core.Title(
+        yield data.Title(
             written.family.name,
             f": {written.rows:,} sentences of {tally.comments:,} comments in {self.seconds:.1f} s",
         )
         for commit in self.commits:
-            yield core.Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
+            yield data.Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
         yield written.table("sentences")
         spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
-        yield core.Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
+        yield data.Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
         if tally.labelled:
-            yield core.Line(f"{tally.labelled:,} sentences have labels")
+            yield data.Line(f"{tally.labelled:,} sentences have labels")
         for reason, count in sorted(tally.left_out.items()):
-            yield core.Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
+            yield data.Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
         yield from written.dropped_blocks("their comment is a near duplicate of one")
         for kind, count in sorted(tally.redacted.items()):
-            yield core.Line(f"  {count:,} redacted in comments and code: {kind}")
-        yield core.Line(f"Written to {written.directory}")
+            yield data.Line(f"  {count:,} redacted in comments and code: {kind}")
+        yield data.Line(f"Written to {written.directory}")
 
 
 def build_code_comments(
-    workspace: core.Workspace,
+    workspace: data.Workspace,
     commits: Sequence[Commit],
     reading: Reading,
     annotations: Annotations,
-    plan: datasets.SplitPlan,
+    plan: data.SplitPlan,
     directory: Path,
-    reporter: core.Reporter,
+    reporter: data.Reporter,
     *,
-    task: datasets.Task | None = None,
+    task: data.Task | None = None,
 ) -> CommentsResult:
     """Write the sentences of the class comments at commits, one a repository, as a dataset.
 
@@ -155,7 +153,7 @@ def build_code_comments(
     _check_labels(annotations, plan, task)
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
-    family = datasets.task_family(task) if task else CODE_COMMENTS
+    family = data.task_family(task) if task else CODE_COMMENTS
     corrections = read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
     projects = (*annotations.required, *annotations.projects)
@@ -176,14 +174,13 @@ def build_code_comments(
         if missing := len(labels.keys() - ids):
             tally.left_out[GONE] = missing
 
-    provenance = datasets.Provenance(
+    provenance = data.Provenance(
         sources=tuple(
-            datasets.MinedSource(commit.repo, inputs={"git commit": commit.id})
-            for commit in commits
+            data.MinedSource(commit.repo, inputs={"git commit": commit.id}) for commit in commits
         ),
         settings={
             "family": family.name,
-            **({"task": datasets.plain_task(task)} if task else {}),
+            **({"task": data.plain_task(task)} if task else {}),
             "split": str(plan),
             "seed": plan.seed,
             "languages": sorted(reading.languages),
@@ -192,7 +189,7 @@ def build_code_comments(
             "timeout": reading.timeout,
             "required": list(annotations.required),
             "annotations": {
-                f"annotations/{name}/decisions.parquet": core.file_digest(
+                f"annotations/{name}/decisions.parquet": data.file_digest(
                     open_project(workspace, name).path("decisions.parquet")
                 )
                 for name in projects
@@ -203,7 +200,7 @@ def build_code_comments(
         redactions=tally.redacted,
         corrections=corrections.projects if corrections else {},
     )
-    card = datasets.CardInputs(
+    card = data.CardInputs(
         title=task.title if task else "",
         tags=task.suites if task else (),
         subjects="count",
@@ -211,31 +208,29 @@ def build_code_comments(
         made=_MADE,
     )
     label_names = task.label_names if task else ()
-    batches = datasets.corrected_batches(family.batches(rows()), family, label_names, corrections)
-    shown = datasets.corrected_family(family, corrections)
-    written = datasets.write_dataset(workspace, directory, shown, batches, plan, provenance, card)
+    batches = data.corrected_batches(family.batches(rows()), family, label_names, corrections)
+    shown = data.corrected_family(family, corrections)
+    written = data.write_dataset(workspace, directory, shown, batches, plan, provenance, card)
     return CommentsResult(written, tuple(commits), tally, time.monotonic() - started)
 
 
-def _check_labels(
-    annotations: Annotations, plan: datasets.SplitPlan, task: datasets.Task | None
-) -> None:
+def _check_labels(annotations: Annotations, plan: data.SplitPlan, task: data.Task | None) -> None:
     if not annotations.required and (task or plan.kind == "stratified"):
         wants = task.name if task else str(plan)
-        raise core.UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
+        raise data.UsageError(f"{wants} needs labels on every row", "Give --require PROJECT")
     if annotations.corrections and task is None:
-        raise core.UsageError(
+        raise data.UsageError(
             "Corrections need a task, whose labels they correct", "Give --task with --corrections"
         )
 
 
 def _rows(
-    workspace: core.Workspace,
+    workspace: data.Workspace,
     commits: Sequence[Commit],
     reading: Reading,
     labels: Mapping[str, Label],
     tally: Tally,
-    reporter: core.Reporter,
+    reporter: data.Reporter,
 ) -> Iterator[dict[str, Any]]:
     for commit in commits:
         files = files_of(workspace, commit, reading, reporter)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from goldpan.papers.nlbse.comments.comment import Comment, CommentText, Span, unmarked
-from goldpan.plugins.code import Grammar, Language, load_grammar
-from goldpan.plugins.core import read_toml
+from goldpan.plugins.data import Grammar, Language, load_grammar, read_toml
 
 if TYPE_CHECKING:
     import tree_sitter

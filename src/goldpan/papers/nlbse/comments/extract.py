@@ -23,16 +23,25 @@ from goldpan.papers.nlbse.comments.comment import (
     read_smalltalk,
 )
 from goldpan.papers.nlbse.comments.declarations import RULES, read_declared, read_docstrings
-from goldpan.plugins import git
-from goldpan.plugins.code import LARGEST, language_of, second_language_of
-from goldpan.plugins.core import Failed, Reporter, UsageError, Workspace, map_in_sandbox
-from goldpan.plugins.git import Encoding, Objects, TreeFile, encodings
-from goldpan.plugins.text import (
+from goldpan.plugins import data
+from goldpan.plugins.data import (
+    LARGEST,
+    Encoding,
+    Failed,
+    Objects,
+    Reporter,
+    TreeFile,
+    UsageError,
+    Workspace,
     Wrapping,
+    encodings,
     find_private,
     has_words,
+    language_of,
+    map_in_sandbox,
     normalize_sentence,
     redact,
+    second_language_of,
     split_sentences,
 )
 
@@ -288,23 +297,23 @@ def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[
 
 
 def files_of(
-    workspace: Workspace, commit: git.Commit, reading: Reading, reporter: Reporter
+    workspace: Workspace, commit: data.Commit, reading: Reading, reporter: Reporter
 ) -> list[TreeFile]:
     """Return the files of a commit that may hold comments, and fetch what the clone lacks.
 
     Raises `GitError` where the commit lists no end of files, or its files cannot be fetched.
     """
     # A clone that lacks some is nobody else's while it is completed.
-    with workspace.lock(commit.repo) if git.promisor(commit.clone) else nullcontext():
+    with workspace.lock(commit.repo) if data.promisor(commit.clone) else nullcontext():
         with Objects(commit.clone) as objects:
             files = wanted_files(objects.files(commit.id), reading.languages)
         ids = {file.id for file in files}
-        git.prefetch(commit.clone, ids, reporter, token=reading.token, host=reading.host)
+        data.prefetch(commit.clone, ids, reporter, token=reading.token, host=reading.host)
     return files
 
 
 def read_commit(
-    commit: git.Commit, files: Sequence[TreeFile], reading: Reading, counts: Counter[str]
+    commit: data.Commit, files: Sequence[TreeFile], reading: Reading, counts: Counter[str]
 ) -> Iterator[tuple[TreeFile, FileRead]]:
     """Yield the files that could be read, in order; what could not is counted.
 
@@ -333,9 +342,9 @@ def read_commit(
                 yield sent[index], result
 
 
-def _problem(blob: git.Object | None) -> str | None:
+def _problem(blob: data.Object | None) -> str | None:
     if blob is None or blob.kind != "blob":
         return "absent"
     if blob.data is None:
         return "too-large"
-    return "pointer" if git.is_pointer(blob.data) else None
+    return "pointer" if data.is_pointer(blob.data) else None

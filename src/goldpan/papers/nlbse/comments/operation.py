@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from goldpan.plugins.core import repository_name
+from goldpan.plugins.data import repository_name
 from goldpan.plugins.operations import Limits, several
 
 if TYPE_CHECKING:
@@ -56,8 +56,13 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     """
     from goldpan.papers.nlbse.comments import build, extract
     from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
-    from goldpan.plugins.datasets import SplitPlan, find_task, tasks_directory
-    from goldpan.plugins.git import cloned_repositories, find_commits
+    from goldpan.plugins.data import (
+        SplitPlan,
+        cloned_repositories,
+        find_commits,
+        find_task,
+        tasks_directory,
+    )
     from goldpan.plugins.operations import Dataset
 
     settings = lab.settings

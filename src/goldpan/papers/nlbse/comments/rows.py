@@ -10,10 +10,17 @@ from typing import Any
 
 from goldpan.papers.nlbse.comment_files import spelled
 from goldpan.papers.nlbse.comments.extract import CommentFound, FileRead
-from goldpan.plugins import annotation
-from goldpan.plugins.core import UsageError, Workspace
-from goldpan.plugins.datasets import GROUP, Task, read_family, target_column
-from goldpan.plugins.git import Commit, TreeFile
+from goldpan.plugins import data
+from goldpan.plugins.data import (
+    GROUP,
+    Commit,
+    Task,
+    TreeFile,
+    UsageError,
+    Workspace,
+    read_family,
+    target_column,
+)
 
 _SHORT = 12
 _FIELD = "categories"
@@ -41,13 +48,13 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Labe
     labels: dict[str, Label] = {}
     origin: dict[str, str] = {}
     for name in dict.fromkeys(projects):
-        project = annotation.open_project(workspace, name)
-        if annotation.find_form(project.facts.form).decides != _FIELD:
+        project = data.open_project(workspace, name)
+        if data.find_form(project.facts.form).decides != _FIELD:
             raise UsageError(
                 f"The project {name} asks {project.facts.form}, not about code comments",
                 "Give a project of a code-comment form",
             )
-        for subject, values, how in annotation.read_settled(project):
+        for subject, values, how in data.read_settled(project):
             if labels.setdefault(subject, Label(values, how)).labels != values:
                 raise UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
@@ -148,9 +155,9 @@ def task_row(task: Task, row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _form(language: str) -> annotation.Form:
-    name, readings = f"code-comment-{language}", (annotation.SENTENCE, annotation.SENTENCE_TEXT)
-    return annotation.Form(name, readings, _FIELD, language=language, file=_FORMS / f"{name}.xml")
+def _form(language: str) -> data.Form:
+    name, readings = f"code-comment-{language}", (data.SENTENCE, data.SENTENCE_TEXT)
+    return data.Form(name, readings, _FIELD, language=language, file=_FORMS / f"{name}.xml")
 
 
 JAVA, PHARO, PYTHON = map(_form, ("java", "pharo", "python"))

@@ -21,10 +21,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
-from goldpan.plugins import core
-from goldpan.plugins.filters import DuplicateSettings, replacing, sketch_file, sketches
-from goldpan.plugins.miners import ArchiveStore
-from goldpan.plugins.text import detect_languages, may_be_private, model_languages, redact
+from goldpan.plugins import data
+from goldpan.plugins.data import (
+    ArchiveStore,
+    DuplicateSettings,
+    detect_languages,
+    may_be_private,
+    model_languages,
+    redact,
+    replacing,
+    sketch_file,
+    sketches,
+)
 
 Origin = Literal["gharchive", "mined"]
 
@@ -89,7 +97,7 @@ class Unit:
 class EventSource:
     """Where to look, and for which repositories; none are all of an archive."""
 
-    workspace: core.Workspace
+    workspace: data.Workspace
     origin: Origin
     repos: tuple[str, ...]
 
@@ -110,7 +118,7 @@ class EventSource:
             if _HOUR.fullmatch(path.stem)
         ]
         if not shards:
-            raise core.WorkspaceError(
+            raise data.WorkspaceError(
                 f"{directory} holds no hours of GH Archive",
                 "Run goldpan mine gharchive, or build from mined repositories with --source mined",
             )
@@ -122,14 +130,14 @@ class EventSource:
         path = ArchiveStore.of(self.workspace).hours
         if self.origin == "mined" or not path.exists():
             return {}
-        states = Counter(core.read_table(path, columns=["state"])["state"].to_pylist())
+        states = Counter(data.read_table(path, columns=["state"])["state"].to_pylist())
         del states["whole"]
         return dict(sorted(states.items()))
 
     def read(self, unit: Unit) -> Iterator[pa.RecordBatch]:
         """Yield the closings of a unit as `CLOSINGS`, in order of place, a batch in memory."""
         if self.origin == "mined":
-            with core.open_tables(
+            with data.open_tables(
                 self.workspace, unit.name, ("entries", "repositories")
             ) as connection:
                 yield from _batches(connection, _ENTRIES, {})
@@ -140,14 +148,14 @@ class EventSource:
         repos = [repo.lower() for repo in self.repos]
         values = {"hour": unit.name, "path": str(unit.path), "repos": repos}
         try:
-            with core.connect_alone() as connection:
+            with data.connect_alone() as connection:
                 connection.execute("SET threads = 1")
-                core.verify_parquet(unit.path)
+                data.verify_parquet(unit.path)
                 yield from _batches(connection, _EVENTS, values)
-        except (duckdb.Error, core.DamagedError) as error:
-            if core.told_otherwise(error):
+        except (duckdb.Error, data.DamagedError) as error:
+            if data.told_otherwise(error):
                 raise
-            raise core.WorkspaceError(
+            raise data.WorkspaceError(
                 f"{unit.path} cannot be read ({str(error).splitlines()[0]})",
                 "Delete it and run goldpan mine gharchive for its hour again",
             ) from None
@@ -160,7 +168,7 @@ def _batches(
     for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH):
         numbers = [last, *batch["place"].to_pylist()]
         if any(first >= other for first, other in pairwise(numbers)):
-            raise core.WorkspaceError(
+            raise data.WorkspaceError(
                 f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
             )
         last = numbers[-1]
@@ -224,7 +232,7 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
     closings = 0
     with ExitStack() as stack:
         path = stack.enter_context(replacing(search.candidates(unit)))
-        target = stack.enter_context(core.Writer(path, CANDIDATES))
+        target = stack.enter_context(data.Writer(path, CANDIDATES))
         sketched = None
         if search.profile.near_duplicates != "keep":
             sketched = stack.enter_context(sketch_file(search.sketches(unit)))
@@ -236,7 +244,7 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
                     for sketch in sketches(rows["text"].to_pylist(), DuplicateSettings()):
                         sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
-    return UnitResult(unit, core.file_digest(unit.path), closings, dict(dropped))
+    return UnitResult(unit, data.file_digest(unit.path), closings, dict(dropped))
 
 
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.plugins.core import repository_name
+from goldpan.plugins.data import repository_name
 from goldpan.plugins.operations import LOCAL, Execution, known_repositories, several
 
 if TYPE_CHECKING:
-    from goldpan.plugins.datasets import LabelClasses
+    from goldpan.plugins.data import LabelClasses
     from goldpan.plugins.operations import Dataset, Workspace
 
 
@@ -50,8 +50,7 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
     from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
     from goldpan.papers.nlbse.issues.closings import EventSource
     from goldpan.papers.nlbse.issues.profile import load_profile
-    from goldpan.plugins.core import open_engine
-    from goldpan.plugins.datasets import list_labels
+    from goldpan.plugins.data import list_labels, open_engine
     from goldpan.plugins.operations import Dataset
 
     chosen = load_profile(str(profile))

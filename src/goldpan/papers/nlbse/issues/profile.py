@@ -19,8 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from goldpan.plugins.core import Registry, Source, UsageError, files_in, read_toml
-from goldpan.plugins.datasets import SplitPlan
+from goldpan.plugins.data import Registry, Source, SplitPlan, UsageError, files_in, read_toml
 
 _MARKS = re.compile(r"\A[^a-z0-9]+|(?<![^a-z0-9])[^a-z0-9]++\Z")
 _FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
