@@ -12,10 +12,8 @@ from goldpan.datasets.registry import load_tasks
 from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.runs import read_runs
-from goldpan.report import latex, markdown
 from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.latex import latex_tables
-from goldpan.report.markdown import markdown_report
+from goldpan.report.text_forms import escape, latex_escape, latex_tables, markdown_report
 from tests.comparing import add_run, six_tasks, two_labels
 
 pytest.importorskip("scipy")
@@ -50,11 +48,11 @@ def test_latex_has_whole_tables(workspace: Workspace) -> None:
 
 
 def test_latex_prints_hostile_names_as_they_are() -> None:
-    escaped = latex.escape(EVIL)
+    escaped = latex_escape(EVIL)
     assert r"a\_b\textbar{}c \& d\% \$x\$ \#1 \{y\}" in escaped
     assert r"\textbackslash{}input\{/etc" in escaped
-    assert latex.escape("[x]") == "{[x]}"
-    assert latex.escape("漢 \u202e") == "? $\\langle$U+202E$\\rangle$"
+    assert latex_escape("[x]") == "{[x]}"
+    assert latex_escape("漢 \u202e") == "? $\\langle$U+202E$\\rangle$"
 
 
 def test_latex_of_real_names_closes_what_it_opens(workspace: Workspace) -> None:
@@ -97,9 +95,9 @@ def test_markdown_takes_hostile_names_as_text(text: str) -> None:
     assert not re.search(r"(?<!\\)\]\(", text)
     assert "@you" not in text
     assert "&lt;script&gt;" in text
-    assert markdown.escape("- no list") == r"\- no list"
-    assert markdown.escape("$x$ www.example.org") == r"\$x\$ www&#46;example.org"
-    assert markdown.escape("1. no list") == r"1\. no list"
-    assert markdown.escape("# no title") == r"\# no title"
-    assert "https://" not in markdown.escape("https://evil.example")
-    assert "\n" not in markdown.escape("two\nlines")
+    assert escape("- no list") == r"\- no list"
+    assert escape("$x$ www.example.org") == r"\$x\$ www&#46;example.org"
+    assert escape("1. no list") == r"1\. no list"
+    assert escape("# no title") == r"\# no title"
+    assert "https://" not in escape("https://evil.example")
+    assert "\n" not in escape("two\nlines")

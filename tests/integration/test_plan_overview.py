@@ -12,7 +12,7 @@ from goldpan.plan.assess import Assessment
 from goldpan.plan.record import Change, Recipe, Record
 from goldpan.plan.status import page_addition
 from goldpan.plan.unit import Unit
-from goldpan.report.workspace_page import write_workspace_page
+from goldpan.report.page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
 from tests.program import goldpan

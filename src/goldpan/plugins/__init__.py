@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from goldpan.filters.criterion import Criterion, NoSettings
     from goldpan.filters.repo_view import RepoView
     from goldpan.miners.pairing import SIGNALS, Rules, Signal
-    from goldpan.report.comparison.added import ReportSection
+    from goldpan.report.comparison.rows import ReportSection
 
 __all__ = [
     "SIGNALS",

@@ -159,9 +159,9 @@ from goldpan.evaluation.task_input import (
     scored_input as scored_input,
 )
 from goldpan.evaluation.task_input import without as without
-from goldpan.report.comparison.added import ReportSection as ReportSection
-from goldpan.report.comparison.added import RowsByTask as RowsByTask
-from goldpan.report.comparison.added import TaskRow as TaskRow
+from goldpan.report.comparison.rows import ReportSection as ReportSection
+from goldpan.report.comparison.rows import RowsByTask as RowsByTask
+from goldpan.report.comparison.rows import TaskRow as TaskRow
 from goldpan.report.document import (
     Cell as Cell,
 )

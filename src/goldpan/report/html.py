@@ -1,31 +1,105 @@
-"""Pages of reports: a document as one HTML file, and the report on stored runs."""
+"""Pages of HTML: one file that needs nothing else, with figures of our own drawing."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from goldpan.core.workspace import Workspace
-from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison.question import ComparisonResult
-from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.document import Report, ReportTable, formatted, number_columns
-from goldpan.report.latex import latex_tables
-from goldpan.report.markdown import markdown_report
-from goldpan.report.page import render, write_page
+from goldpan._version import __version__
+from goldpan.core.resources import unwritable, write_file
+from goldpan.core.sanitize import line, visible
+from goldpan.filters.funnel import PLURAL
+from goldpan.report.distributions import frequent, levels, percent, share, short
+from goldpan.report.document import Report, formatted, number_columns
 
-# Puts SVG figures of our own drawing into a page whose policy forbids styles in attributes.
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
+
+
+def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: object) -> str:
+    """Render a page; all strings in `values` are made visible and escaped.
+
+    `styles` are files of `templates/`, put together in one style sheet. The policy in the page's
+    head allows that by its digest, and nothing else at all.
+    """
+    environment = Environment(
+        loader=PackageLoader("goldpan.report"),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "line": line,
+        "measure": _measure,
+        "number": lambda count: f"{count:,}",
+        "percent": percent,
+        "share": share,
+        "short": short,
+    }
+    environment.globals |= {
+        "frequent": frequent,
+        "github": _github,
+        "levels": levels,
+        "plural": PLURAL,
+    }
+    style = "".join(map(_style, styles))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return environment.get_template(template).render(
+        # The style sheet is ours; escaping it would change its digest.
+        style=Markup(style),  # noqa: S704
+        policy=policy,
+        version=__version__,
+        **values,
+    )
+
+
+def write_page(page: str, output: Path) -> None:
+    """Write a page; raises `WorkspaceError` where that fails, `UsageError` without its folder."""
+    try:
+        write_file(output, page)
+    except OSError as error:
+        raise unwritable(output, error) from None
+
+
+def _style(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+def _finalize(value: object) -> object:
+    """Make whatever a template prints visible; macros have done so with their own."""
+    return visible(value) if type(value) is str else value
+
+
+def _github(repo: str | None, number: int | None, kind: str) -> str:
+    """Return the address of an issue or pull request, or nothing where the name is none."""
+    if not repo or not number or not _REPOSITORY.fullmatch(repo):
+        return ""
+    return f"https://github.com/{repo}/{'pull' if kind == 'pull' else 'issues'}/{int(number)}"
+
+
+def _measure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3g}"
+
 
 _SVG = "{http://www.w3.org/2000/svg}"
+
 _LINK = "{http://www.w3.org/1999/xlink}href"
+
 _DROPPED = ("metadata", "style")
+
 _DRAWN = {
     "#1f1c17": "var(--ink)",
     "#000000": "var(--ink)",
@@ -36,9 +110,12 @@ _DRAWN = {
     "#0072b2": "var(--series)",
 }
 """Colors of `plot_style.py` that follow the page's scheme."""
+
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
+
 _UNIT = 1.3
 """Pixels of a point: labels of ten points are then read with ease."""
+
 _SMALL, _WIDE = 600, 1_500
 """Pixels up to which a figure is never stretched, and from which on it is scrolled, not shrunk."""
 
@@ -135,85 +212,3 @@ def _figures() -> Callable[[str, str], Markup]:
     """Return what puts figures into a page, each with names of its own."""
     numbers = count(1)
     return lambda svg, label: inline_figure(svg, label, f"f{next(numbers)}")
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationFiles:
-    """The files of a report; None leaves one out."""
-
-    page: Path | None = None
-    markdown: Path | None = None
-    latex: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenFile:
-    """A file that was written."""
-
-    output: Path
-    size: int
-    """Bytes."""
-
-
-def write_evaluation(
-    workspace: Workspace,
-    compared: ComparisonResult,
-    tasks: Mapping[str, Task],
-    files: EvaluationFiles,
-    title: str = "",
-) -> tuple[WrittenFile, ...]:
-    """Write the report on a comparison; the same runs give the same bytes.
-
-    Raises `WorkspaceError` where a file cannot be written.
-    """
-    return write_files(
-        files,
-        lambda: make_report(workspace, compared, tasks, title),
-        lambda: paper_tables(compared),
-    )
-
-
-def write_files(
-    files: EvaluationFiles,
-    make: Callable[[], Report],
-    tables: Callable[[], Iterable[ReportTable]],
-) -> tuple[WrittenFile, ...]:
-    """Write a report in the forms that are wanted; LaTeX has the tables alone."""
-    written = []
-    if files.page or files.markdown:
-        report = make()
-        if files.page:
-            written.append(_write(evaluation_page(report), files.page))
-        if files.markdown:
-            written.append(_write(markdown_report(report), files.markdown))
-    if files.latex:
-        written.append(_write(latex_tables(tables()), files.latex))
-    return tuple(written)
-
-
-def evaluation_page(report: Report) -> str:
-    """Return the report as one HTML page that needs nothing else."""
-    return render(
-        "evaluation.html.jinja",
-        styles=("report.css", "evaluation.css"),
-        title=f"Goldpan evaluation: {report.title}",
-        report=report,
-        links=_links(report),
-        **part_helpers(),
-    )
-
-
-def _write(text: str, output: Path) -> WrittenFile:
-    write_page(text, output)
-    return WrittenFile(output, len(text.encode()))
-
-
-def _links(report: Report) -> list[tuple[str, str]]:
-    """Return the links at the top: sections by their title, the steps as one."""
-    links = []
-    for section in report.sections:
-        if section.step is None:
-            links.append((section.key, section.title.partition(",")[0]))
-        elif section.step == 1:
-            links.append(("steps", "Steps S1 to S10"))
-    return links
