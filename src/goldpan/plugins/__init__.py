@@ -79,7 +79,7 @@ _MODULES = {
     "NoSettings": "filters.criterion",
     "Recipe": "builders.recipes",
     "RepoView": "filters.repo_view",
-    "ReportSection": "report.comparison.added",
+    "ReportSection": "report.comparison.rows",
     "Rules": "miners.pairing",
     "Signal": "miners.pairing",
     "Task": "datasets.task",

@@ -111,6 +111,7 @@ from goldpan.core.sealed import (
 from goldpan.core.settings_file import Source as Source
 from goldpan.core.settings_file import read_toml as read_toml
 from goldpan.core.settings_file import toml_text as toml_text
+from goldpan.core.settings_file import toml_value as toml_value
 from goldpan.core.workspace import (
     UNPAIRED as UNPAIRED,
 )
@@ -140,8 +141,6 @@ from goldpan.datasets.files import refuse_foreign as refuse_foreign
 from goldpan.datasets.files import write_dataset as write_dataset
 from goldpan.datasets.json_array import FieldError as FieldError
 from goldpan.datasets.json_array import read_array as read_array
-from goldpan.datasets.label_classes import LabelClasses as LabelClasses
-from goldpan.datasets.label_classes import list_labels as list_labels
 from goldpan.datasets.manifest import (
     CardInputs as CardInputs,
 )

@@ -24,8 +24,8 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
 from goldpan.git.refs import cloned_repositories, find_commits
-from goldpan.papers.nlbse.comments.build import Annotations, CommentsResult, build_code_comments
-from goldpan.papers.nlbse.comments.extract import (
+from goldpan.papers.nlbse.comment_build import Annotations, CommentsResult, build_code_comments
+from goldpan.papers.nlbse.comment_extract import (
     LANGUAGES,
     Reading,
     find_languages,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.papers.nlbse.comments.extract import (
+from goldpan.papers.nlbse.comment_extract import (
     LANGUAGES,
     CommentFound,
     Source,

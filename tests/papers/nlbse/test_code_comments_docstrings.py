@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldpan.papers.nlbse.comments.declarations import read_docstrings
-from goldpan.papers.nlbse.comments.extract import Source, read_file
+from goldpan.papers.nlbse.comment_declarations import read_docstrings
+from goldpan.papers.nlbse.comment_extract import Source, read_file
 
 ALL = frozenset({"class", "module", "function"})
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from goldpan.git.trees import TreeFile
-from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file, wanted_files
+from goldpan.papers.nlbse.comment_extract import CommentFound, Source, read_file, wanted_files
 
 TONEL = """\
 "

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.papers.nlbse.comments.extract import (
+from goldpan.papers.nlbse.comment_extract import (
     LONGEST_COMMENT,
     MOST_SENTENCES,
     FileRead,

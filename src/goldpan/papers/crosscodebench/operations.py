@@ -11,11 +11,10 @@ from goldpan.plugins.data import UsageError
 from goldpan.plugins.operations import Group, Positive, several
 
 if TYPE_CHECKING:
-    from goldpan.papers.crosscodebench.check import Checked
-    from goldpan.papers.crosscodebench.export import Exported
     from goldpan.papers.crosscodebench.importing import ImportedTasks
     from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
     from goldpan.papers.crosscodebench.splits import SplitList
+    from goldpan.papers.crosscodebench.task_files import Checked, Exported
     from goldpan.plugins.operations import Dataset
 
 
@@ -75,7 +74,7 @@ class Crosscode(Group):
             output: The directory. (default: WORKSPACE/crosscode/tasks)
             seed: Seed for drawing examples that the registry does not have.
         """
-        from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
+        from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
         from goldpan.plugins import data as rows
 
         named = several(task)
@@ -138,7 +137,7 @@ class Crosscode(Group):
         Args:
             directory: A directory of task files.
         """
-        from goldpan.papers.crosscodebench.check import check_task_files
+        from goldpan.papers.crosscodebench.task_files import check_task_files
 
         with self.lab.reporting() as reporter:
             return check_task_files(Path(directory), reporter)

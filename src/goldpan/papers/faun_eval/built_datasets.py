@@ -1,4 +1,4 @@
-"""What a workspace holds of FAUN-Eval: repositories, entries, pairs and the three datasets.
+"""The pairing rules of FAUN-Eval, and what a workspace holds of its data.
 
 Rows of the table are `repositories`, `entries` and `fix pairs` with one column, or datasets by
 `_DATASETS` with the columns languages, repositories and samples.
@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.plugins import data
+from goldpan.plugins import Rules, data
 from goldpan.plugins.data import PROVENANCE, read_provenance, shard_paths
 from goldpan.plugins.evaluation import Context, Outcome, State, TableRecipe, workspaces
 
@@ -25,6 +25,16 @@ _AT_LEAST = ("entries", "fix pairs")
 """Rows of which the paper prints rough numbers, so that more is as much."""
 _PLANS = files("goldpan.papers.faun_eval") / "plans"
 _SPLITS = ("train", "validation", "test")
+
+RULES = Rules(
+    "faun-eval",
+    ("keyword",),
+    # Algorithm 1 reads title, body, comments and review comments, and no commit messages.
+    ("title", "body", "comment", "review_comment"),
+    same_repository=True,
+    default_branch=True,
+)
+"""The pairing rules of the paper (section 3.2)."""
 
 
 def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:

@@ -1,18 +1,69 @@
-"""Reads the tagged posts of StackOverflowNER: a word a line with its tag, then a blank line.
+"""Reads what SELU's tasks need readers of their own for: specifications, and StackOverflowNER.
 
-A post, question or answer, begins with a sentence that names it and one with its address; both
-are left out. The four fields of a line are word, tag, word after segmentation, its tag; the
-first two are the annotation. A row is a post, and the three files are the official split.
+SELU takes the verbs of a specification for the actions of its users (section III-B). spaCy finds
+them, which comes with `goldpan-mining[nlp]` and needs a model of its own; any other finder serves.
+
+A post of StackOverflowNER, question or answer, begins with a sentence that names it and one with
+its address; both are left out. It has a word a line with its tag, then a blank line. The four
+fields of a line are word, tag, word after segmentation, its tag; the first two are the annotation.
+A row is a post, and the three files are the official split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldpan.plugins.data import DatasetError, Task, UsageError, open_text, stem_of
+from goldpan.plugins.data import DatasetError, Task, UsageError, load, open_text, stem_of
+
+Verbs = Callable[[str], list[tuple[int, int]]]
+"""Finds the verbs of a text: where each starts and ends, in characters."""
+_LONGEST = 1_000_000
+"""Characters that the model is given at once; its memory grows with them."""
+
+
+def read_requirement_verbs(
+    task: Task, files: Sequence[Path], verbs: Verbs | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the specifications in the order of the files, which give them their ids.
+
+    Raises `UsageError` where spaCy or its model is missing, or a text is too long for it.
+    """
+    find = verbs or spacy_verbs(task.settings.get("model", "en_core_web_sm"))
+    for path in files:
+        with open_text(path) as file:
+            text = file.read(_LONGEST + 1)
+        if len(text) > _LONGEST:
+            raise UsageError(
+                f"{path} has more than {_LONGEST:,} characters", "Give one specification per file"
+            )
+        yield {
+            "id": f"{task.name}:{stem_of(path)}",
+            "source": path.name,
+            "text": text,
+            "masks": [{"start": start, "end": end} for start, end in find(text)],
+        }
+
+
+def spacy_verbs(model: str) -> Verbs:
+    """Return a finder of verbs by a model of spaCy: the tokens whose part of speech is VERB."""
+    spacy = load("spacy", "Finding verbs")
+    try:
+        pipeline = spacy.load(model)
+    except OSError:
+        raise UsageError(
+            f"spaCy has no model {model!r}", f"Run python -m spacy download {model}"
+        ) from None
+
+    def find(text: str) -> list[tuple[int, int]]:
+        return [
+            (word.idx, word.idx + len(word.text)) for word in pipeline(text) if word.pos_ == "VERB"
+        ]
+
+    return find
+
 
 _QUESTION, _ANSWER, _ADDRESS = "Question_ID", "Answer_to_Question_ID", "Question_URL"
 _SPLITS = {"train": "train", "dev": "validation", "test": "test"}
@@ -28,7 +79,7 @@ class _Post:
     words: _Sentence = field(default_factory=list)
 
 
-def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+def read_stackoverflow_ner(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the posts; the setting `kinds` maps the kinds of entities to those of the task.
 
     Kinds that it does not name become O. Raises `UsageError` for a file that is named after no

@@ -14,7 +14,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from goldpan.papers.nlbse.comments.comment import (
+from goldpan.papers.nlbse.comment_declarations import RULES, read_declared, read_docstrings
+from goldpan.papers.nlbse.comment_text import (
     Comment,
     Form,
     Span,
@@ -22,7 +23,6 @@ from goldpan.papers.nlbse.comments.comment import (
     is_tonel,
     read_smalltalk,
 )
-from goldpan.papers.nlbse.comments.declarations import RULES, read_declared, read_docstrings
 from goldpan.plugins import data
 from goldpan.plugins.data import (
     LARGEST,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from goldpan.papers.nlbse.comments.comment import Comment, CommentText, Span, unmarked
+from goldpan.papers.nlbse.comment_text import Comment, CommentText, Span, unmarked
 from goldpan.plugins.data import Grammar, Language, load_grammar, read_toml
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Rules:
         return Grammar(package, self.comments, strings=(), patterns=self.queries, entry=entry)
 
 
-RULES = read_toml(Path(__file__).with_name("languages.toml")).read(dict[str, Rules])
+RULES = read_toml(Path(__file__).with_name("comment_languages.toml")).read(dict[str, Rules])
 RULES["TSX"] = RULES["TypeScript"]
 """By the name of the language."""
 
