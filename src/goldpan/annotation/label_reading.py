@@ -23,7 +23,6 @@ from rich.text import Text
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import printable
 from goldpan.core.terminal import Terminal, clean
-from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.gold import (
     CANNOT_TELL,
     KINDS,
@@ -34,7 +33,7 @@ from goldpan.datasets.gold import (
     keep_judgement,
     read_judgements,
 )
-from goldpan.datasets.provenance import read_provenance, shard_paths
+from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
 from goldpan.datasets.splits import draw_number, sample_by_hash
 
 Row = Mapping[str, Any]

@@ -18,8 +18,8 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.sealed import file_digest
 from goldpan.datasets.card import CARD, features
 from goldpan.datasets.croissant import CROISSANT
+from goldpan.datasets.examples import known_family
 from goldpan.datasets.family import REPO, Column, Family
-from goldpan.datasets.kind import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.manifest import Origin
 from goldpan.datasets.provenance import PROVENANCE, read_provenance

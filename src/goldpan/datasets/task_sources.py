@@ -1,21 +1,22 @@
-"""Makes the file of a task of one's own from a table: its texts, its label, and nothing else."""
+"""Where the files of tasks come from: tables of one's own, published sources, and the Hub."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError, suggested
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.progress import Reporter
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.settings_file import toml_value
 from goldpan.datasets.importing import ImportResult
-from goldpan.datasets.table_files import table_rows
-from goldpan.datasets.task import TaskType
+from goldpan.datasets.table_files import stem_of, table_rows
+from goldpan.datasets.task import Task, TaskType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _MOST_LABELS = 100
@@ -212,3 +213,130 @@ def _ordered(column: _Column) -> list[str]:
             key=lambda value: (value.lower() not in _POSITIVE, column.values[value], value),
         )
     return sorted(column.values)
+
+
+_REVISION = re.compile(r"[0-9a-f]{40}")
+_ANY_TABLE = "table"
+"""The reader of all sources that need none of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceImport(Result):
+    """The imports of a source's tasks."""
+
+    imports: tuple[ImportResult, ...]
+    left: tuple[str, ...]
+    """Tasks whose files were not given."""
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a count differs from the published one, or files are missing."""
+        return max((3 if self.left else 0, *(result.exit_code for result in self.imports)))
+
+    def plain(self) -> dict[str, Any]:
+        """Return the imports and the tasks whose files were not given."""
+        return {
+            "tasks": [result.plain() for result in self.imports],
+            "not_given": list(self.left),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a table of the imports, and what differs from the source's counts."""
+        cells = []
+        for result in self.imports:
+            rows = {split.name: split.rows for split in result.written.splits}
+            wrong = [check.what for check in result.checks if not check.exact]
+            text = "differ: " + ", ".join(wrong) if wrong else f"all {len(result.checks)} match"
+            sides = (rows.get("train", 0), rows.get("test", 0))
+            cells.append((result.task.name, result.written.rows, *sides, text))
+        yield Table(("task", "rows", "train", "test", "counts"), cells)
+        for result in self.imports:
+            yield from (Line(f"{result.task.name}: {text}") for text in result.warnings())
+        if self.left:
+            yield Line(f"Files not given: {', '.join(self.left)}")
+
+
+def tasks_of_source(source: str, tasks: Mapping[str, Task]) -> list[Task]:
+    """Return the tasks of a source, named after its reader or its data.
+
+    Raises `UsageError` that lists all sources.
+    """
+    names: dict[str, list[Task]] = {}
+    for task in tasks.values():
+        reader = task.source.reader.replace("_", "-")
+        for name in {reader, task.source.dataset} - {"", _ANY_TABLE}:
+            if reader:
+                names.setdefault(name, []).append(task)
+    if source not in names:
+        raise UsageError(
+            f"There is no source {source!r} that can be imported",
+            f"Choose {', '.join(sorted(names))}",
+        )
+    return names[source]
+
+
+def files_by_task(
+    source: str, tasks: Sequence[Task], files: Sequence[Path]
+) -> dict[str, list[Path]]:
+    """Return the files that each task wants, by their names without endings.
+
+    Raises `UsageError` where no task wants any.
+    """
+    chosen = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
+    if not any(chosen.values()):
+        file_names = sorted({Path(name).name for task in tasks for name in task.source.files})
+        raise UsageError(
+            f"None of the files is one of {source}",
+            f"Give {', '.join(file_names)}, plain or as .gz or .xz, under these names",
+        )
+    return chosen
+
+
+def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
+    stems = {stem_of(Path(name)).casefold() for name in task.source.files}
+    if alone or not stems:
+        return list(files)
+    return [file for file in files if stem_of(file).casefold() in stems]
+
+
+def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]:
+    """Fetch the files that a task names into the Hub's cache, and return where they lie.
+
+    `revision` takes the place of the task's own; it has to be a commit, as branches and tags
+    move. What is in the cache already is not fetched again. Raises `UsageError` where the task is
+    not on the Hub or no commit is known, `PublishError` where the Hub does not answer well.
+    """
+    source = task.source
+    if not source.hub:
+        raise UsageError(
+            f"{task.name} is not on the Hugging Face Hub, so --download cannot fetch it",
+            f"Get {', '.join(source.files) or 'its files'} from {source.url} and give their paths",
+        )
+    commit = revision or source.revision
+    if not _REVISION.fullmatch(commit):
+        raise UsageError(
+            f"{task.name} is not pinned to a commit of {source.hub}"
+            if not commit
+            else f"{commit!r} is not a commit",
+            "Give --revision with the 40 digits of a commit from "
+            f"https://huggingface.co/datasets/{source.hub}/commits/main",
+        )
+    # The Hub's client takes long to import, and most commands do without.
+    from huggingface_hub import get_token
+
+    from goldpan.datasets.hub import endpoint, open_hub, quiet
+    from goldpan.datasets.hub_errors import HubCall, explained
+
+    call = HubCall(source.hub, endpoint(), get_token())
+    api = open_hub(call.token)
+    paths = []
+    with reporter.task(f"Fetching from {call.host}", len(source.files)) as progress:
+        for name in source.files:
+            with quiet(), explained(call, f"fetching {name}"):
+                paths.append(
+                    Path(
+                        api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)
+                    )
+                )
+            progress.advance()
+    return paths

@@ -1,26 +1,199 @@
-"""Compares two versions of a dataset."""
+"""Two versions of a dataset: what changed, with the settings and sources that differ, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import orjson
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.diff.reasons import explain_rows
-from goldpan.datasets.diff.result import KINDS, Cause, DiffResult, Reason, RowChange, VersionFacts
-from goldpan.datasets.diff.version import (
+from goldpan.datasets.card import escape
+from goldpan.datasets.examples import known_family
+from goldpan.datasets.table_files import check_form, write_rows
+from goldpan.datasets.versions import (
     DatasetVersion,
+    explain_rows,
     open_differences,
     read_version,
     shared_columns,
 )
-from goldpan.datasets.kind import known_family
-from goldpan.datasets.table_files import check_form, write_rows
+
+Kind = Literal["added", "gone", "changed", "moved"]
+KINDS: tuple[Kind, ...] = ("added", "gone", "changed", "moved")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFacts:
+    """A version that was compared."""
+
+    directory: str
+    content: str
+    """The start of the digest that its card asks to cite."""
+    goldpan: str
+    """The version of Goldpan that built it."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A fact of the provenance that differs between the two versions."""
+
+    what: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why rows came or went."""
+
+    change: str
+    """added or gone."""
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """A row that is not the same in both versions."""
+
+    id: str
+    change: str
+    """added, gone, changed, or moved where it lies in another split and is else the same."""
+    columns: tuple[str, ...]
+    """The columns of a changed row that differ."""
+    old_split: str | None
+    new_split: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DiffResult(Result):
+    """Differences between two versions of a dataset, and their reasons."""
+
+    family: str
+    old: VersionFacts
+    new: VersionFacts
+    same: int
+    """Rows that are equal in all columns and lie in the same split."""
+    added: int
+    gone: int
+    changed: int
+    """Rows of which some column differs."""
+    changed_in_task: int | None
+    """Changed rows whose input or target differs, where these columns are known."""
+    moved: int
+    """Rows that lie in another split, changed or not."""
+    columns: Mapping[str, int]
+    """How many rows differ in a column, the most first."""
+    columns_added: tuple[str, ...]
+    columns_gone: tuple[str, ...]
+    columns_retyped: tuple[str, ...]
+    """Columns of another type, which are not compared."""
+    causes: tuple[Cause, ...]
+    reasons: tuple[Reason, ...]
+    """The most rows first."""
+    notes: tuple[str, ...]
+    """Reasons that could not be found."""
+    examples: Mapping[str, tuple[RowChange, ...]]
+    """The first rows of each kind, by id."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what changed, and why."""
+        for age, version in (("old", self.old), ("new", self.new)):
+            yield Line(
+                f"{age}: {version.directory} ({version.rows:,} examples, content {version.content})"
+            )
+        is_counted = self.changed and self.changed_in_task is not None
+        in_task = f" ({self.changed_in_task:,} of them in input or target)" if is_counted else ""
+        yield Line(
+            f"{self.added:,} added, {self.gone:,} gone, {self.changed:,} changed{in_task}, "
+            f"{self.moved:,} in another split, {self.same:,} the same"
+        )
+        reasons = [(reason.change, reason.rows, reason.reason) for reason in self.reasons]
+        yield from _table(("change", "rows", "why"), reasons)
+        for note in self.notes:
+            yield Line(f"{note[:1].upper()}{note[1:]}.")
+        yield from _table(("column", "rows"), list(self.columns.items()))
+        for verb, names in (
+            ("New columns", self.columns_added),
+            ("Columns that are gone", self.columns_gone),
+            ("Columns of another type, not compared", self.columns_retyped),
+        ):
+            if names:
+                yield Line(f"{verb}: {', '.join(names)}")
+        causes = [(cause.what, cause.old or "none", cause.new or "none") for cause in self.causes]
+        yield from _table(("made with", "before", "now"), causes)
+        for kind, rows in self.examples.items():
+            for row in rows:
+                columns = f": {', '.join(row.columns)}" if row.columns else ""
+                yield Line(f"  {kind} {row.id}{columns}")
+
+
+def _table(columns: tuple[str, ...], cells: Sequence[Sequence[object]]) -> Iterator[Block]:
+    if cells:
+        yield Table(columns, cells)
+
+
+_MOST_NAMED = 20
+
+
+def changelog(difference: DiffResult) -> str:
+    """Return Markdown without a heading; whatever came from GitHub is escaped."""
+    return "\n\n".join(part for part in _parts(difference) if part)
+
+
+def _parts(difference: DiffResult) -> Iterator[str]:
+    in_task = (
+        f", {difference.changed_in_task:,} of them in what a model is given or should answer"
+        if difference.changed and difference.changed_in_task is not None
+        else ""
+    )
+    yield (
+        f"Compared with the version whose content is `{escape(difference.old.content)}` "
+        f"({difference.old.rows:,} examples, Goldpan {escape(difference.old.goldpan)}): "
+        f"{difference.added:,} added, {difference.gone:,} gone, "
+        f"{difference.changed:,} changed{in_task}, {difference.moved:,} in another split, "
+        f"{difference.same:,} the same."
+    )
+    yield _markdown_table(
+        ("change", "why", "examples"),
+        ((item.change, item.reason, f"{item.rows:,}") for item in difference.reasons),
+    )
+    yield " ".join(f"{escape(note[:1].upper() + note[1:])}." for note in difference.notes)
+    yield _markdown_table(
+        ("column", "examples that differ in it"),
+        ((name, f"{rows:,}") for name, rows in difference.columns.items()),
+    )
+    for verb, names in (
+        ("New columns", difference.columns_added),
+        ("Columns that are gone", difference.columns_gone),
+        ("Columns of another type", difference.columns_retyped),
+    ):
+        if names:
+            yield f"{verb}: {', '.join(map(escape, names))}."
+    yield _markdown_table(
+        ("made with", "before", "now"),
+        ((item.what, item.old or "none", item.new or "none") for item in difference.causes),
+    )
+    if removed := difference.examples["gone"][:_MOST_NAMED]:
+        more = difference.gone - len(removed)
+        named = ", ".join(escape(row.id) for row in removed)
+        yield f"Gone: {named}{f' and {more:,} more' if more else ''}."
+
+
+def _markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = ["| " + " | ".join(map(escape, row)) + " |" for row in rows]
+    if not lines:
+        return ""
+    return "\n".join([f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *lines])
+
 
 # What the provenance of two versions tells otherwise: settings, rules, dates, versions.
 

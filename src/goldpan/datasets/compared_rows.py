@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.kind import COLUMNS
+from goldpan.datasets.family import COLUMNS
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.datasets.table_files import table_rows
 
