@@ -35,20 +35,6 @@ from goldpan.papers.crosscodebench.meta import (
     stem_of,
 )
 from goldpan.plugins import data
-from goldpan.plugins.data import (
-    PROVENANCE,
-    Block,
-    FieldError,
-    Line,
-    Provenance,
-    Reporter,
-    Result,
-    Task,
-    answer_form,
-    draw_number,
-    refuse_foreign,
-    write_provenance,
-)
 
 TASK_FILES = "crosscode-tasks"
 """The family of a directory of task files, in its provenance."""
@@ -63,7 +49,7 @@ _OUTPUTS = 64
 class TaskDataset:
     """A task and the directory of its rows."""
 
-    task: Task
+    task: data.Task
     directory: Path
 
 
@@ -117,7 +103,7 @@ def export_tasks(
     does not give. Numbers stay: those of tasks that are not shipped are kept in the provenance
     of the directory. Raises `DatasetError` where a dataset is not that of its task.
     """
-    stored = refuse_foreign(directory, TASK_FILES).get("settings", {}).get("numbers", {})
+    stored = data.refuse_foreign(directory, TASK_FILES).get("settings", {}).get("numbers", {})
     numbers = number_tasks([dataset.task for dataset in datasets], stored)
     metas = []
     inputs: dict[str, str] = {}
@@ -126,7 +112,9 @@ def export_tasks(
             with reporter.task("tasks", len(datasets)) as progress:
                 for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
                     metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
-                    inputs[dataset.task.name] = data.file_digest(dataset.directory / PROVENANCE)
+                    inputs[dataset.task.name] = data.file_digest(
+                        dataset.directory / data.PROVENANCE
+                    )
                     progress.advance()
             total = sum(meta.counts["total"] for meta in metas)
             about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
@@ -135,18 +123,18 @@ def export_tasks(
                 path.name: {"sha256": data.file_digest(path), "bytes": path.stat().st_size}
                 for path in sorted(building.iterdir())
             }
-            write_provenance(building, Provenance(settings=settings), about, files)
+            data.write_provenance(building, data.Provenance(settings=settings), about, files)
     except OSError as error:
         raise data.unwritable(directory, error, data.DatasetError) from None
     return Exported(directory, tuple(metas))
 
 
-def meta_of(task: Task, number: int) -> Meta:
+def meta_of(task: data.Task, number: int) -> Meta:
     """Return what a task's file says before its instances are known."""
     kind = kind_of_task(task)
     own_settings = task_settings(task)
     language = f"Natural Language -> {_LANGUAGES.get(task.language, task.language)}"
-    form = "" if own_settings.definition_is_whole else answer_form(task)
+    form = "" if own_settings.definition_is_whole else data.answer_form(task)
     return Meta(
         stem=stem_of(number, task.source.dataset, kind),
         kind=kind,
@@ -188,7 +176,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
 
 
 def choose_examples(
-    task: Task, instances: Iterable[Instance], seed: int
+    task: data.Task, instances: Iterable[Instance], seed: int
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
     """Return positive and negative examples, the task's own first, four of each where possible.
 
@@ -217,7 +205,7 @@ def choose_examples(
 
 
 def _candidates(
-    task: Task, instances: Iterable[Instance], seed: int, taken_inputs: set[str]
+    task: data.Task, instances: Iterable[Instance], seed: int, taken_inputs: set[str]
 ) -> list[Instance]:
     """Return short instances with different inputs, each output in turn."""
     most = 2 * EXAMPLES
@@ -226,7 +214,7 @@ def _candidates(
         if instance.input in taken_inputs or not instance.input.strip():
             continue
         length = max(_SHORT, len(instance.input) + len(instance.output))
-        drawn = draw_number(seed, task.name, instance.split, instance.idx, "example")
+        drawn = data.draw_number(seed, task.name, instance.split, instance.idx, "example")
         rank = (-(instance.split != "train"), -length, -drawn)
         output = instance.output if instance.output in best or len(best) < _OUTPUTS else ""
         heap = best.setdefault(output, [])
@@ -246,7 +234,7 @@ _MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Checked(Result):
+class Checked(data.Result):
     """The result of checking task files."""
 
     tasks: int
@@ -270,19 +258,19 @@ class Checked(Result):
         """Return what was found as plain data."""
         return {**asdict(self), "passed": self.passed}
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield what is wrong with the files."""
         for problem in self.problems:
-            yield Line(f"{problem.kind}: {problem}")
+            yield data.Line(f"{problem.kind}: {problem}")
         if self.unlisted:
-            yield Line(f"and {self.unlisted:,} more")
+            yield data.Line(f"and {self.unlisted:,} more")
         state = ""
         if self.passed:
             state = " No errors, but see the warnings" if self.problems else " All is well"
-        yield Line(f"{self.tasks:,} tasks, {self.instances:,} instances.{state}")
+        yield data.Line(f"{self.tasks:,} tasks, {self.instances:,} instances.{state}")
 
 
-def check_task_files(directory: Path, reporter: Reporter) -> Checked:
+def check_task_files(directory: Path, reporter: data.Reporter) -> Checked:
     """Check all tasks of a directory; raises `DatasetError` where there are none.
 
     Both files have to be there and hold what the schema wants, in as many instances as
@@ -326,9 +314,9 @@ def _data_problems(meta: Meta, path: Path, totals: Counter[str]) -> Iterator[Pro
                 counts[instance.split] += 1
                 if reader:
                     reader.row(instance, index)
-            except FieldError as error:
+            except data.FieldError as error:
                 yield problem_of(error, path.name)
-    except FieldError as error:
+    except data.FieldError as error:
         yield problem_of(error, path.name)
         return
     except OSError as error:

@@ -28,16 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goldpan.plugins.data import (
-    DatasetError,
-    EvaluationError,
-    Task,
-    TaskData,
-    table_rows,
-    task_data,
-    task_family,
-    task_of,
-)
+from goldpan.plugins import data
 from goldpan.plugins.evaluation import (
     FEWEST_TASKS,
     PREDICTIONS,
@@ -99,7 +90,7 @@ def _read(context: Context, settings: _Settings) -> CountTable:
     file = context.file(settings.file)
     held = read_scores(file.path)
     if held.layout != "counts":
-        raise EvaluationError(
+        raise data.EvaluationError(
             f"{file.path} holds {held.layout}, not confusion counts",
             "Name the columns model, task, part, project, fold, tp, fp, tn, fn",
         )
@@ -110,7 +101,7 @@ def _read(context: Context, settings: _Settings) -> CountTable:
         if key.task not in tasks:
             continue
         if len(labels) != 1:
-            raise EvaluationError(
+            raise data.EvaluationError(
                 f"{file.path} counts {len(labels)} labels of {key.dataset}",
                 "Give the counts of the positive label alone",
             )
@@ -119,7 +110,7 @@ def _read(context: Context, settings: _Settings) -> CountTable:
         answered = BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn)
         counted[whose].append((key.project or key.fold, answered))
     if not counted:
-        raise EvaluationError(
+        raise data.EvaluationError(
             f"{file.path} has counts of {', '.join(sorted({key.task for key in held.counts}))}, "
             "which are none of the paper's tasks",
             f"Call them {', '.join(tasks)} in the column task",
@@ -132,7 +123,7 @@ def _check_names(path: Path, table: TableRecipe, study: CountTable) -> None:
     words = {word for name in (*table.rows, *table.columns) for word in name.split()}
     models = sorted({model for _, model, _ in study.counted})
     if not words & set(models):
-        raise EvaluationError(
+        raise data.EvaluationError(
             f"{path} has counts of {', '.join(models)}, which {table.title} has not",
             "Write classifiers in the column model as the table does",
         )
@@ -332,9 +323,9 @@ def requirements(file: FoundFile) -> Iterator[Requirement]:
     Texts with classes stand in the quotes of ARFF, which hold commas and quotes of their own.
     Raises `DatasetError` for another layout.
     """
-    for number, row in enumerate(table_rows(file.path, _TEXT), 1):
+    for number, row in enumerate(data.table_rows(file.path, _TEXT), 1):
         if missing := [name for name in (_TEXT, *_LABELS) if name not in row]:
-            raise DatasetError(
+            raise data.DatasetError(
                 f"{file.path} has no column {missing[0]}; it has {', '.join(map(str, row))[:200]}",
                 f"Give a file with the columns {', '.join((_TEXT, *_LABELS))}"
                 f"; {file.source.title} are published at {file.source.address}",
@@ -349,7 +340,7 @@ def requirements(file: FoundFile) -> Iterator[Requirement]:
 def _flag(file: FoundFile, number: int, value: object) -> bool:
     text = str(value).strip().removesuffix(".0")  # as pandas and workbooks write whole numbers
     if text not in ("0", "1"):
-        raise DatasetError(
+        raise data.DatasetError(
             f"{file.path}, requirement {number}: {text[:40]!r} is neither 0 nor 1",
             f"Correct the row, or get {file.source.title} again: {file.source.address}",
         )
@@ -372,8 +363,8 @@ def _baselines(
     protocol = replace(find_protocol(context.recipe.protocol), validation="none")
     for model in find_models(context.recipe, context.effort.models):
         for name in _TASKS:
-            data = _data(name, training, external)
-            result = run_of(context, data, model, protocol)
+            held = _data(name, training, external)
+            result = run_of(context, held, model, protocol)
             if result is not None:
                 for part, counts in _counted(result, name).items():
                     counted[name, model.title, part] = counts
@@ -384,18 +375,18 @@ def _baselines(
             yield Outcome(row, column, value, "in part" if notes else "run", "; ".join(notes))
 
 
-def _task(positive: str) -> Task:
+def _task(positive: str) -> data.Task:
     """Return the task of one of the two labels, which a requirement may have both."""
     labels = [{"name": positive}, {"name": f"not {positive}"}]
     title = {"title": "Requirements of PROMISE NFR and external sets"}
     values = {"name": f"ecser_{positive}", "type": "binary", "labels": labels, "source": title}
-    return task_of(values, "ecser")
+    return data.task_of(values, "ecser")
 
 
-def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> TaskData:
+def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> data.TaskData:
     """Return a task with PROMISE NFR as train and all external sets as test, told by `repo`."""
     task = _task(_TASKS[name])
-    schema = task_family(task).schema
+    schema = data.task_family(task).schema
     splits = {}
     for part, sets in {"train": {_TRAINING: training}, "test": external}.items():
         rows = [
@@ -411,7 +402,7 @@ def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> TaskData:
         ]
         filled = [{field: row.get(field) for field in schema.names} for row in rows]
         splits[part] = pa.Table.from_pylist(filled, schema=schema).sort_by("id")
-    return task_data(task, splits, "external sets")
+    return data.task_data(task, splits, "external sets")
 
 
 def _counted(result: RunResult, task: str) -> dict[Part, list[tuple[str, BinaryConfusion]]]:

@@ -24,25 +24,12 @@ from goldpan.papers.nlbse.comment_extract import (
 )
 from goldpan.papers.nlbse.comment_tasks import spelled
 from goldpan.plugins import data
-from goldpan.plugins.data import (
-    GROUP,
-    LANGUAGES,
-    Commit,
-    Task,
-    TreeFile,
-    UsageError,
-    Workspace,
-    open_project,
-    read_corrections,
-    read_family,
-    target_column,
-)
 
 _SHORT = 12
 _FIELD = "categories"
 _LANGUAGES = {"pharo": "Smalltalk", "java": "Java", "python": "Python"}
 _FORMS = Path(__file__).with_name("form_files")
-CODE_COMMENTS = read_family(Path(__file__).with_name("code-comments.toml"))
+CODE_COMMENTS = data.read_family(Path(__file__).with_name("code-comments.toml"))
 """Sentences of class comments and docstrings."""
 
 
@@ -55,7 +42,7 @@ class Label:
     how: str
 
 
-def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Label]:
+def read_labels(workspace: data.Workspace, projects: Sequence[str]) -> dict[str, Label]:
     """Return what people decided in annotation projects on code comments, by the id of the row.
 
     Raises `UsageError` for a project that asks something else, or where two projects decided
@@ -66,13 +53,13 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Labe
     for name in dict.fromkeys(projects):
         project = data.open_project(workspace, name)
         if data.find_form(project.facts.form).decides != _FIELD:
-            raise UsageError(
+            raise data.UsageError(
                 f"The project {name} asks {project.facts.form}, not about code comments",
                 "Give a project of a code-comment form",
             )
         for subject, values, how in data.read_settled(project):
             if labels.setdefault(subject, Label(values, how)).labels != values:
-                raise UsageError(
+                raise data.UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
                     "Give one of these projects",
                 )
@@ -81,7 +68,7 @@ def read_labels(workspace: Workspace, projects: Sequence[str]) -> dict[str, Labe
 
 
 def rows_of(
-    commit: Commit, file: TreeFile, contents: FileRead, labels: Mapping[str, Label]
+    commit: data.Commit, file: data.TreeFile, contents: FileRead, labels: Mapping[str, Label]
 ) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a file, with what people decided about them.
 
@@ -124,7 +111,7 @@ def rows_of(
                 "code": comment.code,
                 "labels": label and list(label.labels),
                 "decided": label and label.how,
-                GROUP: group,
+                data.GROUP: group,
             }
 
 
@@ -133,20 +120,20 @@ def _fingerprint(comment: CommentFound) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def task_language(task: Task) -> str:
+def task_language(task: data.Task) -> str:
     """Return the language of a task on code comments; raises `UsageError` for another task."""
     language = _LANGUAGES.get(str(task.settings.get("language")))
     fitting = {"binary": "category", "multi-label": "categories"}.get(task.type, "")
     own = task.source.builder == CODE_COMMENTS.name
     if not own or language is None or fitting not in task.settings:
-        raise UsageError(
+        raise data.UsageError(
             f"{task.name} is not a task on code comments",
             "Choose one such as comment_type_java or nlbse23_java_summary",
         )
     return language
 
 
-def task_row(task: Task, row: Mapping[str, Any]) -> dict[str, Any]:
+def task_row(task: data.Task, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a labelled sentence as a row of a task; categories are compared by their letters."""
     labels = {spelled(label) for label in row["labels"]}
     target: str | list[str]
@@ -166,8 +153,8 @@ def task_row(task: Task, row: Mapping[str, Any]) -> dict[str, Any]:
         "partition": None,
         "source": f"{row['commit']}:{row['path']}:{row['line']}",
         "text": row["text"],
-        target_column(task.type).name: target,
-        GROUP: row[GROUP],
+        data.target_column(task.type).name: target,
+        data.GROUP: row[data.GROUP],
     }
 
 
@@ -232,7 +219,7 @@ class CommentsResult(data.Result):
     """The result of building a dataset of sentences of class comments."""
 
     written: data.Written
-    commits: tuple[Commit, ...]
+    commits: tuple[data.Commit, ...]
     tally: Tally
     seconds: float
 
@@ -283,7 +270,7 @@ class CommentsResult(data.Result):
 
 def build_code_comments(
     workspace: data.Workspace,
-    commits: Sequence[Commit],
+    commits: Sequence[data.Commit],
     reading: Reading,
     annotations: Annotations,
     plan: data.SplitPlan,
@@ -303,7 +290,7 @@ def build_code_comments(
     if task:
         reading = replace(reading, languages=frozenset({task_language(task)}))
     family = data.task_family(task) if task else CODE_COMMENTS
-    corrections = read_corrections(workspace, annotations.corrections, task) if task else None
+    corrections = data.read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
     projects = (*annotations.required, *annotations.projects)
     labels = read_labels(workspace, projects)
@@ -339,7 +326,7 @@ def build_code_comments(
             "required": list(annotations.required),
             "annotations": {
                 f"annotations/{name}/decisions.parquet": data.file_digest(
-                    open_project(workspace, name).path("decisions.parquet")
+                    data.open_project(workspace, name).path("decisions.parquet")
                 )
                 for name in projects
             },
@@ -375,7 +362,7 @@ def _check_labels(annotations: Annotations, plan: data.SplitPlan, task: data.Tas
 
 def _rows(
     workspace: data.Workspace,
-    commits: Sequence[Commit],
+    commits: Sequence[data.Commit],
     reading: Reading,
     labels: Mapping[str, Label],
     tally: Tally,
@@ -393,7 +380,7 @@ def _rows(
 
 def _packages() -> list[str]:
     """Return the packages on which sentences depend; a grammar that is not there read nothing."""
-    grammars = [language.grammar for language in LANGUAGES if language.name in RULES]
+    grammars = [language.grammar for language in data.LANGUAGES if language.name in RULES]
     packages = {grammar.package for grammar in grammars if grammar and find_spec(grammar.package)}
     names = {name.replace("_", "-") for name in packages}
     return sorted({"detect-secrets", "tree-sitter", "tree-sitter-python", *names})

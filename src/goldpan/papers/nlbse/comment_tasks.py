@@ -20,29 +20,19 @@ from pathlib import Path
 from string import Template
 from typing import Any, TypeAlias
 
-from goldpan.plugins.data import (
-    DatasetError,
-    Task,
-    UsageError,
-    form_of,
-    read_toml,
-    stem_of,
-    table_rows,
-    target_column,
-    task_of,
-)
+from goldpan.plugins import data
 
 _FILE = Path(__file__).with_suffix(".toml")
 _PREFIX = "nlbse23_"
 Category: TypeAlias = Mapping[str, Any]
 
 
-def __getattr__(name: str) -> Task:
+def __getattr__(name: str) -> data.Task:
     key = name.removeprefix(_PREFIX)
     if key == name or key not in _file()["category"]:
         raise AttributeError(f"{_FILE} has no category {key}")
     values = {"name": name, **_values(key, _file()["category"])}
-    return task_of(values, f"{_FILE}: {key}")
+    return data.task_of(values, f"{_FILE}: {key}")
 
 
 def categories() -> Mapping[str, Category]:
@@ -52,7 +42,7 @@ def categories() -> Mapping[str, Category]:
 
 @cache
 def _file() -> Mapping[str, Any]:
-    return read_toml(_FILE).values
+    return data.read_toml(_FILE).values
 
 
 def _values(key: str, categories: Mapping[str, Category]) -> dict[str, Any]:
@@ -82,7 +72,7 @@ def _counts(own: Category) -> dict[str, int]:
     return {**totals, **dict(zip(names, counts, strict=True))}
 
 
-_ORDER_2025 = read_toml(Path(__file__).with_name("categories.toml")).values["labels"]
+_ORDER_2025 = data.read_toml(Path(__file__).with_name("categories.toml")).values["labels"]
 """The categories by language, in the order of the files' labels."""
 _ID, _CLASS, _TEXT = "comment_sentence_id", "class", "comment_sentence"
 _COLUMNS_2023 = (_ID, _CLASS, _TEXT, "partition", "instance_type", "category")
@@ -112,7 +102,7 @@ _Answered = tuple[_Instance, str | None, str | list[str]]
 """An instance, its partition and its target."""
 
 
-def read_2023(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+def read_2023(task: data.Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a task out of the file that is named after its language.
 
     A binary task takes the instances of the category in its settings, with the official
@@ -134,11 +124,11 @@ def read_2023(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
             "partition": partition,
             "source": f"{file.name}:{instance.number}",
             "text": instance.sentence,
-            target_column(task.type).name: target,
+            data.target_column(task.type).name: target,
         }
 
 
-def read_2025(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+def read_2025(task: data.Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a multi-label task; the `categories` of its settings name its labels.
 
     The files of its language are those whose names begin with it. Raises `UsageError` where there
@@ -148,7 +138,7 @@ def read_2025(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     order = _ORDER_2025[language]
     named = sorted(file for file in files if file.name.startswith(f"{language}_"))
     if not named:
-        raise UsageError(
+        raise data.UsageError(
             f"None of the files for {task.name} is called {language}_...", _REMEDY_2025
         )
     counts: Counter[str] = Counter()
@@ -157,7 +147,7 @@ def read_2025(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
             bits = row["labels"] or []
             partition = _PARTITIONS.get(str(row["partition"]).removesuffix(".0"))
             if partition is None or len(bits) != len(order):
-                raise DatasetError(f"{file}, row {number}, has another form", _REMEDY_2025)
+                raise data.DatasetError(f"{file}, row {number}, has another form", _REMEDY_2025)
             marked = {name for name, bit in zip(order, bits, strict=True) if bit}
             yield {
                 "id": f"{task.name}:{file.name}:{number}",
@@ -177,13 +167,13 @@ def spelled(category: str) -> str:
 
 
 def _checked_rows(file: Path, columns: Sequence[str], remedy: str) -> Iterator[dict[str, Any]]:
-    for row in table_rows(file):
+    for row in data.table_rows(file):
         if missing := [name for name in columns if name not in row]:
-            raise DatasetError(f"{file} lacks the columns {', '.join(missing)}", remedy)
+            raise data.DatasetError(f"{file} lacks the columns {', '.join(missing)}", remedy)
         yield row
 
 
-def _labels(task: Task) -> dict[str, str]:
+def _labels(task: data.Task) -> dict[str, str]:
     """Return the labels of a multi-label task by the letters of their categories."""
     categories = [spelled(str(name)) for name in task.settings["categories"]]
     return dict(zip(categories, task.label_names, strict=True))
@@ -198,17 +188,17 @@ def _instance(row: Mapping[str, str], file: Path, number: int) -> _Instance:
     elif partition not in _PARTITIONS or kind not in ("0", "1"):
         problem = "has a partition or an instance_type that is neither 0 nor 1"
     if problem:
-        raise DatasetError(f"{file}, row {number}, {problem}", _REMEDY_2023)
+        raise data.DatasetError(f"{file}, row {number}, {problem}", _REMEDY_2023)
     category, side = spelled(row["category"]), _PARTITIONS[partition]
     return _Instance(number, int(id), row[_CLASS], row[_TEXT], side, kind == "1", category)
 
 
-def _file_of(task: Task, files: Sequence[Path]) -> Path:
+def _file_of(task: data.Task, files: Sequence[Path]) -> Path:
     language = str(task.settings["language"])
     for file in files:
-        if stem_of(file).casefold() == language and form_of(file) == "csv":
+        if data.stem_of(file).casefold() == language and data.form_of(file) == "csv":
             return file
-    raise UsageError(
+    raise data.UsageError(
         f"None of the files for {task.name} is called {language}.csv",
         "Give the file of that language, plain or as .gz or .xz, under its authors' name",
     )
@@ -223,20 +213,22 @@ def _positions(instances: Sequence[_Instance]) -> dict[int, int]:
     return {number: index for pairs in sentences for index, number in pairs}
 
 
-def _binary(task: Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
+def _binary(task: data.Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
     category = task.settings["category"]
     positive, negative = task.label_names
     own = [instance for instance in instances if instance.category == spelled(category)]
     if not own:
-        raise DatasetError(f"{file} holds no category {category}", _REMEDY_2023)
+        raise data.DatasetError(f"{file} holds no category {category}", _REMEDY_2023)
     for instance in own:
         yield instance, instance.partition, positive if instance.positive else negative
 
 
-def _multi_label(task: Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
+def _multi_label(
+    task: data.Task, instances: Sequence[_Instance], file: Path
+) -> Iterator[_Answered]:
     present = {instance.category for instance in instances}
     if missing := [name for name in task.settings["categories"] if spelled(name) not in present]:
-        raise DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY_2023)
+        raise data.DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY_2023)
     labels = _labels(task)
     sentences: dict[int, list[_Instance]] = {}
     for instance in instances:

@@ -23,19 +23,6 @@ from typing import Any
 from goldpan.papers.nlbse.comment_tasks import categories
 from goldpan.plugins import evaluation
 from goldpan.plugins.data import EvaluationError, Task
-from goldpan.plugins.evaluation import (
-    Context,
-    ModelRecipe,
-    Outcome,
-    StrictModel,
-    TableRecipe,
-    Value,
-    find_models,
-    parsed,
-    prepared,
-    run_of,
-    runs_models,
-)
 
 ORGANIZERS = "organizers' random forest"
 _F1_WEIGHT = 0.75
@@ -227,31 +214,33 @@ def _plain(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
 SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, plain=_plain)
 
 
-class _CommentSettings(StrictModel):
+class _CommentSettings(evaluation.StrictModel):
     baseline: str
 
 
-@runs_models
+@evaluation.runs_models
 def comment_cells(
-    context: Context, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[Outcome]:
+    context: evaluation.Context, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[evaluation.Outcome]:
     """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
-    chosen = parsed(_CommentSettings, settings)
+    chosen = evaluation.parsed(_CommentSettings, settings)
     for row, values in table.rows.items():
         won = str(values[table.columns.index(_WON)] or "").partition("/")[0]
         mean = table.number(row, "F1")
         if won.isdigit() and mean is not None:
             reached = comment_rule(mean, int(won), len(BASELINE))
-            yield Outcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
+            yield evaluation.Outcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
     for column, value in mean_scores(BASELINE.values()).items():
-        yield Outcome(chosen.baseline, column, value, "recomputed")
+        yield evaluation.Outcome(chosen.baseline, column, value, "recomputed")
     if context.effort.tasks:
         context.note("No score was computed here: it takes all categories, and --tasks names some.")
-    for model in find_models(context.recipe, context.effort.models):
+    for model in evaluation.find_models(context.recipe, context.effort.models):
         yield from _entry(context, table, model)
 
 
-def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator[Outcome]:
+def _entry(
+    context: evaluation.Context, table: evaluation.TableRecipe, model: evaluation.ModelRecipe
+) -> Iterator[evaluation.Outcome]:
     """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
     protocol = evaluation.find_protocol(context.recipe.protocol)
     values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
@@ -261,8 +250,8 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
     for task in context.recipe.tasks:
         if task.task not in BASELINE or (chosen and task.task not in chosen):
             continue
-        ready = prepared(context, task)
-        result = run_of(context, ready.data, model, protocol)
+        ready = evaluation.prepared(context, task)
+        result = evaluation.run_of(context, ready.data, model, protocol)
         if result is None:
             return
         notes += [*ready.notes, *result.record.in_part]
@@ -273,13 +262,13 @@ def _entry(context: Context, table: TableRecipe, model: ModelRecipe) -> Iterator
     if chosen:  # the runs are kept, for when all are there
         return
     ranked = comment_score(f1)
-    cells: dict[str, Value] = {
+    cells: dict[str, evaluation.Value] = {
         column: fmean(value or 0.0 for value in values[metric]) for column, metric in _MEANS
     }
     cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
     for column, value in cells.items() if model.title in table.own else ():
         note = "; ".join(dict.fromkeys(notes))
-        yield Outcome(model.title, column, value, "in part" if notes else "run", note)
+        yield evaluation.Outcome(model.title, column, value, "in part" if notes else "run", note)
 
 
 def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:
@@ -291,22 +280,24 @@ def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, flo
     }
 
 
-class _IssueSettings(StrictModel):
+class _IssueSettings(evaluation.StrictModel):
     average: str
     support: Mapping[str, int]
 
 
 def issue_cells(
-    context: Context, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[Outcome]:
+    context: evaluation.Context, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[evaluation.Outcome]:
     """Yield the average of each row that prints all recalls."""
-    chosen = parsed(_IssueSettings, settings)
+    chosen = evaluation.parsed(_IssueSettings, settings)
     for row in table.rows:
         recalls = {column: table.number(row, column) for column in chosen.support}
         present = {column: value for column, value in recalls.items() if value is not None}
         if len(present) == len(recalls):
             value = issue_rule(present, chosen.support)
-            yield Outcome(row, chosen.average, value, "recomputed", "from rounded recalls")
+            yield evaluation.Outcome(
+                row, chosen.average, value, "recomputed", "from rounded recalls"
+            )
 
 
 def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:

@@ -21,19 +21,6 @@ import orjson
 
 from goldpan.plugins import evaluation
 from goldpan.plugins.data import DatasetError, Task, UsageError, read_toml
-from goldpan.plugins.evaluation import (
-    Cell,
-    ComparisonResult,
-    Remark,
-    ReportSection,
-    ReportTable,
-    RowsByTask,
-    Run,
-    Section,
-    System,
-    find_protocol,
-    rank,
-)
 
 TASK = "nlbse24_issue_type"
 _BASELINES = read_toml(Path(__file__).with_name("nlbse24_published.toml")).values
@@ -64,7 +51,7 @@ class IssueRanking:
     """Why a system is not ranked, a sentence each."""
 
 
-def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
+def issue_ranking(systems: Iterable[evaluation.System]) -> IssueRanking | None:
     """Rank the systems that ran the task under the protocol; None where none did."""
     scores: dict[str, dict[str, float]] = {}
     incomplete = []
@@ -85,31 +72,33 @@ def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
     every = {**published, **scores}
     entries = tuple(
         IssueEntry(entry.name, entry.place, every[entry.name], entry.score, entry.name in published)
-        for entry in rank({name: fmean(f1.values()) for name, f1 in every.items()})
+        for entry in evaluation.rank({name: fmean(f1.values()) for name, f1 in every.items()})
     )
     return IssueRanking(entries, tuple(incomplete))
 
 
-def _is_official(run: Run) -> bool:
+def _is_official(run: evaluation.Run) -> bool:
     by = run.record.scores_by.get("repo")
     return by is not None and {part.value: part.examples for part in by.parts} == dict.fromkeys(
         REPOSITORIES, _EXAMPLES
     )
 
 
-def _f1(run: Run, repository: str) -> float:
+def _f1(run: evaluation.Run, repository: str) -> float:
     parts = run.record.scores_by["repo"].parts
     return next(part.score or 0.0 for part in parts if part.value == repository)
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
-) -> Section | None:
+    compared: evaluation.ComparisonResult,
+    tasks: Mapping[str, Task],
+    materials: evaluation.RowsByTask,
+) -> evaluation.Section | None:
     ranking = issue_ranking(compared.systems)
     if ranking is None:
         return None
     reading_dates = {system.name for system in compared.systems if system.uses_dates}
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
+    rows: tuple[tuple[evaluation.Cell, ...], ...] = tuple(
         (
             entry.place,
             entry.name + " (reads the date)" * (entry.name in reading_dates),
@@ -119,17 +108,17 @@ def _section(
         )
         for entry in ranking.entries
     )
-    table = ReportTable(
+    table = evaluation.ReportTable(
         "NLBSE'24 issue reports",
         ("place", "model", "mean F1", *REPOSITORIES, "figures"),
         rows,
         "One model for each repository; ranked by the mean of the five repositories' F1.",
     )
-    sentences = [Remark(f"{sentence}.") for sentence in ranking.incomplete]
-    return Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
+    sentences = [evaluation.Remark(f"{sentence}.") for sentence in ranking.incomplete]
+    return evaluation.Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
 
 
-SECTION = ReportSection("nlbse24", _section)
+SECTION = evaluation.ReportSection("nlbse24", _section)
 
 
 class _Settings(evaluation.StrictModel):
@@ -162,7 +151,7 @@ def cells(
     ready = evaluation.prepared(context, task)
     for model in evaluation.find_models(context.recipe, context.effort.models):
         result = evaluation.run_of(
-            context, ready.data, model, find_protocol(context.recipe.protocol)
+            context, ready.data, model, evaluation.find_protocol(context.recipe.protocol)
         )
         if result is None or model.title not in (*table.rows, *table.own):
             continue

@@ -22,17 +22,7 @@ import pyarrow.compute as pc
 
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
 from goldpan.plugins import data
-from goldpan.plugins.data import (
-    ArchiveStore,
-    DuplicateSettings,
-    detect_languages,
-    may_be_private,
-    model_languages,
-    redact,
-    replacing,
-    sketch_file,
-    sketches,
-)
+from goldpan.plugins.data import sketches
 
 Origin = Literal["gharchive", "mined"]
 
@@ -111,7 +101,7 @@ class EventSource:
                 Unit(repo, self.workspace.table(repo, "entries"), number)
                 for number, repo in enumerate(self.repos)
             ]
-        directory = ArchiveStore.of(self.workspace).root
+        directory = data.ArchiveStore.of(self.workspace).root
         shards = [
             Unit(path.stem, path, 0)
             for path in directory.glob("*.parquet")
@@ -127,7 +117,7 @@ class EventSource:
 
     def gaps(self) -> dict[str, int]:
         """Return how many hours of the archive are not whole, by their state; sorted."""
-        path = ArchiveStore.of(self.workspace).hours
+        path = data.ArchiveStore.of(self.workspace).hours
         if self.origin == "mined" or not path.exists():
             return {}
         states = Counter(data.read_table(path, columns=["state"])["state"].to_pylist())
@@ -231,17 +221,17 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
     dropped: Counter[str] = Counter()
     closings = 0
     with ExitStack() as stack:
-        path = stack.enter_context(replacing(search.candidates(unit)))
+        path = stack.enter_context(data.replacing(search.candidates(unit)))
         target = stack.enter_context(data.Writer(path, CANDIDATES))
         sketched = None
         if search.profile.near_duplicates != "keep":
-            sketched = stack.enter_context(sketch_file(search.sketches(unit)))
+            sketched = stack.enter_context(data.sketch_file(search.sketches(unit)))
         for batch in search.source.read(unit):
             closings += len(batch)
             rows = _select(batch, search.profile, dropped)
             if len(rows):
                 if sketched is not None:
-                    for sketch in sketches(rows["text"].to_pylist(), DuplicateSettings()):
+                    for sketch in sketches(rows["text"].to_pylist(), data.DuplicateSettings()):
                         sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
     return UnitResult(unit, data.file_digest(unit.path), closings, dict(dropped))
@@ -301,10 +291,10 @@ def _foreign(rows: pa.Table, profile: IssueTypeProfile) -> list[str | None]:
         joined = pc.binary_join_element_wise(rows["title"], rows["body"], " ").to_pylist()
         return [
             None if language == expected else "other-language"
-            for language in model_languages(joined)
+            for language in data.model_languages(joined)
         ]
     reasons: list[str | None] = []
-    for language in detect_languages(rows["text"].to_pylist()):
+    for language in data.detect_languages(rows["text"].to_pylist()):
         if language.language is not None:
             reasons.append(None if language.language == expected else "other-language")
         else:
@@ -328,10 +318,10 @@ def _published(rows: pa.Table, profile: IssueTypeProfile, unit: Unit) -> pa.Tabl
 
 def _redacted(texts: pa.ChunkedArray, kinds: list[list[str]]) -> pa.Array:
     cleaned = texts.to_pylist()
-    marks = may_be_private(texts).to_pylist()
+    marks = data.may_be_private(texts).to_pylist()
     for row, marked in enumerate(marks):
         if marked:
-            redacted = redact(cleaned[row])
+            redacted = data.redact(cleaned[row])
             cleaned[row] = redacted.text
             for kind, count in redacted.counts.items():
                 kinds[row] += [kind] * count

@@ -20,23 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from goldpan.plugins.data import (
-    Block,
-    Line,
-    Registry,
-    Result,
-    Source,
-    SplitPlan,
-    Table,
-    UsageError,
-    Workspace,
-    files_in,
-    open_tables,
-    read_toml,
-    toml_text,
-    toml_value,
-    write_whole,
-)
+from goldpan.plugins import data
 
 _MARKS = re.compile(r"\A[^a-z0-9]+|(?<![^a-z0-9])[^a-z0-9]++\Z")
 _FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
@@ -58,7 +42,7 @@ class Balance:
         if text == "none":
             return cls()
         if (found := _FORM.fullmatch(text)) is None:
-            raise UsageError(
+            raise data.UsageError(
                 f"{text!r} is not a way to balance projects",
                 "Write none, project:300 or project-label:100",
             )
@@ -105,7 +89,7 @@ class IssueTypeProfile:
         for name, labels in (*self.labels.items(), ("", self.other_labels)):
             for label in labels:
                 if synonyms.setdefault(label, name) != name:
-                    raise UsageError(
+                    raise data.UsageError(
                         f"Profile {self.name}: the label {label!r} means "
                         f"{synonyms[label] or 'no class'} and {name or 'no class'}",
                         "Let it mean one class",
@@ -134,9 +118,9 @@ class IssueTypeProfile:
         return plain
 
 
-PROFILES = Registry(
+PROFILES = data.Registry(
     "profile",
-    partial(files_in, files("goldpan.papers.nlbse.issues") / "profiles"),
+    partial(data.files_in, files("goldpan.papers.nlbse.issues") / "profiles"),
     remedy="Choose {names}, or give a path that ends in .toml",
 )
 """Those that come with Goldpan."""
@@ -150,22 +134,22 @@ def load_profile(name: str) -> IssueTypeProfile:
     """
     label = Path(name).stem if name.endswith(".toml") else name
     if label != name and label in shipped_profiles():
-        raise UsageError(
+        raise data.UsageError(
             f"The profile {name} has the name of one that ships with Goldpan",
             "Give the file another name",
         )
-    source = read_toml(
+    source = data.read_toml(
         PROFILES.find(name) if label == name else Path(name), "docs/reference/files.md"
     )
     profile = source.read(IssueTypeProfile, _extended(source.named(label), source))
     labels = {key: _lower(labels) for key, labels in profile.labels.items()}
     if len(labels) < 2 or "" in labels or not all(labels.values()):
-        raise UsageError(
+        raise data.UsageError(
             f"{source.place('labels')}: [labels] is not a list of labels for each of two classes "
             "or more",
             'Write [labels] with lines such as bug = ["bug", "type: bug"]',
         )
-    SplitPlan.parse(profile.split)
+    data.SplitPlan.parse(profile.split)
     Balance.parse(profile.balance)
     return replace(profile, labels=labels, other_labels=_lower(profile.other_labels))
 
@@ -175,12 +159,12 @@ def profile_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"profile": load_profile(str(options["profile"])).plain()}
 
 
-def _extended(values: dict[str, Any], source: Source) -> dict[str, Any]:
+def _extended(values: dict[str, Any], source: data.Source) -> dict[str, Any]:
     """Return a profile's values over those of the shipped one that it builds on, if any."""
     if "extends" not in values:
         return values
     base = source.read(str, values.pop("extends"), ("extends",))
-    shipped = read_toml(PROFILES.find(base, where=source.place("extends")))
+    shipped = data.read_toml(PROFILES.find(base, where=source.place("extends")))
     below = _extended(dict(shipped.values), shipped)
     added = values.get("labels", {})
     if isinstance(added, dict):
@@ -211,7 +195,7 @@ class LabelClass:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelClasses(Result):
+class LabelClasses(data.Result):
     """The labels of closed issues, the most frequent first, and what they mean."""
 
     labels: tuple[LabelClass, ...]
@@ -221,26 +205,26 @@ class LabelClasses(Result):
     """Those whose labels mean exactly one class."""
     file: Path | None
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield the labels as a table, and what may be done with it."""
         names = {None: "", "": "none of the classes"}
         rows = [
             (each.label, each.issues, names.get(each.means, each.means)) for each in self.labels
         ]
-        yield Table(("label", "issues", "class"), rows)
-        yield Line(
+        yield data.Table(("label", "issues", "class"), rows)
+        yield data.Line(
             f"{self.classified:,} of {self.issues:,} closed issues have labels of exactly one class"
         )
         if self.file is None:
-            yield Line(
+            yield data.Line(
                 "To change the classes, write a profile with --output FILE.toml, and edit it"
             )
         else:
-            yield Line(f"Edit {self.file}, then build with --profile {self.file}")
+            yield data.Line(f"Edit {self.file}, then build with --profile {self.file}")
 
 
 def list_labels(
-    workspace: Workspace,
+    workspace: data.Workspace,
     repos: Sequence[str],
     profile: IssueTypeProfile,
     output: Path | str | None,
@@ -253,11 +237,11 @@ def list_labels(
     path = None if output is None else Path(output)
     if path is not None and (path.suffix != ".toml" or path.exists()):
         problem = "exists already" if path.exists() else "does not end in .toml"
-        raise UsageError(f"--output {path} {problem}", "Give the name of a new file in .toml")
+        raise data.UsageError(f"--output {path} {problem}", "Give the name of a new file in .toml")
     counts: Counter[str] = Counter()
     issues = classified = 0
     for repo in repos:
-        with open_tables(workspace, repo, ("entries",)) as connection:
+        with data.open_tables(workspace, repo, ("entries",)) as connection:
             for batch in connection.sql(_LABELS).to_arrow_reader(_BATCH):
                 for labels in batch["labels"].to_pylist():
                     own = {label.lower() for label in labels or () if label}
@@ -268,7 +252,7 @@ def list_labels(
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     found = tuple(LabelClass(label, count, profile.class_of(label)) for label, count in ordered)
     if path is not None:
-        write_whole(path, _to_edit(found, profile.plain()).encode())
+        data.write_whole(path, _to_edit(found, profile.plain()).encode())
     return LabelClasses(found, issues, classified, path)
 
 
@@ -284,8 +268,8 @@ def _to_edit(found: Sequence[LabelClass], profile: Mapping[str, Any]) -> str:
     others = by_class.pop("")
     settings = {key: value for key, value in profile.items() if key not in ("name", "labels")}
     labels = {name: own or list(profile["labels"][name]) for name, own in by_class.items()}
-    text = toml_text({**settings, "prefixes": [], "other_labels": others, "labels": labels})
+    text = data.toml_text({**settings, "prefixes": [], "other_labels": others, "labels": labels})
     unknown = [each for each in found if each.means is None]
-    lines = [f"# {toml_value(each.label)}, {each.issues:,} issues\n" for each in unknown]
+    lines = [f"# {data.toml_value(each.label)}, {each.issues:,} issues\n" for each in unknown]
     head = "\n# Labels that mean no class yet: put one below its class.\n" if lines else ""
     return "".join([text, head, *lines])
