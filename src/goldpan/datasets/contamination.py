@@ -20,8 +20,6 @@ from goldpan.filters.duplicates.leaks import find_leaks_of_batches
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold, words
 from goldpan.filters.duplicates.sketches import WordHashes
 
-# What a search for contamination says.
-
 Kind = Literal["pull", "issue", "commit", "exact", "near", "ngram"]
 KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
 """The strongest evidence first."""
@@ -186,7 +184,8 @@ def find_contamination(
     evidences.sort(key=lambda item: (order[item.id], item.against, KINDS.index(item.kind)))
     named = list(dict.fromkeys(item.id for item in evidences))
     if output is not None:
-        _write(evidences, output)
+        table = pa.Table.from_pylist(list(map(asdict, evidences)), schema=_SCHEMA)
+        write_rows(table.to_reader(), output)
     shown = set(named[:most])
     return ContaminationResult(
         dataset=str(dataset),
@@ -208,28 +207,14 @@ def _compare(
     numbers: dict[tuple[Kind, object], int] = {}
     evidence: list[ContaminationEvidence] = []
 
-    def record_item(number: int, item: Item) -> _Texts:
-        identities = _identities(item)
-        for identity in identities:
-            numbers.setdefault(identity, number)
-        if item.repo:
-            items.repos.add(item.repo)
-        return _texts(item, number, items, ngram)
-
-    def compare_item(number: int, item: Item) -> _Texts:
-        for kind, value in _identities(item):
-            at = numbers.get((kind, value))
-            if at is not None:
-                evidence.append(
-                    ContaminationEvidence(item.id, name, items.ids[at], kind, None, 1.0, None)
-                )
-        side.same += item.repo in items.repos
-        return _texts(item, number, side, ngram)
-
     def corpus() -> Iterator[list[str]]:
         for number, item in enumerate(other.items()):
             items.ids.append(item.id)
-            texts = record_item(number, item)
+            for identity in _identities(item):
+                numbers.setdefault(identity, number)
+            if item.repo:
+                items.repos.add(item.repo)
+            texts = _texts(item, number, items, ngram)
             index.add_item(number, texts.words)
             yield texts.whole
         index.finish_items()
@@ -237,7 +222,13 @@ def _compare(
     def queries() -> Iterator[list[str]]:
         for number, item in enumerate(rows.items()):
             side.ids.append(item.id)
-            texts = compare_item(number, item)
+            for kind, value in _identities(item):
+                if (at := numbers.get((kind, value))) is not None:
+                    evidence.append(
+                        ContaminationEvidence(item.id, name, items.ids[at], kind, None, 1.0, None)
+                    )
+            side.same += item.repo in items.repos
+            texts = _texts(item, number, side, ngram)
             index.add_row(number, texts.words)
             yield texts.whole
 
@@ -300,12 +291,6 @@ def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
     yield batch
 
 
-def _write(evidence: list[ContaminationEvidence], output: Path) -> None:
-    plain = [{name: getattr(item, name) for name in _SCHEMA.names} for item in evidence]
-    table = pa.Table.from_pylist(plain, schema=_SCHEMA)
-    write_rows(table.to_reader(), output)
-
-
 def _unseen(ngram: int) -> tuple[str, ...]:
     return (
         "Paraphrases, translations and what was renamed: texts are compared by their words.",
@@ -340,7 +325,9 @@ class SharedGrams:
 class GramIndex:
     """n-grams of items, and which of them rows have: first all items come, then all rows.
 
-    Memory follows the words of the items, 12 bytes each, and what rows share with them.
+    As in Brown et al. 2020, appendix C, an n-gram that more than `common` items or rows have is of
+    a template or a license and says nothing. Words are those of near duplicates. Memory follows the
+    words of the items, 12 bytes each, and what rows share with them.
     """
 
     width: int
@@ -357,7 +344,7 @@ class GramIndex:
 
     def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:
         """Take in the words of an item's texts; numbers rise."""
-        grams = self.grams(texts)
+        grams = np.unique(self._all(texts))
         self._grams.append(grams)
         self._owners.append(np.full(len(grams), number, np.int32))
 
@@ -403,10 +390,6 @@ class GramIndex:
                 item, count = self._most(rare)
                 shared.append(SharedGrams(row, item, count, len(rare) / total))
         return shared, int((often & (rows > 0)).sum())
-
-    def grams(self, texts: Iterable[Sequence[str]]) -> Hashes:
-        """Return the hashes of the n-grams of texts, given by their words, sorted, each once."""
-        return np.unique(self._all(texts))
 
     def _all(self, texts: Iterable[Sequence[str]]) -> Hashes:
         return np.concatenate([np.empty(0, np.uint64), *map(self._of_text, texts)])
