@@ -28,7 +28,7 @@ from goldpan.datasets.gold import (
     KINDS,
     GoldKind,
     Item,
-    Judgement,
+    RowJudgement,
     checked_reader,
     keep_judgement,
     read_judgements,
@@ -143,7 +143,7 @@ class LabelSample:
 
     def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
         """Keep what a reader says of a row, in place of what the same said before."""
-        judgement = Judgement(item, reader, label, note, self.dataset, self.seed, self.size)
+        judgement = RowJudgement(item, reader, label, note, self.dataset, self.seed, self.size)
         keep_judgement(self.path, self.question.kind, judgement)
 
     def said_by(self, reader: str) -> dict[Item, str]:

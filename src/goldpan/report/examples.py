@@ -304,7 +304,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _TreeEntry:
     name: str
     folder: bool
 
@@ -321,7 +321,7 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
     way = changed.split("/")
     for depth, ours in enumerate(way):
         entries = _entries(inside)
-        at = entries.index(_Entry(ours, depth < len(way) - 1))
+        at = entries.index(_TreeEntry(ours, depth < len(way) - 1))
         # Neighbours of the way tell more than the first entries of a long folder.
         start = max(0, min(at - others // 2, len(entries) - others - 1))
         end = min(len(entries), start + others + 1)
@@ -340,7 +340,7 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
     return above + below
 
 
-def _entries(paths: Iterable[str]) -> list[_Entry]:
+def _entries(paths: Iterable[str]) -> list[_TreeEntry]:
     """Return what a folder holds, in the order of dataset trees: folders among files."""
-    entries = {_Entry(path.split("/", 1)[0], "/" in path) for path in paths}
+    entries = {_TreeEntry(path.split("/", 1)[0], "/" in path) for path in paths}
     return sorted(entries, key=lambda entry: (entry.name, entry.folder))

@@ -68,7 +68,7 @@ class ReportFacts(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _CriterionGroup:
     """A criterion with what it drops."""
 
     name: str
@@ -186,7 +186,7 @@ def _groups(
     profile: Profile,
     funnels: Sequence[Funnel],
     dropped: Mapping[tuple[str, str], Sequence[Dropped]],
-) -> list[_Group]:
+) -> list[_CriterionGroup]:
     """Return all criteria of the verdicts in the order of the funnels."""
     available = profile.criteria()
     groups = []
@@ -195,7 +195,7 @@ def _groups(
             criterion = available.get(step.criterion)
             settings = profile.settings_of(step.criterion) if criterion else {}
             groups.append(
-                _Group(
+                _CriterionGroup(
                     step.criterion,
                     funnel.subject,
                     step.decides,

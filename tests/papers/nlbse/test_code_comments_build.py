@@ -27,7 +27,7 @@ from goldpan.git.refs import cloned_repositories, find_commits
 from goldpan.papers.nlbse.comment_build import Annotations, CommentsResult, build_code_comments
 from goldpan.papers.nlbse.comment_extract import (
     LANGUAGES,
-    Reading,
+    CommentReading,
     find_languages,
 )
 from tests.git_repositories import Odd, Repository
@@ -73,7 +73,7 @@ class Case:
         return build_code_comments(
             self.workspace,
             find_commits(self.workspace, [REPO], revision),
-            Reading(find_languages(languages), workers=1, timeout=60.0),
+            CommentReading(find_languages(languages), workers=1, timeout=60.0),
             annotations or Annotations(),
             SplitPlan.parse(split),
             self.workspace.dataset(task.name if task else "code-comments"),
@@ -200,7 +200,7 @@ def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     built = build_code_comments(
         case.workspace,
         find_commits(case.workspace, [REPO], tip),
-        Reading(find_languages(()), workers=1, timeout=2.0),
+        CommentReading(find_languages(()), workers=1, timeout=2.0),
         Annotations(),
         SplitPlan(),
         tmp_path / "out",

@@ -22,7 +22,14 @@ from goldpan.papers.crosscodebench.instances import (
     refused,
     task_rows,
 )
-from goldpan.papers.crosscodebench.meta import DATA, Example, Meta, count_problem, read_meta, slug
+from goldpan.papers.crosscodebench.meta import (
+    DATA,
+    Meta,
+    TaskExample,
+    count_problem,
+    read_meta,
+    slug,
+)
 from goldpan.papers.crosscodebench.prompts import SHARDS, TRAIN_CAP
 from goldpan.plugins import data
 
@@ -277,7 +284,7 @@ def _labels(outputs: set[str]) -> list[str]:
     return sorted(outputs, key=lambda text: (text.casefold() in _NEGATIVE, text))
 
 
-def _plain(examples: Iterable[Example]) -> tuple[tuple[str, str, str], ...]:
+def _plain(examples: Iterable[TaskExample]) -> tuple[tuple[str, str, str], ...]:
     return tuple((example.input, example.output, example.reason) for example in examples)
 
 

@@ -207,7 +207,7 @@ class Crosscode(Group):
         task_splits = load_splits(None if splits is None else Path(splits))
         chosen = find_split(name, task_splits)
         way, counter = find_method(method), prompts.find_counter(unit)
-        budget = None if max_length is None else prompts.Budget(max_length, counter, unit)
+        budget = None if max_length is None else prompts.PromptBudget(max_length, counter, unit)
         prompts.find_layout(layout)  # an unknown name is refused before any work
         settings = prompts.CrossSettings(
             way, seed, budget, train_cap, evaluation_cap, layout=layout

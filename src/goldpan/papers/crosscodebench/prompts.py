@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldpan.papers.crosscodebench.meta import Example, Meta
+from goldpan.papers.crosscodebench.meta import Meta, TaskExample
 from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles
 from goldpan.plugins import data
 
@@ -49,7 +49,7 @@ find_counter = data.Registry("unit of a prompt's length", lambda: COUNTERS).find
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class PromptBudget:
     """How long a prompt may be."""
 
     most: int
@@ -71,7 +71,7 @@ def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:
     return max(0, bisect_left(range(length), True, lo=1, key=lambda size: not fits(size)) - 1)
 
 
-class Lines:
+class LineLayout:
     """Parts on lines of their own; texts that look like a part are escaped."""
 
     gap = "\n"
@@ -83,7 +83,7 @@ class Lines:
             return f"Definition: {data.escaped(meta.definition.strip())}"
         return data.escaped(meta.description.strip())
 
-    def example(self, example: Example, instruct: bool) -> str:
+    def example(self, example: TaskExample, instruct: bool) -> str:
         """Return an example without its number."""
         text = f"Input: {data.escaped(example.input)}\nOutput: {data.escaped(example.output)}"
         if instruct and example.reason:
@@ -96,7 +96,7 @@ class Lines:
         return "\n\n".join([head, *examples, end])
 
 
-class OneLine(Lines):
+class OneLine(LineLayout):
     """Parts joined by `; `, as the authors' code does."""
 
     gap = " "
@@ -105,7 +105,7 @@ class OneLine(Lines):
         """Return the description, or for instructions the definition."""
         return f"Definition: {meta.definition}; " if instruct else f"{meta.description}: "
 
-    def example(self, example: Example, instruct: bool) -> str:
+    def example(self, example: TaskExample, instruct: bool) -> str:
         """Return an example without its number."""
         text = f"input: {example.input}; output: {example.output}"
         return f"{text}, explanation: {example.reason}" if instruct else text
@@ -119,7 +119,7 @@ class OneLine(Lines):
         return head + "; ".join([*examples, end])
 
 
-LAYOUTS: dict[str, Lines] = {"lines": Lines(), "authors": OneLine()}
+LAYOUTS: dict[str, LineLayout] = {"lines": LineLayout(), "authors": OneLine()}
 """All layouts by name, the usual one first."""
 
 
@@ -149,7 +149,7 @@ class Prompter:
         method: data.Method,
         side: data.Side,
         seed: int,
-        budget: Budget | None = None,
+        budget: PromptBudget | None = None,
         layout: str = "lines",
     ) -> None:
         """Refuse a budget that cannot hold the description or definition, by `UsageError`."""
@@ -219,7 +219,7 @@ class CrossSettings:
 
     method: data.Method
     seed: int = 0
-    budget: Budget | None = None
+    budget: PromptBudget | None = None
     train_cap: int = TRAIN_CAP
     """Instances of a training task (section IV-D)."""
     evaluation_cap: int = 500

@@ -30,7 +30,7 @@ from goldpan.papers.crosscodebench.instances import (
     text_of,
 )
 from goldpan.papers.crosscodebench.kinds import (
-    Kind,
+    TaskKind,
     find_kind,
     kind_of_category,
     known_types,
@@ -60,7 +60,7 @@ class TaskSplit:
     """Tasks that the paper counts for training and evaluation."""
 
     @property
-    def kind(self) -> Kind | None:
+    def kind(self) -> TaskKind | None:
         """The kind of what it evaluates; None where that is not known."""
         if self.level == "category":
             return kind_of_category(self.evaluate)
@@ -182,7 +182,7 @@ def _evaluates(split: TaskSplit, meta: Meta) -> bool:
         case "subtype":
             return meta.kind == split.kind
         case "type":
-            return Kind(meta.kind.type) == split.kind
+            return TaskKind(meta.kind.type) == split.kind
 
 
 def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from goldpan.papers.crosscodebench.build import find_tasks
 from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
 from goldpan.papers.crosscodebench.instances import read_instances
-from goldpan.papers.crosscodebench.meta import META, Example, Meta
+from goldpan.papers.crosscodebench.meta import META, Meta, TaskExample
 from goldpan.papers.crosscodebench.prompts import LAYOUTS, TRAIN_CAP
 from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
 from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
@@ -118,7 +118,7 @@ def _instances(tasks: Sequence[TaskFiles]) -> int:
 
 def _averages(tasks: Sequence[TaskFiles]) -> Cells:
     metas = [task.meta for task in tasks]
-    sides: Mapping[str, Callable[[Meta], Sequence[Example]]] = {
+    sides: Mapping[str, Callable[[Meta], Sequence[TaskExample]]] = {
         "positive": lambda meta: meta.positive,
         "negative": lambda meta: meta.negative,
     }

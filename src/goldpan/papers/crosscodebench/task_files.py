@@ -25,8 +25,8 @@ from goldpan.papers.crosscodebench.meta import (
     DATA,
     EXAMPLES,
     META,
-    Example,
     Meta,
+    TaskExample,
     count_problem,
     examine_meta,
     list_metas,
@@ -177,7 +177,7 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
 
 def choose_examples(
     task: data.Task, instances: Iterable[Instance], seed: int
-) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+) -> tuple[tuple[TaskExample, ...], tuple[TaskExample, ...]]:
     """Return positive and negative examples, the task's own first, four of each where possible.
 
     The paper's coders chose four of each among short instances (section III-B2). Where the
@@ -185,14 +185,14 @@ def choose_examples(
     in turn, and those for training before others, so that tests stay unseen. A negative example is
     an input with the output of another, and says what would be right.
     """
-    positive = [Example(*fields) for fields in task.prompt.examples]
-    negative = [Example(*fields) for fields in task.prompt.negative_examples]
+    positive = [TaskExample(*fields) for fields in task.prompt.examples]
+    negative = [TaskExample(*fields) for fields in task.prompt.negative_examples]
     needed = max(0, EXAMPLES - len(positive))
     if not needed and len(negative) >= EXAMPLES:
         return tuple(positive), tuple(negative)
     inputs = {example.input for example in (*positive, *negative)}
     candidates = _candidates(task, instances, seed, inputs)
-    positive += [Example(instance.input, instance.output) for instance in candidates[:needed]]
+    positive += [TaskExample(instance.input, instance.output) for instance in candidates[:needed]]
     outputs = [instance.output for instance in candidates]
     outputs += [example.output for example in positive]
     for instance in candidates[needed:] + candidates[:needed]:
@@ -200,7 +200,7 @@ def choose_examples(
         if len(negative) < EXAMPLES and others:
             wrong = others[len(negative) % len(others)]
             reason = f"The right output is: {instance.output}"
-            negative.append(Example(instance.input, wrong, reason))
+            negative.append(TaskExample(instance.input, wrong, reason))
     return tuple(positive), tuple(negative)
 
 

@@ -65,7 +65,7 @@ METRICS = ("Precision", "Recall", "F1")
 _PARTS: Mapping[str, Part] = {"Training": "train", "Validation": "validation", "Tests": "test"}
 
 
-class _Settings(StrictModel):
+class _CountSettings(StrictModel):
     file: str
     tasks: Mapping[str, str]
     models: Mapping[str, str] = {}
@@ -77,7 +77,7 @@ def compute_steps(
     context: Context, table: TableRecipe, settings: Mapping[str, Any]
 ) -> Iterator[Outcome]:
     """Yield the cells of the table that the counts of the file give."""
-    chosen = parsed(_Settings, settings)
+    chosen = parsed(_CountSettings, settings)
     study = _read(context, chosen)
     _check_names(context.file(chosen.file).path, table, study)
     for (row, column), value in cells_of(study, chosen.parts).items():
@@ -86,7 +86,7 @@ def compute_steps(
     yield from _tests(context, table, study)
 
 
-def _read(context: Context, settings: _Settings) -> CountTable:
+def _read(context: Context, settings: _CountSettings) -> CountTable:
     file = context.file(settings.file)
     held = read_scores(file.path)
     if held.layout != "counts":

@@ -43,7 +43,7 @@ _ROWS = 300
 """Test rows of each of the paper's datasets."""
 
 
-class _Settings(evaluation.StrictModel):
+class _RunSettings(evaluation.StrictModel):
     changes: bool = False
     lengths: bool = False
     averages: Mapping[str, tuple[str, ...]] = {}
@@ -70,7 +70,7 @@ def compute(
     context: evaluation.Context, table: evaluation.TableRecipe, settings: Mapping[str, Any]
 ) -> Iterator[evaluation.Outcome]:
     """Yield the cells of models that have finished runs; of several seeds, the mean."""
-    chosen = evaluation.parsed(_Settings, settings)
+    chosen = evaluation.parsed(_RunSettings, settings)
     stored = _stored_runs(context)
     if not stored:
         names = ", ".join(model.name for model in context.recipe.models[:3])

@@ -17,8 +17,8 @@ from goldpan.papers.nlbse.comment_declarations import RULES
 from goldpan.papers.nlbse.comment_extract import (
     LEFT_OUT,
     CommentFound,
+    CommentReading,
     FileRead,
-    Reading,
     files_of,
     read_commit,
 )
@@ -34,7 +34,7 @@ CODE_COMMENTS = data.read_family(Path(__file__).with_name("code-comments.toml"))
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class DecidedLabel:
     """What people decided about one sentence."""
 
     labels: tuple[str, ...]
@@ -42,13 +42,13 @@ class Label:
     how: str
 
 
-def read_labels(workspace: data.Workspace, projects: Sequence[str]) -> dict[str, Label]:
+def read_labels(workspace: data.Workspace, projects: Sequence[str]) -> dict[str, DecidedLabel]:
     """Return what people decided in annotation projects on code comments, by the id of the row.
 
     Raises `UsageError` for a project that asks something else, or where two projects decided
     differently about a sentence, and `WorkspaceError` before the first `goldpan annotate pull`.
     """
-    labels: dict[str, Label] = {}
+    labels: dict[str, DecidedLabel] = {}
     origin: dict[str, str] = {}
     for name in dict.fromkeys(projects):
         project = data.open_project(workspace, name)
@@ -58,7 +58,7 @@ def read_labels(workspace: data.Workspace, projects: Sequence[str]) -> dict[str,
                 "Give a project of a code-comment form",
             )
         for subject, values, how in data.read_settled(project):
-            if labels.setdefault(subject, Label(values, how)).labels != values:
+            if labels.setdefault(subject, DecidedLabel(values, how)).labels != values:
                 raise data.UsageError(
                     f"{origin[subject]} and {name} decided differently about {subject}",
                     "Give one of these projects",
@@ -68,7 +68,7 @@ def read_labels(workspace: data.Workspace, projects: Sequence[str]) -> dict[str,
 
 
 def rows_of(
-    commit: data.Commit, file: data.TreeFile, contents: FileRead, labels: Mapping[str, Label]
+    commit: data.Commit, file: data.TreeFile, contents: FileRead, labels: Mapping[str, DecidedLabel]
 ) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a file, with what people decided about them.
 
@@ -271,7 +271,7 @@ class CommentsResult(data.Result):
 def build_code_comments(
     workspace: data.Workspace,
     commits: Sequence[data.Commit],
-    reading: Reading,
+    reading: CommentReading,
     annotations: Annotations,
     plan: data.SplitPlan,
     directory: Path,
@@ -363,8 +363,8 @@ def _check_labels(annotations: Annotations, plan: data.SplitPlan, task: data.Tas
 def _rows(
     workspace: data.Workspace,
     commits: Sequence[data.Commit],
-    reading: Reading,
-    labels: Mapping[str, Label],
+    reading: CommentReading,
+    labels: Mapping[str, DecidedLabel],
     tally: Tally,
     reporter: data.Reporter,
 ) -> Iterator[dict[str, Any]]:

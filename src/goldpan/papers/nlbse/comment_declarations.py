@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from goldpan.papers.nlbse.comment_text import Comment, CommentText, Span, unmarked
+from goldpan.papers.nlbse.comment_text import ByteSpan, Comment, CommentText, unmarked
 from goldpan.plugins.data import Grammar, Language, load_grammar, read_toml
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _NO_DOCSTRING = frozenset("bft")
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CommentRules:
     """How the documented classes of a language are found."""
 
     queries: str
@@ -62,7 +62,7 @@ class Rules:
         return Grammar(package, self.comments, strings=(), patterns=self.queries, entry=entry)
 
 
-RULES = read_toml(Path(__file__).with_name("comment_languages.toml")).read(dict[str, Rules])
+RULES = read_toml(Path(__file__).with_name("comment_languages.toml")).read(dict[str, CommentRules])
 RULES["TSX"] = RULES["TypeScript"]
 """By the name of the language."""
 
@@ -77,7 +77,7 @@ class Declaration:
     outer: int
 
     @property
-    def span(self) -> Span:
+    def span(self) -> ByteSpan:
         """Where it stands."""
         return span_of(self.node)
 
@@ -87,12 +87,12 @@ def read_declared(data: bytes, language: Language) -> tuple[list[Comment], bool]
     rules = RULES[language.name]
     matches, clean = parse(data, rules.grammar(language))
     notes = Notes(data, _spans(matches, "comment"), _spans(matches, "skip"), rules)
-    comments: dict[Span, Comment] = {}
+    comments: dict[ByteSpan, Comment] = {}
     for declaration in qualified(find_declarations(matches)):
         span = declaration.span
         if spans := notes.before(span.start) or notes.before(declaration.outer):
-            whole = Span(spans[0].start, spans[-1].end)
-            about = Span(min(declaration.outer, span.start), span.end)
+            whole = ByteSpan(spans[0].start, spans[-1].end)
+            about = ByteSpan(min(declaration.outer, span.start), span.end)
             text, kind = unmarked(data, spans), declaration.kind
             comment = Comment(declaration.name, kind, "doc-comment", text, whole, about)
             comments.setdefault(whole, comment)
@@ -115,7 +115,7 @@ def parse(data: bytes, grammar: Grammar) -> tuple[list[Match], bool]:
 def find_declarations(matches: Iterable[Match]) -> list[Declaration]:
     """Return what queries captured as a kind of declaration, each once."""
     around = {match["inner"][0].id: match["outer"][0] for match in matches if "outer" in match}
-    declarations: dict[tuple[Span, str], Declaration] = {}
+    declarations: dict[tuple[ByteSpan, str], Declaration] = {}
     for match in matches:
         for capture in match.keys() - _NO_KIND:
             node = outer = match[capture][0]
@@ -138,12 +138,12 @@ def qualified(declarations: Iterable[Declaration]) -> Iterator[Declaration]:
         yield around[-1]
 
 
-def span_of(node: tree_sitter.Node) -> Span:
+def span_of(node: tree_sitter.Node) -> ByteSpan:
     """Return where a node stands."""
-    return Span(node.start_byte, node.end_byte)
+    return ByteSpan(node.start_byte, node.end_byte)
 
 
-def _spans(matches: Iterable[Match], capture: str) -> list[Span]:
+def _spans(matches: Iterable[Match], capture: str) -> list[ByteSpan]:
     return [span_of(node) for match in matches for node in match.get(capture, ())]
 
 
@@ -157,7 +157,11 @@ class Notes:
     """The comments of a file, and what may stand between a comment and its declaration."""
 
     def __init__(
-        self, data: bytes, comments: Iterable[Span], skipped: Iterable[Span], rules: Rules
+        self,
+        data: bytes,
+        comments: Iterable[ByteSpan],
+        skipped: Iterable[ByteSpan],
+        rules: CommentRules,
     ) -> None:
         self._data = data
         self._marks = re.compile(rules.marks.encode())
@@ -166,7 +170,7 @@ class Notes:
         self._spans = sorted({*self._comments, *skipped}, key=lambda span: span.end)
         self._ends = [span.end for span in self._spans]
 
-    def before(self, position: int) -> tuple[Span, ...]:
+    def before(self, position: int) -> tuple[ByteSpan, ...]:
         """Return the comment for what begins at a place: a block, or lines; empty for none.
 
         The nearest that documents is taken; others may stand between.
@@ -188,10 +192,10 @@ class Notes:
         gap = self._data[end:position]
         return not gap.strip() and not (self._adjacent and _line_ends(gap) > 1)
 
-    def _documents(self, span: Span) -> bool:
+    def _documents(self, span: ByteSpan) -> bool:
         return span in self._comments and bool(self._marks.match(self._data, span.start, span.end))
 
-    def _whole(self, index: int) -> tuple[Span, ...]:
+    def _whole(self, index: int) -> tuple[ByteSpan, ...]:
         """Return a comment, and where it is a line, the lines of its kind right above it."""
         lines = [self._spans[index]]
         if self._data.startswith(_BLOCKS, lines[0].start):
@@ -208,16 +212,16 @@ class Notes:
             lines.append(above)
         return tuple(reversed(lines))
 
-    def _stands_alone(self, span: Span) -> bool:
+    def _stands_alone(self, span: ByteSpan) -> bool:
         """Tell a comment before which nothing stands on its line."""
         before = self._data[max(0, span.start - _MOST_SPACE) : span.start]
         line = before[max(before.rfind(b"\n"), before.rfind(b"\r")) + 1 :]
         return not line.strip()
 
-    def _without_space(self, span: Span) -> Span:
+    def _without_space(self, span: ByteSpan) -> ByteSpan:
         """Return a comment without the white space after it that some grammars count to it."""
         text = self._data[span.start : span.end]
-        return Span(span.start, span.start + len(text.rstrip()))
+        return ByteSpan(span.start, span.start + len(text.rstrip()))
 
 
 def _line_ends(gap: bytes) -> int:
@@ -292,17 +296,17 @@ def _add(text: CommentText, data: bytes, content: tree_sitter.Node, *, raw: bool
             text.add_for(value, piece)
 
 
-def _pieces(content: tree_sitter.Node, *, raw: bool) -> Iterator[Span]:
+def _pieces(content: tree_sitter.Node, *, raw: bool) -> Iterator[ByteSpan]:
     """Yield the parts of a string, escapes apart."""
     at = content.start_byte
     for escape in () if raw else content.named_children:
         if escape.type == "escape_sequence":
             if escape.start_byte > at:
-                yield Span(at, escape.start_byte)
+                yield ByteSpan(at, escape.start_byte)
             yield span_of(escape)
             at = escape.end_byte
     if content.end_byte > at:
-        yield Span(at, content.end_byte)
+        yield ByteSpan(at, content.end_byte)
 
 
 def _decoded(escape: str) -> str | None:

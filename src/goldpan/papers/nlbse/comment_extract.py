@@ -16,9 +16,9 @@ from itertools import accumulate
 
 from goldpan.papers.nlbse.comment_declarations import RULES, read_declared, read_docstrings
 from goldpan.papers.nlbse.comment_text import (
+    ByteSpan,
     Comment,
     Form,
-    Span,
     is_filetree,
     is_tonel,
     read_smalltalk,
@@ -72,7 +72,7 @@ _OTHER_NAMES = {"pharo": SMALLTALK, "csharp": "C#", "cpp": "C++"}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CommentSource:
     """A file to be read."""
 
     path: str
@@ -90,7 +90,7 @@ class SentenceFound:
     """As it stands, without what is private."""
     text: str
     """Normalized."""
-    span: Span
+    span: ByteSpan
     line: int
     end_line: int
 
@@ -131,7 +131,7 @@ def written_in(path: str) -> str | None:
     return name if name in LANGUAGES and name != SMALLTALK else None
 
 
-def read_file(source: Source) -> FileRead:
+def read_file(source: CommentSource) -> FileRead:
     """Read the comments of a file. Nothing bounds the time that a hostile file takes."""
     language = written_in(source.path) or ""
     encoding = next(iter(encodings(source.data)), None)
@@ -151,7 +151,7 @@ def read_file(source: Source) -> FileRead:
     return file
 
 
-def _comments(text: bytes, source: Source, language: str) -> tuple[list[Comment], bool, str]:
+def _comments(text: bytes, source: CommentSource, language: str) -> tuple[list[Comment], bool, str]:
     """Return the comments of a file, whether it parses without error, and its language."""
     if language == SMALLTALK:
         comment = read_smalltalk(text, source.path)
@@ -225,11 +225,11 @@ class _Cut:
                 sentences.append(self._placed(sentence, comment.text.span(part.start, part.end)))
         return sentences
 
-    def _placed(self, sentence: str, span: Span) -> SentenceFound:
+    def _placed(self, sentence: str, span: ByteSpan) -> SentenceFound:
         return SentenceFound(
             sentence,
             normalize_sentence(sentence),
-            Span(self._places[span.start], self._places[span.end]),
+            ByteSpan(self._places[span.start], self._places[span.end]),
             bisect_right(self._line_ends, span.start) + 1,
             bisect_right(self._line_ends, span.end - 1) + 1,
         )
@@ -254,7 +254,7 @@ class _Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CommentReading:
     """How files are read, and how those are fetched that a partial clone lacks."""
 
     languages: Collection[str]
@@ -297,7 +297,7 @@ def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[
 
 
 def files_of(
-    workspace: Workspace, commit: data.Commit, reading: Reading, reporter: Reporter
+    workspace: Workspace, commit: data.Commit, reading: CommentReading, reporter: Reporter
 ) -> list[TreeFile]:
     """Return the files of a commit that may hold comments, and fetch what the clone lacks.
 
@@ -313,7 +313,7 @@ def files_of(
 
 
 def read_commit(
-    commit: data.Commit, files: Sequence[TreeFile], reading: Reading, counts: Counter[str]
+    commit: data.Commit, files: Sequence[TreeFile], reading: CommentReading, counts: Counter[str]
 ) -> Iterator[tuple[TreeFile, FileRead]]:
     """Yield the files that could be read, in order; what could not is counted.
 
@@ -321,14 +321,14 @@ def read_commit(
     """
     sent: list[TreeFile] = []
 
-    def sources(objects: Objects) -> Iterator[Source]:
+    def sources(objects: Objects) -> Iterator[CommentSource]:
         for file, blob in zip(files, objects.read(file.id for file in files), strict=True):
             problem = _problem(blob)
             if problem or blob is None or blob.data is None:
                 counts[problem or "absent"] += 1
             else:
                 sent.append(file)
-                yield Source(file.path, blob.data, reading.wrapping, reading.kinds)
+                yield CommentSource(file.path, blob.data, reading.wrapping, reading.kinds)
 
     with Objects(commit.clone, most_bytes=LARGEST) as objects:
         results = map_in_sandbox(read_file, sources(objects), reading.workers, reading.timeout)

@@ -33,7 +33,7 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\
 _REMEDY = "Give the file as its authors publish it, of Weka's sparse form"
 
 
-class _Settings(StrictModel):
+class _ForestSettings(StrictModel):
     row: str
     features: Mapping[str, tuple[str, str]]
 
@@ -70,7 +70,7 @@ class SparseRows:
 
 def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
     """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
-    chosen = parsed(_Settings, settings)
+    chosen = parsed(_ForestSettings, settings)
     if not context.effort.run:
         return
     context.files(key for keys in chosen.features.values() for key in keys)  # all, or none

@@ -23,7 +23,7 @@ _FAR = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteSpan:
     """Bytes of a file as UTF-8: from `start` up to `end`."""
 
     start: int
@@ -48,19 +48,19 @@ class CommentText:
         at = start
         for match in _LINE_END.finditer(data, start, end):
             self._add_line(data[at : match.start()].decode(), at)
-            self.add_for("\n", Span(*match.span()))
+            self.add_for("\n", ByteSpan(*match.span()))
             at = match.end()
         self._add_line(data[at:end].decode(), at)
 
-    def add_for(self, text: str, span: Span) -> None:
+    def add_for(self, text: str, span: ByteSpan) -> None:
         """Add text for which other bytes stand in the file."""
         self._parts.append(text)
         self._starts.extend([span.start] * len(text))
         self._ends.extend([span.end] * len(text))
 
-    def span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> ByteSpan:
         """Return where a part of the text stands."""
-        return Span(self._starts[start], self._ends[end - 1])
+        return ByteSpan(self._starts[start], self._ends[end - 1])
 
     def _add_line(self, line: str, start: int) -> None:
         offsets = [*accumulate((len(char.encode()) for char in line), initial=start)]
@@ -79,18 +79,18 @@ class Comment:
     """What is declared: class, interface, struct, module, function and the like."""
     form: Form
     text: CommentText
-    span: Span
+    span: ByteSpan
     """With its marks."""
-    about: Span | None
+    about: ByteSpan | None
     """The declaration, which may hold the comment; None where it is another file."""
 
 
-def unmarked(data: bytes, spans: Iterable[Span]) -> CommentText:
+def unmarked(data: bytes, spans: Iterable[ByteSpan]) -> CommentText:
     """Return what comments say that follow each other: a block, or lines."""
     text = CommentText()
     for number, span in enumerate(spans):
         if number:
-            text.add_for("\n", Span(span.start, span.start))
+            text.add_for("\n", ByteSpan(span.start, span.start))
         comment = data[span.start : span.end]
         if comment.startswith(b"/*"):
             _add_block(text, data, span)
@@ -101,7 +101,7 @@ def unmarked(data: bytes, spans: Iterable[Span]) -> CommentText:
     return text
 
 
-def _add_block(text: CommentText, data: bytes, span: Span) -> None:
+def _add_block(text: CommentText, data: bytes, span: ByteSpan) -> None:
     opening = _OPENING.match(data, span.start, span.end)
     at = opening.end() if opening else span.start
     end = span.end
@@ -109,13 +109,13 @@ def _add_block(text: CommentText, data: bytes, span: Span) -> None:
         end = max(at, span.start + len(data[span.start : span.end - 1].rstrip(b"*")))
     mark = None
     for match in _LINE_END.finditer(data, at, end):
-        _add_line(text, data, Span(at, match.start()), mark)
-        text.add_for("\n", Span(*match.span()))
+        _add_line(text, data, ByteSpan(at, match.start()), mark)
+        text.add_for("\n", ByteSpan(*match.span()))
         at, mark = match.end(), _STAR
-    _add_line(text, data, Span(at, end), mark)
+    _add_line(text, data, ByteSpan(at, end), mark)
 
 
-def _add_ruby_block(text: CommentText, data: bytes, span: Span) -> None:
+def _add_ruby_block(text: CommentText, data: bytes, span: ByteSpan) -> None:
     """Add a block from =begin to =end without its first line and its last."""
     first = _LINE_END.search(data, span.start, span.end)
     last = data.rfind(b"=end", span.start, span.end)
@@ -123,7 +123,9 @@ def _add_ruby_block(text: CommentText, data: bytes, span: Span) -> None:
         text.add(data, first.end(), last)
 
 
-def _add_line(text: CommentText, data: bytes, span: Span, mark: re.Pattern[bytes] | None) -> None:
+def _add_line(
+    text: CommentText, data: bytes, span: ByteSpan, mark: re.Pattern[bytes] | None
+) -> None:
     line = data[span.start : span.end]
     match = mark.match(line) if mark else None
     start = span.start + (match.end() if match else 0)
@@ -156,10 +158,10 @@ def read_tonel(data: bytes, path: str) -> Comment | None:
     at, end = match.span(1)
     while (quote := data.find(b'""', at, end)) >= 0:
         text.add(data, at, quote)
-        text.add_for('"', Span(quote, quote + 2))
+        text.add_for('"', ByteSpan(quote, quote + 2))
         at = quote + 2
     text.add(data, at, end)
-    span, about = Span(match.start(1) - 1, end + 1), Span(match.start(2), len(data))
+    span, about = ByteSpan(match.start(1) - 1, end + 1), ByteSpan(match.start(2), len(data))
     return Comment(name, match[2].decode().lower(), "class-comment", text, span, about)
 
 
@@ -168,4 +170,4 @@ def _read_filetree(data: bytes, path: str) -> Comment:
     name, _, kind = path.split("/")[-2].rpartition(".")
     text = CommentText()
     text.add(data, 0, len(data))
-    return Comment(name, kind, "class-comment", text, Span(0, len(data)), None)
+    return Comment(name, kind, "class-comment", text, ByteSpan(0, len(data)), None)

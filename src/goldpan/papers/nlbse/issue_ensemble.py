@@ -95,7 +95,7 @@ class _Issues:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _IssueReader:
     """Takes issues apart by a template, and embeds them."""
 
     template: frozenset[str]
@@ -137,7 +137,7 @@ class _Ensemble:
 @dataclass(frozen=True, slots=True)
 class _Fitted:
     task: Task
-    reader: _Reader
+    reader: _IssueReader
     ensemble: _Ensemble
 
     def answer(self, rows: pa.Table) -> evaluation.Answers:
@@ -174,7 +174,7 @@ def _fit(
     encoder = evaluation.LayerMeans(
         weights, settings["tokens"], settings["layers"], cache, context.reporter
     )
-    reader = _Reader(template_lines(rows["text"].to_pylist()), encoder)
+    reader = _IssueReader(template_lines(rows["text"].to_pylist()), encoder)
     issues = reader.read(rows)
     context.learning.from_all = True
     unseen = _unseen(task, issues, targets, settings, context)

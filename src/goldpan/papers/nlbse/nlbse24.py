@@ -121,7 +121,7 @@ def _section(
 SECTION = evaluation.ReportSection("nlbse24", _section)
 
 
-class _Settings(evaluation.StrictModel):
+class _RepositorySettings(evaluation.StrictModel):
     task: str
     columns: Mapping[str, str]
     mean: str
@@ -133,7 +133,7 @@ def cells(
     context: evaluation.Context, table: evaluation.TableRecipe, settings: Mapping[str, Any]
 ) -> Iterator[evaluation.Outcome]:
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
-    chosen = evaluation.parsed(_Settings, settings)
+    chosen = evaluation.parsed(_RepositorySettings, settings)
     for row in table.rows:
         values = [table.number(row, column) for column in chosen.columns]
         if present := [value for value in values if value is not None]:
@@ -167,7 +167,7 @@ def cells(
 
 
 def _outcomes(
-    settings: _Settings,
+    settings: _RepositorySettings,
     row: str,
     scores: Mapping[str, float],
     state: evaluation.State,
@@ -180,7 +180,9 @@ def _outcomes(
     )
 
 
-def _published(context: evaluation.Context, settings: _Settings, key: str) -> dict[str, float]:
+def _published(
+    context: evaluation.Context, settings: _RepositorySettings, key: str
+) -> dict[str, float]:
     file = context.file(key)
     try:
         results = orjson.loads(evaluation.read_text(file))

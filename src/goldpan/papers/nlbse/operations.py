@@ -134,7 +134,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
     settings = lab.settings
     plan = SplitPlan.parse(split, seed)
     settings.trust.require("plugins")
-    how = comment_extract.Reading(
+    how = comment_extract.CommentReading(
         comment_extract.find_languages(several(language)),
         lines,
         frozenset(kind),

@@ -19,8 +19,8 @@ from goldpan.papers.nlbse.issues import closings, selection
 from goldpan.papers.nlbse.issues.closings import (
     EventSource,
     Search,
-    Unit,
-    UnitResult,
+    SourceUnit,
+    SourceUnitResult,
     find_candidates,
     given_text,
 )
@@ -193,8 +193,8 @@ def build_issue_types(
 
 
 def _find(
-    search: Search, units: Sequence[Unit], engine: data.Engine, reporter: data.Reporter
-) -> list[UnitResult]:
+    search: Search, units: Sequence[SourceUnit], engine: data.Engine, reporter: data.Reporter
+) -> list[SourceUnitResult]:
     results = []
     what = "repositories" if search.source.origin == "mined" else "hours"
     with reporter.task(f"{what} searched", len(units)) as task:
@@ -238,7 +238,7 @@ def _write(
     request: BuildRequest,
     plan: data.SplitPlan,
     directory: Path,
-    results: Sequence[UnitResult],
+    results: Sequence[SourceUnitResult],
     chosen: Chosen,
 ) -> data.Written:
     workspace, task = request.source.workspace, request.task
@@ -277,14 +277,14 @@ def _row_batch(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _dropped(results: Sequence[UnitResult], chosen: Chosen) -> dict[str, int]:
+def _dropped(results: Sequence[SourceUnitResult], chosen: Chosen) -> dict[str, int]:
     counts: Counter[str] = Counter(chosen.dropped)
     for result in results:
         counts.update(result.dropped)
     return {reason: counts[reason] for reason in EXPLAINED if counts[reason]}
 
 
-def _nothing(results: Sequence[UnitResult], chosen: Chosen) -> str:
+def _nothing(results: Sequence[SourceUnitResult], chosen: Chosen) -> str:
     lost = ", ".join(
         f"{count:,} as {EXPLAINED[reason]}" for reason, count in _dropped(results, chosen).items()
     )
@@ -295,7 +295,7 @@ def _nothing(results: Sequence[UnitResult], chosen: Chosen) -> str:
 def _provenance(
     request: BuildRequest,
     plan: data.SplitPlan,
-    results: Sequence[UnitResult],
+    results: Sequence[SourceUnitResult],
     chosen: Chosen,
 ) -> data.Provenance:
     """Return where the rows come from."""
@@ -327,7 +327,7 @@ def _provenance(
     )
 
 
-def _card(request: BuildRequest, results: Sequence[UnitResult]) -> data.CardInputs:
+def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.CardInputs:
     archived = request.source.origin == "gharchive"
     closings = sum(result.closings for result in results)
     gaps = tuple(

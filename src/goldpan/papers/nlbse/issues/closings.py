@@ -65,7 +65,7 @@ FROM entries WHERE kind = 'issue' AND state = 'closed'
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class SourceUnit:
     """An hour's shard, or a repository's tables."""
 
     name: str
@@ -91,19 +91,19 @@ class EventSource:
     origin: Origin
     repos: tuple[str, ...]
 
-    def units(self) -> list[Unit]:
+    def units(self) -> list[SourceUnit]:
         """Return what there is to read, in order of time or name.
 
         Raises `WorkspaceError` where the workspace has no hours.
         """
         if self.origin == "mined":
             return [
-                Unit(repo, self.workspace.table(repo, "entries"), number)
+                SourceUnit(repo, self.workspace.table(repo, "entries"), number)
                 for number, repo in enumerate(self.repos)
             ]
         directory = data.ArchiveStore.of(self.workspace).root
         shards = [
-            Unit(path.stem, path, 0)
+            SourceUnit(path.stem, path, 0)
             for path in directory.glob("*.parquet")
             if _HOUR.fullmatch(path.stem)
         ]
@@ -124,7 +124,7 @@ class EventSource:
         del states["whole"]
         return dict(sorted(states.items()))
 
-    def read(self, unit: Unit) -> Iterator[pa.RecordBatch]:
+    def read(self, unit: SourceUnit) -> Iterator[pa.RecordBatch]:
         """Yield the closings of a unit as `CLOSINGS`, in order of place, a batch in memory."""
         if self.origin == "mined":
             with data.open_tables(
@@ -134,7 +134,7 @@ class EventSource:
         else:
             yield from self._archived(unit)
 
-    def _archived(self, unit: Unit) -> Iterator[pa.RecordBatch]:
+    def _archived(self, unit: SourceUnit) -> Iterator[pa.RecordBatch]:
         repos = [repo.lower() for repo in self.repos]
         values = {"hour": unit.name, "path": str(unit.path), "repos": repos}
         try:
@@ -195,20 +195,20 @@ class Search:
     profile: IssueTypeProfile
     directory: Path
 
-    def candidates(self, unit: Unit) -> Path:
+    def candidates(self, unit: SourceUnit) -> Path:
         """Return the file of a unit's candidates."""
         return self.directory / f"{unit.name.replace('/', '+')}.rows.parquet"
 
-    def sketches(self, unit: Unit) -> Path:
+    def sketches(self, unit: SourceUnit) -> Path:
         """Return the file of their sketches, where near duplicates matter."""
         return self.directory / f"{unit.name.replace('/', '+')}.sketches"
 
 
 @dataclass(frozen=True, slots=True)
-class UnitResult:
+class SourceUnitResult:
     """What a unit gave."""
 
-    unit: Unit
+    unit: SourceUnit
     sha256: str
     """Of the file that was read."""
     closings: int
@@ -216,7 +216,7 @@ class UnitResult:
     """By reason."""
 
 
-def find_candidates(search: Search, unit: Unit) -> UnitResult:
+def find_candidates(search: Search, unit: SourceUnit) -> SourceUnitResult:
     """Write the candidates of a unit and their sketches; the same each time, by renames."""
     dropped: Counter[str] = Counter()
     closings = 0
@@ -234,7 +234,7 @@ def find_candidates(search: Search, unit: Unit) -> UnitResult:
                     for sketch in sketches(rows["text"].to_pylist(), data.DuplicateSettings()):
                         sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
-    return UnitResult(unit, data.file_digest(unit.path), closings, dict(dropped))
+    return SourceUnitResult(unit, data.file_digest(unit.path), closings, dict(dropped))
 
 
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
@@ -302,7 +302,7 @@ def _foreign(rows: pa.Table, profile: IssueTypeProfile) -> list[str | None]:
     return reasons
 
 
-def _published(rows: pa.Table, profile: IssueTypeProfile, unit: Unit) -> pa.Table:
+def _published(rows: pa.Table, profile: IssueTypeProfile, unit: SourceUnit) -> pa.Table:
     """Return rows as `CANDIDATES`, with their names, and without what is private if so wanted."""
     kinds: list[list[str]] = [[] for _ in range(len(rows))]
     if profile.redact:

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from goldpan.papers.nlbse.issues.closings import Search, Unit
+from goldpan.papers.nlbse.issues.closings import Search, SourceUnit
 from goldpan.papers.nlbse.issues.profile import Balance
 from goldpan.plugins import data
 from goldpan.plugins.data import Engine, connect_alone, named, read_table, verify_parquet
@@ -91,7 +91,7 @@ class Chosen:
 
 
 def choose(
-    search: Search, units: Sequence[Unit], balance: Balance, seed: int, engine: Engine
+    search: Search, units: Sequence[SourceUnit], balance: Balance, seed: int, engine: Engine
 ) -> Chosen:
     """Choose among the candidates of all units, which lie in files.
 
@@ -155,7 +155,10 @@ def _spread(
 
 
 def _mark_near(
-    connection: duckdb.DuckDBPyConnection, search: Search, units: Sequence[Unit], engine: Engine
+    connection: duckdb.DuckDBPyConnection,
+    search: Search,
+    units: Sequence[SourceUnit],
+    engine: Engine,
 ) -> None:
     """Give the rows of a group of near duplicates the id of its earliest one."""
     rows = connection.sql(_AGES).to_arrow_table()
