@@ -26,7 +26,7 @@ _KINDS = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "list<string>": pa.list_(pa.field("item", pa.string(), nullable=False)),
 }
-"""What files call the types of columns."""
+"""Types of columns by their names in files."""
 
 
 class _ByName:

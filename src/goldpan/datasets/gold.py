@@ -52,7 +52,7 @@ class GoldKind:
     labels: tuple[str, ...]
     """From right to wrong; what is none of them decides nothing."""
     read: type[int] | type[str] = int
-    """What names the item: a number or a text."""
+    """The type of the item's name: a number or a text."""
 
 
 KINDS = (
@@ -64,7 +64,7 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class RowJudgement:
-    """What one reader says of one row of a sample."""
+    """One reader's judgement of one row of a sample."""
 
     item: Item
     reader: str
@@ -123,11 +123,11 @@ class SampleScore:
     drawn: int
     """Rows that the seed draws of this dataset, fewer where it has no more."""
     read: int
-    """Of these, rows that somebody judged."""
+    """Drawn rows that somebody judged."""
     cannot_tell: int
-    """Of these, rows that could not be judged by what is shown."""
+    """Judged rows that could not be decided by what is shown."""
     differing: int
-    """Of these, rows on which no majority of the readers agrees: the less favourable one counts."""
+    """Judged rows without a majority of readers: the less favourable judgement counts."""
     elsewhere: int
     """Further judged rows: gone, changed since, not drawn of this dataset, or of another one."""
     readers: Mapping[str, int]
@@ -143,7 +143,7 @@ class GoldScore:
     sha256: str
     kind: str
     half: str | None
-    """Which half of the gold set; None for all of it."""
+    """The half of the gold set; None for all of it."""
     rows: int
     """Rows of the dataset."""
     labels: Mapping[str, int]

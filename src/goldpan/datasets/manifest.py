@@ -157,7 +157,7 @@ class CardInputs:
     label_rule: str = ""
     """The rule that made the labels, in words; empty where they are somebody else's."""
     label_threshold: str = ""
-    """What the rule asks of a label at least, such as 12 points."""
+    """The least that the rule asks of a label, such as 12 points."""
     eligible: int | None = None
     """Subjects that could have a label: issues that somebody answered; None where all could."""
     label_accuracy: str = ""
@@ -217,12 +217,12 @@ class LabelStatement:
     accuracy: str
     """How right the labels are, in a sentence, with its interval."""
     measured_on: Literal["sample", "gold set", "other repositories", "nothing"]
-    """What that rests on."""
+    """The data that this rests on."""
     rows: int
     considered: int
     """The subjects that there were."""
     eligible: int | None
-    """Of these, issues that somebody answered; None where that is no condition."""
+    """Issues among them that somebody answered; None where that is no condition."""
     held: str
     """The share that has a row, in a sentence."""
     stated_licenses: str

@@ -1,4 +1,4 @@
-"""What plugins may use to read, to make and to write rows; the stub beside this file lists it."""
+"""The means to read, make and write rows for plugins; the stub beside lists the names."""
 
 from goldpan.core.imports import lazily
 

@@ -1,4 +1,4 @@
-"""What plugins may use of models, metrics, reports and papers' tables; the stub beside lists it."""
+"""Models, metrics, reports and papers' tables for plugins; the stub beside lists the names."""
 
 from goldpan.core.imports import lazily
 

@@ -55,7 +55,7 @@ class ReportFacts(Result):
     dropped: int
     """Dropped subjects that it shows."""
     basis: tuple[Basis, ...]
-    """Which pairing rules and which profile stand behind each repository."""
+    """The pairing rules and the profile behind each repository."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield what the report holds and where it is."""
@@ -222,7 +222,7 @@ _MOST = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ProfileCounts:
-    """What a profile keeps of a repository."""
+    """Numbers of issues and pairs that a profile keeps of a repository."""
 
     rules: str
     profile: str
@@ -232,7 +232,7 @@ class ProfileCounts:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryCounts:
-    """What a workspace holds of a repository."""
+    """A repository in a workspace: its facts, its entries and its size."""
 
     repo: str
     language: str
@@ -250,7 +250,7 @@ class RepositoryCounts:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What the page says besides, such as how far a plan is."""
+    """A further section of the page, such as how far a plan is."""
 
     section: Section
     sentence: str

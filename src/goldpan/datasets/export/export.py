@@ -93,7 +93,7 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class ExportedFindings:
-    """What an audit says of rows, or why there is none."""
+    """Findings of an audit by row, or why there is none."""
 
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Verdict and case by finding, by the row's id."""

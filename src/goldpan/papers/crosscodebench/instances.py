@@ -20,7 +20,7 @@ from goldpan.plugins.data import input_text
 
 INSTANCES = "Instances"
 PARTS = " ||| "
-"""What joins an input of several parts, such as two pieces of code, as the paper's authors do."""
+"""The joint of an input's parts, such as two pieces of code, as the paper's authors have it."""
 _SPLITS = {
     "train": "train",
     "valid": "validation",
@@ -78,7 +78,7 @@ class Instance:
     input: str
     output: str
     split: str
-    """Of its own task: train, validation or test."""
+    """The split of its own task: train, validation or test."""
     idx: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Columns of the task's row that are neither input nor output, those that are not null."""

@@ -1,4 +1,4 @@
-"""What a task's `.meta.json` holds (CrossCodeBench, section III-B and Figure 1).
+"""The `.meta.json` of a task (CrossCodeBench, section III-B and Figure 1).
 
 It is Goldpan's or of the public benchmark: case, spaces and underscores do not count in the names
 of fields, a list of one text stands for that text, and the names that the paper's authors used
@@ -48,7 +48,7 @@ DATA = ".data.json"
 EXAMPLES = 4
 """Positive and negative examples that every task of the paper has, of each kind."""
 _FORMAT = 1
-"""Of what only Goldpan writes, under `Goldpan`."""
+"""The version of what only Goldpan writes, under `Goldpan`."""
 _LARGEST = 64 * 2**20
 _STEM = re.compile(r"task_([0-9]{3,6})_([^/\\]{1,200})")
 _NO_WORD = re.compile(r"[^a-z0-9]+")

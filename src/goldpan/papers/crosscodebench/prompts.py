@@ -75,7 +75,7 @@ class LineLayout:
     """Parts on lines of their own; texts that look like a part are escaped."""
 
     gap = "\n"
-    """What stands between the number of an example and the example."""
+    """The text between the number of an example and the example."""
 
     def head(self, meta: Meta, instruct: bool) -> str:
         """Return the description, or for instructions the definition."""
@@ -128,7 +128,7 @@ find_layout = data.Registry("layout", lambda: LAYOUTS).find
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is given."""
+    """A prompt for a model."""
 
     text: str
     positive: int

@@ -27,7 +27,7 @@ METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
 
 @dataclass(frozen=True, slots=True)
 class ShortcutScores(data.Result):
-    """What a shortcut scores on the evaluation side, in percent; None without instances."""
+    """Scores of a shortcut on the evaluation side, in percent; None without instances."""
 
     shortcut: str
     seed: int

@@ -1,4 +1,4 @@
-"""Which tasks and instances are for training and which for evaluation (CrossCodeBench, III-C).
+"""Splits of tasks and instances into training and evaluation (CrossCodeBench, III-C).
 
 Instances are drawn by hash, and put aside on disk to be gone through again.
 """
@@ -51,7 +51,7 @@ class TaskSplit:
     """A split of tasks, as one table of a TOML file says it."""
 
     level: Level
-    """What evaluation tasks have in common, and training tasks lack."""
+    """The level that evaluation tasks share and training tasks lack."""
     scope: Scope
     """`intra`: training tasks are of the same type as the evaluation tasks."""
     evaluate: str
@@ -222,7 +222,7 @@ class TaskFiles:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """What became of a task's instances."""
+    """Counts of a task's instances."""
 
     task: str
     available: int

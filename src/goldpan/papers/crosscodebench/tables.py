@@ -45,7 +45,7 @@ _ROWS = 500
 _SEEDS = 3
 """Runs of which the paper prints the mean (section V)."""
 _SEED = 42
-"""Of the authors' shortcut, where none is said."""
+"""The seed of the authors' shortcut, where none is said."""
 _TOTAL = "Total"
 _MILLION, _THOUSAND = 1_000_000, 1_000
 Cells = Iterator[tuple[str, str, float]]

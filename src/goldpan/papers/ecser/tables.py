@@ -165,7 +165,7 @@ class CountTable:
     counted: Mapping[tuple[str, str, Part], Sequence[tuple[str, BinaryConfusion]]]
     """By task, classifier and part: the data set, project or fold, and the answers to it."""
     undefined: float = 0.0
-    """What a metric that divides by zero counts as."""
+    """The value of a metric that divides by zero."""
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -55,13 +55,13 @@ class _Stored:
     workspace: Workspace
     run: evaluation.Run
     title: str
-    """Of the model, as the tables print it."""
+    """The model's name in the tables."""
     shown: str
     """The parts of the input, such as IT+IB."""
     whole: bool
-    """Whether those are all parts."""
+    """True where those are all parts."""
     as_printed: bool
-    """Whether it ran under the paper's protocol."""
+    """True where it ran under the paper's protocol."""
     note: str = ""
     """In what the run differs from the paper's, beside its rows."""
 

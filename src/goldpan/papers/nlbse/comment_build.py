@@ -35,7 +35,7 @@ CODE_COMMENTS = data.read_family(Path(__file__).with_name("code-comments.toml"))
 
 @dataclass(frozen=True, slots=True)
 class DecidedLabel:
-    """What people decided about one sentence."""
+    """The decision of people about one sentence."""
 
     labels: tuple[str, ...]
     """Empty for none of the categories."""
@@ -173,7 +173,7 @@ EXPLAINED = {
     UNDECIDED: "sentences about which people did not decide",
     GONE: "decisions about sentences that are not here",
 }
-"""What was left out, by the reason under which it is counted."""
+"""Explanations by the reason under which something is left out."""
 _MADE = (
     f"Goldpan {__version__} read the files of each repository at one commit, found the comments "
     "on classes in them, and cut these into sentences. Every example names its file and line."
@@ -193,7 +193,7 @@ class Annotations:
 
 @dataclass(slots=True)
 class Tally:
-    """What was read, counted as it goes."""
+    """Counts of what was read."""
 
     files: int = 0
     """Files that may hold comments."""
@@ -205,7 +205,7 @@ class Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     """By the reasons of `EXPLAINED`."""
     redacted: Counter[str] = field(default_factory=Counter)
-    """What was made unreadable in comments and code, by kind."""
+    """Redactions in comments and code, by kind."""
 
     def add(self, file: FileRead) -> None:
         """Count a file that was read."""

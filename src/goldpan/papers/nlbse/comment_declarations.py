@@ -53,7 +53,7 @@ class CommentRules:
     comments: tuple[str, ...] = ("comment",)
     """Node types."""
     adjacent: bool = False
-    """Whether a blank line between comment and declaration parts them."""
+    """True where a blank line between comment and declaration parts them."""
 
     def grammar(self, language: Language) -> Grammar:
         """Return the language's grammar with these queries in place of its own."""

@@ -67,7 +67,7 @@ LEFT_OUT = {
     "comment-without-words": "comments without a word",
     "private": "sentences within a secret of several lines",
 }
-"""What was left out, by the reason under which it is counted."""
+"""Explanations by the reason under which something is left out."""
 _OTHER_NAMES = {"pharo": SMALLTALK, "csharp": "C#", "cpp": "C++"}
 
 
@@ -79,7 +79,7 @@ class CommentSource:
     data: bytes = field(repr=False)
     wrapping: Wrapping = "cut"
     kinds: frozenset[str] = frozenset({"class"})
-    """Of docstrings: class, module, function."""
+    """Kinds of docstrings: class, module, function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class CommentFound:
     kind: str
     form: Form
     comment: str
-    """What it says, without its marks and what is private, cut where it is long."""
+    """Its text without marks and private data, cut where it is long."""
     code: str | None
     """The first lines of what it is about, without the comment."""
     sentences: tuple[SentenceFound, ...]
@@ -111,14 +111,14 @@ class CommentFound:
 
 @dataclass(slots=True)
 class FileRead:
-    """What a file holds."""
+    """The comments of a file."""
 
     language: str
     encoding: Encoding | None
     """None where the file is binary."""
     comments: list[CommentFound] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    """What was left out, by reason."""
+    """Comments that were left out, by reason."""
     redacted: Counter[str] = field(default_factory=Counter)
 
 

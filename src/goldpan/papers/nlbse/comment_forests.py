@@ -43,7 +43,7 @@ class SparseRows:
     """The rows of an ARFF file; what a row leaves out is 0."""
 
     names: tuple[str, ...]
-    """Of all attributes, the label's last."""
+    """The names of all attributes, the label's last."""
     rows: tuple[tuple[tuple[int, float], ...], ...]
     """The attributes' numbers and values."""
 

@@ -87,7 +87,7 @@ class _Instance:
     """A row of NLBSE'23: whether a sentence is of a category."""
 
     number: int
-    """Of the row, from 1."""
+    """The number of the row, from 1."""
     id: int
     document: str
     """The class, by the name of its file."""

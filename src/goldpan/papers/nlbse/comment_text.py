@@ -16,7 +16,7 @@ _OPENING = re.compile(rb"/\*+!?")
 _STAR = re.compile(rb"[ \t]*+(?:\*++(?=[ \t]|\Z)|\*)?[ \t]?")
 _SLASHES = re.compile(rb"[ \t]*+(?://+!?|\#+)[ \t]?")
 _DIRECTIVE = re.compile(rb"//[a-z0-9]{1,40}+:[a-z0-9]")
-"""What a tool reads and Go's documentation leaves out: ``//go:generate``."""
+"""A line for a tool, which Go's documentation leaves out: ``//go:generate``."""
 _TONEL = re.compile(rb'\s*+"((?:[^"]|"")*+)"\s*+(Class|Trait)\s*+\{')
 _TONEL_NAME = re.compile(rb"#name[ \t]*+:[ \t]*+#?'?([\w:]{1,200})")
 _FAR = 1_000
@@ -31,7 +31,7 @@ class ByteSpan:
 
 
 class CommentText:
-    """What a comment says, put together from parts of the file; line ends are line feeds."""
+    """The text of a comment, put together from parts of the file; line ends are line feeds."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -74,9 +74,9 @@ class Comment:
     """A comment and what it is about."""
 
     name: str
-    """Of the class, after those around it: ``Outer.Inner``."""
+    """The name of the class, after those around it: ``Outer.Inner``."""
     kind: str
-    """What is declared: class, interface, struct, module, function and the like."""
+    """The kind of declaration: class, interface, struct, module, function and the like."""
     form: Form
     text: CommentText
     span: ByteSpan

@@ -37,7 +37,7 @@ _MOST_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Views:
-    """What classifiers read of issues, learned from train without its answers."""
+    """Views of issues that classifiers read, learned from train without its answers."""
 
     titles: Any
     words: Any
@@ -45,7 +45,7 @@ class _Views:
     mean: evaluation.Numbers
     deviation: evaluation.Numbers
     centers: Sequence[evaluation.Vectors]
-    """Of the lower layers, whose means point the same way for all texts."""
+    """The means of the lower layers, which point the same way for all texts."""
 
     def of(self, issues: _Issues) -> tuple[Any, Any, Any]:
         """Return what each of the three classifiers reads, a row an issue."""
@@ -78,7 +78,7 @@ class _Issues:
     texts: Sequence[IssueText]
     structure: evaluation.Numbers
     layers: Sequence[evaluation.Vectors]
-    """Of title and body together, the last layer first."""
+    """Embeddings of title and body together, the last layer first."""
     titles: evaluation.Vectors
     """The last layer, of titles alone."""
     rows: pa.Table

@@ -33,7 +33,7 @@ _WON, _SCORE = "Outperformed", "Score"
 BASELINE: Mapping[str, evaluation.BinaryConfusion] = {
     name: evaluation.BinaryConfusion(*category["forest"]) for name, category in categories().items()
 }
-"""What the official random forest answered on the test sets, by task (Rani et al.; the results in
+"""Answers of the official random forest on the test sets, by task (Rani et al.; the results in
 github.com/nlbse2023/code-comment-classification). Its mean F1 is Table III's 0.309."""
 
 

@@ -39,7 +39,7 @@ class IssueEntry:
     """By repository; means over seeds."""
     mean: float
     published: bool
-    """Whether its figures are the organizers', not a run's."""
+    """True for figures of the organizers, not of a run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,12 @@ _LIMITS = {
     "any": "People gave labels for their own purposes: projects differ in what they call a bug.",
 }
 _COLUMNS = data.read_columns(Path(__file__).with_name("columns.toml"))
-"""What rows have beside the columns of every task."""
+"""Columns beside those of every task."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
-    """What dataset is wanted."""
+    """A request for a dataset."""
 
     source: EventSource
     profile: IssueTypeProfile
@@ -57,7 +57,7 @@ class BuildRequest:
     balance: Balance
     seed: int
     directory: Path
-    """Of the dataset; of several, how their names begin."""
+    """The directory of the dataset; of several, how their names begin."""
     projects: tuple[str, ...] = ()
     """Annotation projects whose decisions replace labels."""
 

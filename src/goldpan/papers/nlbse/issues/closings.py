@@ -189,7 +189,7 @@ EXPLAINED = {
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for, and the directory for what is found."""
+    """A search: source, profile, and the directory for what is found."""
 
     source: EventSource
     profile: IssueTypeProfile
@@ -206,11 +206,11 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class SourceUnitResult:
-    """What a unit gave."""
+    """The result of reading a unit."""
 
     unit: SourceUnit
     sha256: str
-    """Of the file that was read."""
+    """The digest of the file that was read."""
     closings: int
     dropped: Mapping[str, int]
     """By reason."""

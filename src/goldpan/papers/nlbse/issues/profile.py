@@ -54,7 +54,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class IssueTypeProfile:
-    """What makes a row of an issue-type dataset."""
+    """The rules for rows of an issue-type dataset."""
 
     name: str
     task: str
@@ -73,11 +73,11 @@ class IssueTypeProfile:
     """`text`: what lid.176 says of the whole. `prose`: of what is neither code nor a trace; a text
     with too little prose to tell stays."""
     repeated_closings: Literal["keep", "last"] = "last"
-    """Whether an issue that was closed again gives a row a closing, or one for the last."""
+    """`keep` for a row a closing, `last` for one row of an issue that was closed again."""
     near_duplicates: Literal["keep", "together", "first"] = "together"
     """`keep`: wherever they fall. `together`: on one side of the split. `first`: the earliest."""
     redact: bool = True
-    """Whether addresses and secrets are made unreadable."""
+    """True to make addresses and secrets unreadable."""
     split: str = "random:0.8,0.1,0.1"
     balance: str = "none"
     synonyms: Mapping[str, str] = field(init=False, repr=False, compare=False)
@@ -123,7 +123,7 @@ PROFILES = data.Registry(
     partial(data.files_in, files("goldpan.papers.nlbse.issues") / "profiles"),
     remedy="Choose {names}, or give a path that ends in .toml",
 )
-"""Those that come with Goldpan."""
+"""The profiles that come with Goldpan."""
 shipped_profiles = PROFILES.names
 
 
@@ -202,7 +202,7 @@ class LabelClasses(data.Result):
     issues: int
     """Closed issues."""
     classified: int
-    """Those whose labels mean exactly one class."""
+    """Closed issues whose labels mean exactly one class."""
     file: Path | None
 
     def blocks(self) -> Iterator[data.Block]:

@@ -78,7 +78,7 @@ class Chosen:
     """How many rows each has, by its name in lower case, sorted."""
     labels: Mapping[str, int]
     redacted: Mapping[str, int]
-    """What was made unreadable, by kind."""
+    """Redactions by kind."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the candidates by id, a batch in memory.
