@@ -40,8 +40,8 @@ from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.reading import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
-from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
-from goldpan.papers.nlbse.comments.declarations import Notes, Rules
+from goldpan.papers.nlbse.comment_declarations import CommentRules, Notes
+from goldpan.papers.nlbse.comment_text import ByteSpan, read_tonel, unmarked
 from goldpan.text.credentials import find_secrets
 from goldpan.text.excerpts import excerpt
 from goldpan.text.keywords import find_closing_keywords, find_mentions, may_close
@@ -144,7 +144,7 @@ def utf8(text: str) -> bytes:
 
 def unmarked_comment(text: str) -> None:
     for data in (b"/*" + utf8(text), b"/*" + utf8(text) + b"x*/", utf8(text)):
-        unmarked(data, [Span(0, len(data))])
+        unmarked(data, [ByteSpan(0, len(data))])
 
 
 def patched(text: str) -> None:
@@ -165,8 +165,8 @@ def answered(text: str) -> None:
 def documented(text: str) -> None:
     """Look for the comment of each of many declarations, as extraction does."""
     data = utf8(text)
-    lines = [Span(at, at + 4) for at in range(0, len(data) - 8, 8)]
-    notes = Notes(data, lines, (), Rules("", "//"))
+    lines = [ByteSpan(at, at + 4) for at in range(0, len(data) - 8, 8)]
+    notes = Notes(data, lines, (), CommentRules("", "//"))
     for span in lines:
         notes.before(span.end + 1)
 

@@ -15,7 +15,7 @@ from goldpan.datasets.family import Family
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.papers.crosscodebench.prompts import CROSSCODE
-from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
+from goldpan.papers.nlbse.comment_build import CODE_COMMENTS
 
 _TABLES = """\
 Each table is one Parquet file per repository, `tables/OWNER/NAME/TABLE.parquet` in lower case,

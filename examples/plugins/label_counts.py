@@ -8,9 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from goldpan.plugins import Builder, Column, Family, register
-from goldpan.plugins.builders import mined_source
-from goldpan.plugins.core import open_tables
-from goldpan.plugins.datasets import CardInputs, Provenance, SplitPlan, write_dataset
+from goldpan.plugins.data import (
+    CardInputs,
+    Provenance,
+    SplitPlan,
+    mined_source,
+    open_tables,
+    write_dataset,
+)
 from goldpan.plugins.operations import Dataset, Positive, Workspace, known_repositories
 
 LABELS = Family(

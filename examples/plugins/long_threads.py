@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from goldpan.plugins import Command, register
-from goldpan.plugins.core import Block, Result, Table, open_tables
+from goldpan.plugins.data import Block, Result, Table, open_tables
 from goldpan.plugins.operations import Group, Positive, known_repositories
 
 QUERY = """

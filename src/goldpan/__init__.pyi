@@ -8,8 +8,8 @@ from goldpan.core.errors import MiningError as MiningError
 from goldpan.core.errors import UsageError as UsageError
 from goldpan.core.errors import WorkspaceError as WorkspaceError
 from goldpan.core.result import Result as Result
-from goldpan.datasets.contamination.find import ContaminationResult as ContaminationResult
-from goldpan.datasets.diff.result import DiffResult as DiffResult
+from goldpan.datasets.contamination import ContaminationResult as ContaminationResult
+from goldpan.datasets.diff import DiffResult as DiffResult
 from goldpan.evaluation.label_errors import LabelErrors as LabelErrors
 from goldpan.evaluation.record import RunRecord as RunRecord
 from goldpan.evaluation.run import RunResult as RunResult

@@ -42,6 +42,7 @@ from tests.hostile import (
 from tests.hub import Hub
 from tests.openai_server import OpenAIServer, Said
 from tests.reviewing import workspace as reviewed_workspace
+from tests.shared_folder import made_once
 from tests.tasks import own_task
 from tests.twin import Twin, synthetic_world
 
@@ -163,10 +164,13 @@ def _clone_from(lab: Place, url: str) -> list[Arguments]:
 
 def _publish(lab: Place, url: str) -> list[Arguments]:
     os.environ["HF_ENDPOINT"] = url
-    directory = lab.root / "made"
-    if not directory.exists():
-        write(lab.root / "datasets", QA, examples(QA, 50), "none").directory.rename(directory)
-    return [["publish", directory, "--repo-id", "org/issues", "--tag", "v1"]]
+    return [["publish", _dataset(), "--repo-id", "org/issues", "--tag", "v1"]]
+
+
+def _dataset() -> Path:
+    """Return a dataset, which no command changes."""
+    made = made_once("canary", lambda folder: write(folder, QA, examples(QA, 50), "none"))
+    return made / "datasets" / "made"
 
 
 def _download(lab: Place, url: str) -> list[Arguments]:
@@ -210,9 +214,6 @@ def _evaluate(lab: Place, url: str) -> list[Arguments]:
 
 
 def _annotate(lab: Place, url: str) -> list[Arguments]:
-    directory = lab.root / "made"
-    if not directory.exists():
-        write(lab.root / "datasets", QA, examples(QA, 5), "none").directory.rename(directory)
     facts = ProjectFacts(url, "", "question-answer", 2, True, number=1)
     name = f"known-{len(list(lab.workspace.glob('annotations/*')))}"
     begin_project(Workspace(lab.workspace), name, load("question-answer"), facts)
@@ -223,7 +224,7 @@ def _annotate(lab: Place, url: str) -> list[Arguments]:
         "--form",
         "question-answer",
         "--dataset",
-        directory,
+        _dataset(),
     ]
     return [
         ["annotate", "push", *new, *arguments],

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
-from goldpan.papers.nlbse.comments.build import Annotations
+from goldpan.papers.nlbse.comment_build import Annotations
 from tests.console import run
 from tests.deciding import two_people_say
 from tests.issue_hours import made_up_hours, write_hours

@@ -17,9 +17,7 @@ from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.diff.compare import compare_versions
-from goldpan.datasets.diff.result import DiffResult
-from goldpan.datasets.diff.version import changelog
+from goldpan.datasets.diff import DiffResult, changelog, compare_versions
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.manifest import Written
 from goldpan.datasets.splits import SplitPlan

@@ -20,6 +20,7 @@ from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolve
 from goldpan.evaluation.runs import read_runs
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
+from goldpan.report.compared import EvaluationFiles, evaluation_page, write_evaluation
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import (
     Content,
@@ -45,6 +46,7 @@ from tests.comparing import (
     two_labels,
     write_rows,
 )
+from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
 

@@ -17,6 +17,9 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Approach
 from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.scores import RunScore, score_matrix
+from goldpan.evaluation.statistics.curves import roc_curve
+from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.report.compared import EvaluationFiles, write_evaluation
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
@@ -25,7 +28,7 @@ from goldpan.report.comparison.plots import (
     pr_plot,
     roc_plot,
 )
-from goldpan.report.evaluation import EvaluationFiles, inline_figure, write_evaluation
+from goldpan.report.html import inline_figure
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.reporting import HOSTILE

@@ -15,6 +15,12 @@ from goldpan.report.comparison.make import make_report, paper_tables
 from goldpan.report.latex import latex_tables
 from goldpan.report.markdown import markdown_report
 from tests.comparing import add_run, compared, six_tasks, two_labels
+from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
+from goldpan.evaluation.comparison.stored_runs import compare_runs
+from goldpan.evaluation.runs import read_runs
+from goldpan.report.comparison.make import make_report, paper_tables
+from goldpan.report.text_forms import escape, latex_escape, latex_tables, markdown_report
+from tests.comparing import add_run, six_tasks, two_labels
 
 pytest.importorskip("scipy")
 EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
@@ -48,11 +54,11 @@ def test_latex_has_whole_tables(result: ComparisonResult) -> None:
 
 
 def test_latex_prints_hostile_names_as_they_are() -> None:
-    escaped = latex.escape(EVIL)
+    escaped = latex_escape(EVIL)
     assert r"a\_b\textbar{}c \& d\% \$x\$ \#1 \{y\}" in escaped
     assert r"\textbackslash{}input\{/etc" in escaped
-    assert latex.escape("[x]") == "{[x]}"
-    assert latex.escape("漢 \u202e") == "? $\\langle$U+202E$\\rangle$"
+    assert latex_escape("[x]") == "{[x]}"
+    assert latex_escape("漢 \u202e") == "? $\\langle$U+202E$\\rangle$"
 
 
 def test_latex_of_real_names_closes_what_it_opens(result: ComparisonResult) -> None:
@@ -95,9 +101,9 @@ def test_markdown_takes_hostile_names_as_text(text: str) -> None:
     assert not re.search(r"(?<!\\)\]\(", text)
     assert "@you" not in text
     assert "&lt;script&gt;" in text
-    assert markdown.escape("- no list") == r"\- no list"
-    assert markdown.escape("$x$ www.example.org") == r"\$x\$ www&#46;example.org"
-    assert markdown.escape("1. no list") == r"1\. no list"
-    assert markdown.escape("# no title") == r"\# no title"
-    assert "https://" not in markdown.escape("https://evil.example")
-    assert "\n" not in markdown.escape("two\nlines")
+    assert escape("- no list") == r"\- no list"
+    assert escape("$x$ www.example.org") == r"\$x\$ www&#46;example.org"
+    assert escape("1. no list") == r"1\. no list"
+    assert escape("# no title") == r"\# no title"
+    assert "https://" not in escape("https://evil.example")
+    assert "\n" not in escape("two\nlines")

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
-from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
+from goldpan.papers.nlbse.comment_extract import CommentSource, FileRead, read_file
 from tests.processes import workers
 
-EASY = Source("a.py", b'class A:\n    """Holds."""\n')
-HARD = Source("a.py", b"(" * 400_000)
-HUNGRY = Source("a.cs", b"a<b<" * 250_000)
+EASY = CommentSource("a.py", b'class A:\n    """Holds."""\n')
+HARD = CommentSource("a.py", b"(" * 400_000)
+HUNGRY = CommentSource("a.cs", b"a<b<" * 250_000)
 
 
 def double(number: int) -> int:

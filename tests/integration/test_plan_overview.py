@@ -12,6 +12,8 @@ from goldpan.plan.due import Assessment
 from goldpan.plan.status import page_addition
 from goldpan.plan.unit import Change, Recipe, Record, Unit
 from goldpan.report.workspace_page import write_workspace_page
+from goldpan.plan.unit import Unit
+from goldpan.report.page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
 from tests.program import goldpan

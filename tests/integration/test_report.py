@@ -89,6 +89,12 @@ def read(workspace: Workspace, datasets: list[Path] | None = None) -> str:
     return Reader(report(workspace, datasets)).text
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the page of a workspace as `make_workspace` makes it."""
+    return report(make_workspace(tmp_path_factory.mktemp("usual")))
+
+
 def test_facts_say_what_was_written(tmp_path: Path) -> None:
     output = tmp_path / "report.html"
     workspace = make_workspace(tmp_path)
@@ -98,8 +104,8 @@ def test_facts_say_what_was_written(tmp_path: Path) -> None:
     assert facts == ReportFacts(output, output.stat().st_size, (REPO,), names, 9, 9, basis)
 
 
-def test_the_funnel_is_told_in_numbers(tmp_path: Path) -> None:
-    text = read(make_workspace(tmp_path))
+def test_the_funnel_is_told_in_numbers(usual: str) -> None:
+    text = Reader(usual).text
     assert "12 issues in, 4 kept (33.3 %)." in text
     assert "4 fix pairs in, 2 kept (50.0 %)." in text
     assert "mined 12 length leaves 8 drops −4 people leaves 4 drops −4" in text
@@ -109,8 +115,8 @@ def test_the_funnel_is_told_in_numbers(tmp_path: Path) -> None:
     assert "tone 1 8.3 % – 0 – rude 1" in text
 
 
-def test_distributions_are_counted_beside_what_is_kept(tmp_path: Path) -> None:
-    text = read(make_workspace(tmp_path))
+def test_distributions_are_counted_beside_what_is_kept(usual: str) -> None:
+    text = Reader(usual).text
     assert "Python 12 4" in text
     assert "2019: 3 issues, 2 kept issues" in text
     assert "20 to 49: 3 issues, 1 kept issues" in text
@@ -145,9 +151,8 @@ def test_dropped_subjects_are_shown_with_what_else_drops_them(tmp_path: Path) ->
     assert "The criterion does not decide" in dropped
 
 
-def test_a_criterion_drops_as_many_in_every_place(tmp_path: Path) -> None:
-    page = report(make_workspace(tmp_path))
-    funnel, _, dropped = Reader(page).text.partition("What the filters drop")
+def test_a_criterion_drops_as_many_in_every_place(usual: str) -> None:
+    funnel, _, dropped = Reader(usual).text.partition("What the filters drop")
     assert "people 5 41.7 % 4 1 4 alone 6" in funnel
     assert "people issues 5 dropped alone, 1 undecided" in dropped
     assert "length issues 4 dropped alone " in dropped
@@ -274,10 +279,9 @@ def test_a_name_that_is_no_repository_gets_no_link(tmp_path: Path) -> None:
     assert "github.com/evil" not in page
 
 
-def test_the_policy_allows_the_style_sheet_alone(tmp_path: Path) -> None:
-    page = report(make_workspace(tmp_path))
-    match = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
-    style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
+def test_the_policy_allows_the_style_sheet_alone(usual: str) -> None:
+    match = re.search(r'Content-Security-Policy" content="([^"]*)"', usual)
+    style = re.search(r"<style>(.*?)</style>", usual, re.DOTALL)
     assert match
     assert style
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
@@ -395,10 +399,9 @@ def luminance(color: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_colors_have_enough_contrast(tmp_path: Path) -> None:
+def test_colors_have_enough_contrast(usual: str) -> None:
     """WCAG AA: 4.5 to 1 for text, in both schemes."""
-    page = report(make_workspace(tmp_path))
-    light, dark = re.findall(r":root \{(.*?)\}", page, re.DOTALL)[:2]
+    light, dark = re.findall(r":root \{(.*?)\}", usual, re.DOTALL)[:2]
     for scheme in (light, dark):
         colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", scheme))
         grounds = {

@@ -20,8 +20,8 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, FunnelRow
 from goldpan.report.distributions import percent, share, short
-from goldpan.report.folders import draw_around
-from goldpan.report.funnel_plot import plot_funnel
+from goldpan.report.examples import draw_around
+from goldpan.report.plots import plot_funnel
 from goldpan.text.excerpts import excerpt
 
 FUNNEL = Funnel(
@@ -335,7 +335,7 @@ def test_a_plot_that_cannot_be_is_refused(tmp_path: Path) -> None:
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:
     code = (
-        "import goldpan.report.funnel_plot, goldpan.report.page, sys; "
+        "import goldpan.report.plots, goldpan.report.page, sys; "
         "assert not [name for name in sys.modules if name.startswith('matplotlib')]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,38 +57,64 @@ name = "samples"
 dataset = "qa"
 to = "inspect"
 """
-HELP = """
+PROGRAM = """
+import contextlib, io, json, sys
+from goldpan.cli import main
 from goldpan.operations.program import command_help, program_help
 from goldpan.operations.program import program
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import every_command
-print(program_help(read_operation(program)))
-for name in every_command():
-    command_help(name.split())
-    print("helped:", name)
+
+def run(words):
+    sys.argv, code = ["goldpan", *words], 0
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    return code, out.getvalue(), err.getvalue()
+
+assert program_help(read_operation(program))
+helped = [name for name in every_command() if command_help(name.split())]
+print(json.dumps([helped, [run(words) for words in json.loads(sys.argv[1])]]))
 """
+"""Asks for all help, then runs commands one after the other."""
 
 
-def python(site: Path, *words: str, at: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python with a copy of the package that stands before the installed one."""
+def ran(site: Path, *commands: Sequence[str], at: Path) -> tuple[set[str], list[list[Any]]]:
+    """Return what has help, and how each command ends, with a copy of the package that is first."""
     environment = offline(PYTHONPATH=os.pathsep.join([str(site), str(SOURCE.parents[1])]))
-    return subprocess.run(
-        [sys.executable, *words],
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(commands)],
         cwd=at,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
+    assert done.returncode == 0, done.stderr
+    helped, ends = json.loads(done.stdout)
+    return set(helped), ends
 
 
 def without(folder: Path, papers: Sequence[str]) -> Path:
-    """Return a folder with a copy of the package that lacks these papers."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(SOURCE, folder / "goldpan", ignore=ignored)
+    """Return a folder with a copy of the package, bytecode and all, that lacks these papers."""
+    shutil.copytree(SOURCE, folder / "goldpan")
     for paper in papers:
         shutil.rmtree(folder / "goldpan" / "papers" / paper)
     return folder
+
+
+ASKED = {
+    "recipe": ("reproduce",),
+    "task": ("tasks", "show"),
+    "protocol": ("evaluate", "run", "--task", "qa", "--model", "majority", "--protocol"),
+    "profile": ("filter", "--workspace", "lab", "--profile"),
+    "rules": ("pair", "--workspace", "lab", "--rules"),
+    "builder": ("build",),
+}
+"""The command that takes the name of a part."""
 
 
 @pytest.mark.parametrize("paper", PARTS)
@@ -94,26 +122,14 @@ def test_one_paper_less_takes_away_what_it_brought_alone(tmp_path: Path, paper: 
     site = without(tmp_path / "site", [paper])
     make_demo(tmp_path / "at" / "lab")
     brought: Mapping[str, Sequence[str]] = PARTS[paper]
-    done = python(site, "-c", HELP, at=tmp_path / "at")
-    helped = {line.partition(": ")[2] for line in done.stdout.splitlines() if "helped:" in line}
-    assert helped == set(every_command()) - set(brought.get("command", ())), done.stderr
-    listed = python(site, "-m", "goldpan", "reproduce", "--list", at=tmp_path / "at").stdout
-    names = {line.partition(":")[0] for line in listed.splitlines()}
+    asked = [(*words, brought[kind][0]) for kind, words in ASKED.items() if brought.get(kind)]
+    helped, ends = ran(site, ("reproduce", "--list"), *asked, at=tmp_path / "at")
+    assert helped == set(every_command()) - set(brought.get("command", ()))
+    names = {line.partition(":")[0] for line in ends[0][1].splitlines()}
     assert names & RECIPES == RECIPES - set(brought.get("recipe", ()))
-    asked = {
-        "recipe": ("reproduce",),
-        "task": ("tasks", "show"),
-        "protocol": ("evaluate", "run", "--task", "qa", "--model", "majority", "--protocol"),
-        "profile": ("filter", "--workspace", "lab", "--profile"),
-        "rules": ("pair", "--workspace", "lab", "--rules"),
-        "builder": ("build",),
-    }
-    for kind, words in asked.items():
-        for name in brought.get(kind, ())[:1]:
-            done = python(site, "-m", "goldpan", *words, name, at=tmp_path / "at")
-            said = f"{name}' comes with the paper {paper}, which is not installed."
-            assert done.returncode == 2
-            assert said in " ".join(done.stderr.split()), done.stderr
+    for (*_, name), (code, _, said) in zip(asked, ends[1:], strict=True):
+        expected = f"{name}' comes with the paper {paper}, which is not installed."
+        assert code == 2 and expected in " ".join(said.split()), said
 
 
 def test_without_any_paper_the_main_job_runs(tmp_path: Path) -> None:
@@ -123,18 +139,19 @@ def test_without_any_paper_the_main_job_runs(tmp_path: Path) -> None:
         shutil.copytree(lab / kept, tmp_path / "lab" / kept)
     shutil.copy(SOURCE / "demo" / "sluice.bundle", tmp_path)
     (tmp_path / "plan.toml").write_text(PLAN)
-    done = python(site, "-m", "goldpan", "run", "plan.toml", at=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    for name in ("qa", "fault-localization", "code-edit", "issue-resolution"):
-        assert (tmp_path / "lab" / "datasets" / name / "provenance.json").is_file()
     (tmp_path / "reports.csv").write_text(
         "body,urgent\n" + "".join(f"It stops {n},yes\nIt is slow {n},no\n" for n in range(30))
     )
-    for words in (
-        ("tasks", "add", "urgent", "reports.csv", "--text", "body", "--label", "urgent"),
-        ("tasks", "import", "urgent", "reports.csv"),
-        ("evaluate", "run", "--task", "urgent", "--model", "majority"),
-        ("publish", "qa", "--repo-id", "lab/qa", "--dry-run"),
-    ):
-        done = python(site, "-m", "goldpan", *words, "--workspace", "lab", at=tmp_path)
-        assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    own = ("--workspace", "lab")
+    _, ends = ran(
+        site,
+        ("run", "plan.toml"),
+        ("tasks", "add", "urgent", "reports.csv", "--text", "body", "--label", "urgent", *own),
+        ("tasks", "import", "urgent", "reports.csv", *own),
+        ("evaluate", "run", "--task", "urgent", "--model", "majority", *own),
+        ("publish", "qa", "--repo-id", "lab/qa", "--dry-run", *own),
+        at=tmp_path,
+    )
+    assert not any(code for code, *_ in ends), ends
+    for name in ("qa", "fault-localization", "code-edit", "issue-resolution"):
+        assert (tmp_path / "lab" / "datasets" / name / "provenance.json").is_file()

@@ -11,11 +11,10 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.papers.crosscodebench.check import check_task_files
-from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import read_instances
 from goldpan.papers.crosscodebench.meta import list_metas
+from goldpan.papers.crosscodebench.task_files import TaskDataset, check_task_files, export_tasks
 from tests.places import DATA
 
 QUIET = Reporter(quiet=True)

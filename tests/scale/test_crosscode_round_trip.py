@@ -20,7 +20,6 @@ from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Label, Task, TaskType
 from goldpan.datasets.task_checks import check_task
 from goldpan.datasets.wording import blanks, wording_of
-from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks, meta_of
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import (
     RowReader,
@@ -30,6 +29,7 @@ from goldpan.papers.crosscodebench.instances import (
 )
 from goldpan.papers.crosscodebench.kinds import kind_of_task
 from goldpan.papers.crosscodebench.meta import list_metas, read_meta
+from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks, meta_of
 from tests.crosscode_tasks import TYPES, make_row, make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)

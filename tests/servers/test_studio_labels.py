@@ -19,7 +19,7 @@ from goldpan.annotation.studio.push import push, read_selection
 from goldpan.annotation.studio.suggestions import find_suggestions
 from goldpan.core.errors import DatasetError
 from goldpan.core.workspace import Workspace
-from goldpan.papers.nlbse.comments.rows import CODE_COMMENTS
+from goldpan.papers.nlbse.comment_build import CODE_COMMENTS
 from tests.console import run
 from tests.studio import QUIET, Annotators, part
 from tests.tasks import own_task

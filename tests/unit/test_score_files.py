@@ -12,10 +12,9 @@ from goldpan.core.errors import EvaluationError, GoldpanError
 from goldpan.evaluation.comparison.files import FileComparison, compare_file
 from goldpan.evaluation.comparison.question import ComparisonQuestion, Method
 from goldpan.evaluation.comparison.score_files import read_scores
+from goldpan.report.compared import evaluation_page, file_report, file_sentences
 from goldpan.report.document import ReportTable
-from goldpan.report.evaluation import evaluation_page
-from goldpan.report.markdown import markdown_report
-from goldpan.report.score_report import file_report, file_sentences
+from goldpan.report.text_forms import markdown_report
 
 pytest.importorskip("scipy")
 

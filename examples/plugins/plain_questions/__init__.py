@@ -7,7 +7,7 @@ goldpan --plugin plain_questions review --profile plain-questions --settings rev
 from pathlib import Path
 
 from goldpan.plugins import Files, Form, register
-from goldpan.plugins.annotation import QUESTION_ANSWER
+from goldpan.plugins.data import QUESTION_ANSWER
 
 HERE = Path(__file__).parent
 

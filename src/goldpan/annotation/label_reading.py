@@ -32,12 +32,12 @@ from goldpan.datasets.gold import (
     KINDS,
     GoldKind,
     Item,
-    Judgement,
+    RowJudgement,
     checked_reader,
     keep_judgement,
     read_judgements,
 )
-from goldpan.datasets.provenance import read_provenance, shard_paths
+from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
 from goldpan.datasets.splits import draw_number, sample_by_hash
 
 Row = Mapping[str, Any]
@@ -147,7 +147,7 @@ class LabelSample:
 
     def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
         """Keep what a reader says of a row, in place of what the same said before."""
-        judgement = Judgement(item, reader, label, note, self.dataset, self.seed, self.size)
+        judgement = RowJudgement(item, reader, label, note, self.dataset, self.seed, self.size)
         keep_judgement(self.path, self.question.kind, judgement)
 
     def said_by(self, reader: str) -> dict[Item, str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from goldpan.audit.finding import Text
 from goldpan.audit.times import NOT_READ, Times
-from goldpan.datasets.contamination.items import dataset_rows, read_item
+from goldpan.datasets.compared_rows import dataset_rows, read_item
 
 _TIMES = {
     "title": "created_at",

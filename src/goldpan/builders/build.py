@@ -35,12 +35,11 @@ from goldpan.core.plugins import digests
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
 from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
-from goldpan.datasets.provenance import Provenance, describe_build, read_provenance
+from goldpan.datasets.provenance import Provenance, content_digest, describe_build, read_provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, basis_blocks, find_basis

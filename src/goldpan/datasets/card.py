@@ -25,9 +25,8 @@ from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.sanitize import CUT, for_json, visible
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.family import Family
-from goldpan.datasets.label_statement import state_labels
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
-from goldpan.datasets.manifest import CardInputs, Origin, Written
+from goldpan.datasets.manifest import CardInputs, Origin, Written, state_labels
 from goldpan.datasets.provenance import Provenance
 from goldpan.miners.facts import STATED
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,8 +18,8 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.sealed import file_digest
 from goldpan.datasets.card import CARD, features
 from goldpan.datasets.croissant import CROISSANT
+from goldpan.datasets.examples import known_family
 from goldpan.datasets.family import REPO, Column, Family
-from goldpan.datasets.kind import known_family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.manifest import Origin
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
@@ -42,31 +42,15 @@ class PublishProblem:
         return f"{self.file}: {self.cause}. {self.remedy}."
 
 
-class PrivateFinding(Protocol):
-    """Something in a text that should not be public."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of data, such as email; the kinds of secrets start with `secret`."""
-
-
-FindPrivate = Callable[[str], Sequence[PrivateFinding]]
-Likely = Callable[[pa.Array, Column], pa.Array]
-"""Marks the texts of a column that are worth a search."""
-
-
-def check_texts(
-    directory: Path, family: Family, shards: list[str], find_private: FindPrivate | None
-) -> Iterator[PublishProblem]:
+def _check_texts(directory: Path, family: Family, shards: list[str]) -> Iterator[PublishProblem]:
     """Find secrets in all texts, and personal data in prose: code has to stay as it was."""
-    find, likely = (find_private, None) if find_private else _own_search()
     columns = [column for column in family.columns if column.holds != "fact"]
     names = ["id", *(column.name for column in columns)]
     count = 0
     for shard in shards:
         for batch in pq.ParquetFile(directory / shard).iter_batches(_BATCH, columns=names):
             for column in columns:
-                for index, kind in _findings(batch.column(column.name), column, find, likely):
+                for index, kind in _findings(batch.column(column.name), column):
                     count += 1
                     if count <= _MOST_FINDINGS:
                         cause = f"{batch['id'][index]} has {kind} in its {column.name}"
@@ -76,26 +60,30 @@ def check_texts(
         yield PublishProblem("data", cause, "Redact or leave out the examples")
 
 
-def check_files(
-    directory: Path, names: list[str], find_private: FindPrivate | None
-) -> Iterator[PublishProblem]:
+def _check_further(directory: Path, names: list[str]) -> Iterator[PublishProblem]:
     """Find secrets and personal data in further files of a dataset, which are UTF-8 text."""
+    from goldpan.text.redaction import find_private
+
     for name in names:
-        find = find_private or _own_search()[0]
         text = (directory / name).read_text(encoding="utf-8", errors="replace")
-        for kind in sorted({finding.kind for finding in find(text)}):
+        for kind in sorted({finding.kind for finding in find_private(text)}):
             yield PublishProblem(name, f"it holds {kind}", "Leave the example out that it is of")
 
 
-def _findings(
-    values: pa.Array, column: Column, find: FindPrivate, likely: Likely | None
-) -> list[tuple[int, str]]:
+def _findings(values: pa.Array, column: Column) -> list[tuple[int, str]]:
     """Return each row's number with each kind that was found in it, once and sorted."""
+    # Loading the detectors takes a second, which only this check has to wait for.
+    from goldpan.text.redaction import SECRETS_ONLY, find_private, may_be_private
+
     texts = [(at, text) for at, value in enumerate(values.to_pylist()) for text in _texts(value)]
-    if likely:
-        marks = likely(pa.array([text for _, text in texts], pa.string()), column).to_pylist()
-        texts = [text for text, mark in zip(texts, marks, strict=True) if mark]
-    kinds = {(at, finding.kind) for at, text in texts for finding in find(text)}
+    searched = pa.array([text for _, text in texts], pa.string())
+    likely = may_be_private(searched, SECRETS_ONLY if column.holds == "code" else None)
+    kinds = {
+        (at, finding.kind)
+        for (at, text), is_likely in zip(texts, likely.to_pylist(), strict=True)
+        if is_likely
+        for finding in find_private(text)
+    }
     return sorted(
         (at, kind)
         for at, kind in kinds
@@ -115,29 +103,16 @@ def _texts(value: object) -> Iterator[str]:
                 yield from _texts(item)
 
 
-def _own_search() -> tuple[FindPrivate, Likely]:
-    # Loading the detectors takes a second, which only this check has to wait for.
-    from goldpan.text.redaction import SECRETS_ONLY, find_private, may_be_private
-
-    def likely(texts: pa.Array, column: Column) -> pa.Array:
-        return may_be_private(texts, SECRETS_ONLY if column.holds == "code" else None)
-
-    return find_private, likely
-
-
 _BUILD = "Build the dataset again"
 
 
 def check_dataset(
-    directory: Path,
-    *,
-    allowed_licenses: Collection[str] | None = None,
-    find_private: FindPrivate | None = None,
+    directory: Path, *, allowed_licenses: Collection[str] | None = None
 ) -> list[PublishProblem]:
     """Return all reasons not to publish a dataset; none when all is well.
 
     `allowed_licenses` are SPDX identifiers, and ``unknown`` for repositories without a known
-    license; None allows every known license. `find_private` is Goldpan's own where it is None.
+    license; None allows every known license.
     """
     try:
         provenance = read_provenance(directory)
@@ -164,8 +139,8 @@ def check_dataset(
         *_check_card(directory, family, shards, origins),
         *_check_licenses(origins, allowed_licenses),
         *_check_paths(directory, [*texts, PROVENANCE]),
-        *check_texts(directory, family, shards, find_private),
-        *check_files(directory, further, find_private),
+        *_check_texts(directory, family, shards),
+        *_check_further(directory, further),
     ]
 
 

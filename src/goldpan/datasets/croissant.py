@@ -9,9 +9,14 @@ import pyarrow as pa
 
 from goldpan.datasets.card import title
 from goldpan.datasets.family import Column
-from goldpan.datasets.label_statement import LabelStatement, state_labels
 from goldpan.datasets.licenses import spdx
-from goldpan.datasets.manifest import CardInputs, Written, WrittenSplit
+from goldpan.datasets.manifest import (
+    CardInputs,
+    LabelStatement,
+    Written,
+    WrittenSplit,
+    state_labels,
+)
 from goldpan.datasets.provenance import Provenance
 
 CROISSANT = "croissant.json"

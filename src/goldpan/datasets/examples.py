@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
 from goldpan.core.plugins import find, names_of
-from goldpan.datasets.family import Column, Family
+from goldpan.datasets.family import Column, Family, described_by
 
 # What the published example tables share: columns, kinds of values, and known limits.
 
@@ -354,6 +356,7 @@ CODE_EDIT = Family(
     ),
 )
 FAMILIES = {family.name: family for family in (QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_RESOLUTION)}
+"""All kinds of datasets by name."""
 
 
 def find_family(name: str) -> Family | None:
@@ -364,4 +367,13 @@ def find_family(name: str) -> Family | None:
     return family
 
 
-"""All kinds of datasets by name."""
+def known_family(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Family | None:
+    """Return the family of a dataset, given its provenance and the columns of one of its files.
+
+    None where neither Goldpan nor the provenance knows it, or the files have other columns than
+    the provenance describes.
+    """
+    name = str(provenance.get("family", ""))
+    if name == QA.name and schema == QA_WITH_DISCUSSIONS.schema:
+        return QA_WITH_DISCUSSIONS
+    return find_family(name) or described_by(provenance, schema)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ _KINDS = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "list<string>": pa.list_(pa.field("item", pa.string(), nullable=False)),
 }
-"""What files call the types of columns."""
+"""Types of columns by their names in files."""
 
 
 class _ByName:
@@ -142,3 +142,76 @@ def read_family(path: Path) -> Family:
 def read_columns(path: Path) -> tuple[Column, ...]:
     """Return the columns that a TOML file describes; raises `UsageError`."""
     return read_toml(path).read(dict[str, tuple[Column, ...]])["columns"]
+
+
+COLUMNS = "columns"
+"""Where provenance describes the columns."""
+
+_ORIGIN = "origin"
+
+_WORKS = "works"
+
+_HOLDS = ("fact", "prose", "code")
+
+
+def described_family(family: Family) -> dict[str, Any]:
+    """Return what provenance says of a family, so that `known_family` knows it again."""
+    columns = [
+        {"name": column.name, "type": _type(column.kind), "holds": column.holds}
+        for column in family.columns
+    ]
+    origin = {_ORIGIN: family.origin, _WORKS: family.works}
+    named = {name: text for name, text in origin.items() if text}
+    return {"family": family.name, COLUMNS: columns, **named}
+
+
+def _type(kind: pa.DataType) -> str:
+    """Return a type's name; Parquet calls what a list holds otherwise than Arrow does."""
+    if pa.types.is_list(kind):
+        return f"list<{_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{field.name}: {_type(field.type)}' for field in kind)}>"
+    return str(kind)
+
+
+def described_by(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Family | None:
+    """Return the family that provenance describes, as `described_family` does; None for none.
+
+    None, too, where the files have other columns than those that are described.
+    """
+    name = str(provenance.get("family", ""))
+    described = provenance.get(COLUMNS)
+    if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
+        return None
+    families = [
+        (column.get("name"), column.get("type"))
+        for column in described
+        if isinstance(column, Mapping)
+    ]
+    if not name or families != [(field.name, _type(field.type)) for field in schema]:
+        return None
+    if any(column.get("holds") not in _HOLDS for column in described):
+        return None
+    works = str(provenance.get(_WORKS, ""))
+    if not {"id", works or "id"} <= set(schema.names):
+        return None
+    columns = tuple(
+        Column(field.name, field.type, "", cast(Literal["fact", "prose", "code"], column["holds"]))
+        for field, column in zip(schema, described, strict=True)
+    )
+    return Family(
+        name=name,
+        title=name,
+        task="",
+        source="",
+        citation="",
+        columns=columns,
+        order=("id",),
+        subject=("id",),
+        inputs=(),
+        target="",
+        task_categories=(),
+        moment="",  # nothing is split by it any more
+        origin=str(provenance.get(_ORIGIN, "")),
+        works=works,
+    )

@@ -23,13 +23,18 @@ from goldpan.core.sealed import file_digest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
-from goldpan.datasets.diff.compare import compare_versions
-from goldpan.datasets.diff.version import changelog
-from goldpan.datasets.family import GROUP, REPO, Family
+from goldpan.datasets.diff import changelog, compare_versions
+from goldpan.datasets.family import GROUP, REPO, Family, described_family
 from goldpan.datasets.gold import Gold, score_labels
-from goldpan.datasets.kind import described_family
-from goldpan.datasets.label_statement import state_labels
-from goldpan.datasets.manifest import CardInputs, DataFile, Extras, Origin, Written, WrittenSplit
+from goldpan.datasets.manifest import (
+    CardInputs,
+    DataFile,
+    Extras,
+    Origin,
+    Written,
+    WrittenSplit,
+    state_labels,
+)
 from goldpan.datasets.provenance import (
     Provenance,
     read_provenance,

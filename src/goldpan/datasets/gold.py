@@ -52,7 +52,7 @@ class GoldKind:
     labels: tuple[str, ...]
     """From right to wrong; what is none of them decides nothing."""
     read: type[int] | type[str] = int
-    """What names the item: a number or a text."""
+    """The type of the item's name: a number or a text."""
 
 
 KINDS = (
@@ -63,8 +63,8 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What one reader says of one row of a sample."""
+class RowJudgement:
+    """One reader's judgement of one row of a sample."""
 
     item: Item
     reader: str
@@ -79,7 +79,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class JudgedSample:
     """How the rows were drawn that readers judged, and what each says."""
 
     seed: int
@@ -97,7 +97,7 @@ class Gold:
     kind: GoldKind
     half: str | None
     labels: Mapping[Item, str]
-    sample: Sample | None = None
+    sample: JudgedSample | None = None
     """Where it holds judgements of a sample."""
 
 
@@ -123,11 +123,11 @@ class SampleScore:
     drawn: int
     """Rows that the seed draws of this dataset, fewer where it has no more."""
     read: int
-    """Of these, rows that somebody judged."""
+    """Drawn rows that somebody judged."""
     cannot_tell: int
-    """Of these, rows that could not be judged by what is shown."""
+    """Judged rows that could not be decided by what is shown."""
     differing: int
-    """Of these, rows on which no majority of the readers agrees: the less favourable one counts."""
+    """Judged rows without a majority of readers: the less favourable judgement counts."""
     elsewhere: int
     """Further judged rows: gone, changed since, not drawn of this dataset, or of another one."""
     readers: Mapping[str, int]
@@ -143,7 +143,7 @@ class GoldScore:
     sha256: str
     kind: str
     half: str | None
-    """Which half of the gold set; None for all of it."""
+    """The half of the gold set; None for all of it."""
     rows: int
     """Rows of the dataset."""
     labels: Mapping[str, int]
@@ -200,7 +200,7 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
     return Gold(path.name, file_digest(path), kind, half, labels)
 
 
-def read_judgements(path: Path, kind: GoldKind) -> list[Judgement]:
+def read_judgements(path: Path, kind: GoldKind) -> list[RowJudgement]:
     """Return the judgements that a file holds, none where there is no file.
 
     Raises `UsageError` where it holds something else, or judgements of another kind.
@@ -214,7 +214,7 @@ def read_judgements(path: Path, kind: GoldKind) -> list[Judgement]:
     return _judgements(path, rows, kind)
 
 
-def keep_judgement(path: Path, kind: GoldKind, judgement: Judgement) -> None:
+def keep_judgement(path: Path, kind: GoldKind, judgement: RowJudgement) -> None:
     """Write a judgement into a file, in place of what its reader said of the same row before.
 
     Others may read the same sample at the same time.
@@ -264,8 +264,10 @@ def _item(path: Path, line: int, row: Mapping[str, str], kind: GoldKind) -> Item
         raise UsageError(f"{path}, line {line}, holds no numbers: {row}", _REMEDY) from None
 
 
-def _judgements(path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind) -> list[Judgement]:
-    found: list[Judgement] = []
+def _judgements(
+    path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind
+) -> list[RowJudgement]:
+    found: list[RowJudgement] = []
     for line, row in enumerate(rows, 2):
         item = _item(path, line, row, kind)
         try:
@@ -284,17 +286,17 @@ def _judgements(path: Path, rows: Sequence[Mapping[str, str]], kind: GoldKind) -
                 "and the seed and the size of all other lines",
             )
         note, dataset = row.get("note") or "", row.get("dataset") or ""
-        found.append(Judgement(item, row["reader"], row["label"], note, dataset, seed, size))
+        found.append(RowJudgement(item, row["reader"], row["label"], note, dataset, seed, size))
     return found
 
 
-def _gold_of(path: Path, kind: GoldKind, judgements: Sequence[Judgement]) -> Gold:
+def _gold_of(path: Path, kind: GoldKind, judgements: Sequence[RowJudgement]) -> Gold:
     by_reader: dict[Item, dict[str, str]] = defaultdict(dict)
     for each in judgements:
         by_reader[each.item][each.reader] = each.label
     labels = {item: _settled(said.values(), kind)[0] for item, said in by_reader.items()}
     size = max(each.sample for each in judgements)
-    sample = Sample(judgements[0].seed, size, by_reader)
+    sample = JudgedSample(judgements[0].seed, size, by_reader)
     return Gold(path.name, file_digest(path), kind, None, labels, sample)
 
 
@@ -357,7 +359,7 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
     )
 
 
-def _sample_score(gold: Gold, sample: Sample, drawn: Sequence[Item]) -> SampleScore:
+def _sample_score(gold: Gold, sample: JudgedSample, drawn: Sequence[Item]) -> SampleScore:
     said = {item: sample.by_reader[item] for item in drawn if item in sample.by_reader}
     readers = Counter(reader for labels in said.values() for reader in sorted(labels))
     places = [*gold.kind.labels, CANNOT_TELL]

@@ -43,7 +43,7 @@ from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sealed import file_digest
 from goldpan.core.secrets import mask, register
-from goldpan.datasets.check import FindPrivate, check_dataset
+from goldpan.datasets.check import check_dataset
 from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
@@ -218,13 +218,12 @@ def publish(
     token: str | None = None,
     reporter: Reporter | None = None,
     allowed_licenses: Collection[str] | None = None,
-    find_private: FindPrivate | None = None,
 ) -> PublishResult:
     """Bring a dataset to the Hub that `HF_ENDPOINT` names, as `repo_id` (owner/name).
 
     A repository with other content is only changed with `overwrite`, and then holds exactly the
     dataset. Equal content makes no commit. A tag that marks another version is never moved. `token`
-    is taken from HF_TOKEN or the login where None. See `check_dataset` for the last two.
+    is taken from HF_TOKEN or the login where None. See `check_dataset` for the last.
 
     Raises `UsageError` for an impossible name, `DatasetError` for a directory that holds no dataset
     and `PublishError` for whatever else keeps the dataset from the Hub; then the repository is as
@@ -234,7 +233,7 @@ def publish(
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
     call = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
-    _refuse_problems(directory, allowed_licenses, find_private)
+    _refuse_problems(directory, allowed_licenses)
     api = open_hub(call.token)
     with quiet():
         state = read_hub_state(api, call) if call.token else None
@@ -290,10 +289,8 @@ def _own_token() -> str | None:
         return get_token()
 
 
-def _refuse_problems(
-    directory: Path, allowed: Collection[str] | None, find_private: FindPrivate | None
-) -> None:
-    problems = check_dataset(directory, allowed_licenses=allowed, find_private=find_private)
+def _refuse_problems(directory: Path, allowed: Collection[str] | None) -> None:
+    problems = check_dataset(directory, allowed_licenses=allowed)
     if problems:
         shown = "\n".join(f"- {problem}" for problem in problems)
         raise PublishError(

@@ -81,7 +81,7 @@ class ImportResult(Result):
     missing: tuple[str, ...]
     """Projects of the source that were not given."""
     overlap: Overlap | None = None
-    """Which test rows resemble train; None where there is no train or no test."""
+    """Test rows that resemble train; None where there is no train or no test."""
     date_signal: DateSignal | None = None
     """The labels that dates alone tell; None where there is no train, or train has no dates."""
 

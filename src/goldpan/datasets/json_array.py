@@ -13,7 +13,7 @@ from typing import IO
 _CHUNK = 2**20
 _LONGEST = 64 * 2**20
 _PENDING = 4
-"""What is read of a number may be longer when fewer characters follow: 1 of 1.0, or of 1e+5."""
+"""Characters that have to follow a number: 1 may be the start of 1.0, or of 1e+5."""
 _SPACE = " \t\r\n"
 
 

@@ -151,7 +151,7 @@ class DateSignal:
     majority: int
     """Whose label is the most frequent of its project."""
     discordant: int
-    """Which one of the two tells and the other does not."""
+    """Rows whose label one of the two tells and the other does not."""
 
     @property
     def notable(self) -> bool:

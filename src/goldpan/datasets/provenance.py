@@ -6,6 +6,7 @@ mined replies, names of files are relative. So building twice gives the same byt
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +22,7 @@ from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, suggested
 from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.workspace import DEFAULT_RULES, Workspace
+from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = "provenance.json"
 _FORMAT = 1
@@ -327,3 +329,24 @@ def _was_reviewed(facts: _Facts) -> bool:
 def _was_annotated(facts: _Facts, project: str) -> bool:
     people = (who.get("people", {}) for who in facts.get("reviews", {}).values())
     return project in facts.get("corrections", {}) or any(project in names for names in people)
+
+
+def content_digest(provenance: Mapping[str, Any]) -> str:
+    """Return the digest of the rows that the card's citation names, out of the provenance."""
+    files = {
+        name: about["sha256"]
+        for name, about in provenance["files"].items()
+        if name.startswith("data/")
+    }
+    splits = provenance.get("splits", {})
+    try:
+        order = SplitPlan.parse(str(splits.get("plan")), int(splits.get("seed", 0))).names
+    except UsageError:
+        order = ()
+
+    def order_of(name: str) -> tuple[int, str]:
+        split = name.removeprefix("data/").rsplit("-", 3)[0]
+        return (order.index(split) if split in order else len(order), name)
+
+    whole = "".join(files[name] for name in sorted(files, key=order_of))
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]

@@ -38,11 +38,11 @@ class Layout:
     text: tuple[str, ...]
     target: tuple[str, ...]
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What the source writes, and which label it means."""
+    """Labels by what the source writes for them."""
     separator: str = ","
     """The separator of several labels in one column, which may be a list in brackets, too."""
     partitions: Mapping[str, str] = field(default_factory=dict)
-    """Which files are an official split, by a part of their name."""
+    """Parts of files' names, by the official split of these files."""
     join: str | None = None
     """The separator of several texts, empty ones left out; a line break by default."""
     empty: tuple[str, ...] = ()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
     from goldpan.papers.crosscodebench.operations import Crosscode
-    from goldpan.papers.nlbse.comments.operation import code_comments as _code_comments
-    from goldpan.papers.nlbse.issues.operation import issue_type as _issue_type
+    from goldpan.papers.nlbse.operations import code_comments as _code_comments
+    from goldpan.papers.nlbse.operations import issue_type as _issue_type
 
     P = ParamSpec("P")
     R = TypeVar("R")

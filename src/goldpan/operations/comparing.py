@@ -61,8 +61,7 @@ def compare(
     from goldpan.datasets.registry import load_tasks
     from goldpan.evaluation.comparison.question import ComparisonQuestion
     from goldpan.evaluation.comparison.stored_runs import compare_stored
-    from goldpan.report.compared import report_comparison
-    from goldpan.report.evaluation import EvaluationFiles
+    from goldpan.report.compared import EvaluationFiles, report_comparison
 
     files = EvaluationFiles(
         _checked("output", output), _checked("markdown", markdown), _checked("latex", latex)

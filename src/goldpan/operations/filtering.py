@@ -96,7 +96,7 @@ def funnel(
     layout, names, chosen = choose_profile(self, repos, profile, rules, settings)
     funnels = read_funnels(layout, names, chosen)
     if output is not None:
-        from goldpan.report.funnel_plot import plot_funnel
+        from goldpan.report.plots import plot_funnel
 
         plot_funnel(list(funnels.shown), Path(output))
     return funnels

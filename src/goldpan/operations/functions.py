@@ -13,8 +13,8 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.code.edits.files import Applied
-    from goldpan.datasets.contamination.find import ContaminationResult
-    from goldpan.datasets.diff.result import DiffResult
+    from goldpan.datasets.contamination import ContaminationResult
+    from goldpan.datasets.diff import DiffResult
     from goldpan.operations.workspace import Workspace
 
 
@@ -40,7 +40,7 @@ def diff(
         output: Write every row that differs to this .parquet, .jsonl or .csv file.
         changelog: Write to this file the section that build --since adds to the card.
     """
-    from goldpan.datasets.diff.compare import compare_versions
+    from goldpan.datasets.diff import compare_versions
 
     lab = _opened(workspace, new)
     result = compare_versions(
@@ -81,7 +81,7 @@ def contamination(
         limit: Show the evidence for at most this many rows.
         output: Write the evidence for all rows to this .parquet, .jsonl or .csv file.
     """
-    from goldpan.datasets.contamination.find import find_contamination
+    from goldpan.datasets.contamination import find_contamination
 
     lab = _opened(workspace, dataset)
     others = [against] if isinstance(against, (str, Path, Dataset)) else against
@@ -124,7 +124,7 @@ def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> Work
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:
-    from goldpan.datasets.diff.version import changelog
+    from goldpan.datasets.diff import changelog
 
     try:
         path.write_text(f"## Changes\n\n{changelog(result)}\n", encoding="utf-8", newline="\n")

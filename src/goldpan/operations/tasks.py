@@ -12,10 +12,9 @@ from goldpan.operations.values import file_paths, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.importing import ImportResult
-    from goldpan.datasets.own_task import AddedTask
-    from goldpan.datasets.source_import import SourceImport
+    from goldpan.datasets.registry import TaskList, TaskPage
     from goldpan.datasets.task_checks import CheckedFiles
-    from goldpan.datasets.task_list import TaskList, TaskPage
+    from goldpan.datasets.task_sources import AddedTask, SourceImport
     from goldpan.operations.workspace import Workspace
 
 
@@ -29,7 +28,7 @@ class Tasks(Group):
             suite (NAME): Only tasks of a suite, by which benchmarks hold tasks together.
             type (TYPE): Only tasks of a type, such as binary or ner.
         """
-        from goldpan.datasets.task_list import list_tasks
+        from goldpan.datasets.registry import list_tasks
 
         return list_tasks(self.lab.layout, self._own, suite, type)
 
@@ -39,7 +38,7 @@ class Tasks(Group):
         Args:
             name (NAME): The task's name, such as issue_type.
         """
-        from goldpan.datasets.task_list import show_task
+        from goldpan.datasets.registry import show_task
 
         return show_task(self.lab.layout, self._own, name)
 
@@ -77,8 +76,8 @@ class Tasks(Group):
         """
         from goldpan.core.workspace import make_directory, write_whole
         from goldpan.datasets.importing import import_files
-        from goldpan.datasets.own_task import AddedTask, describe_task
         from goldpan.datasets.registry import load_tasks, read_task
+        from goldpan.datasets.task_sources import AddedTask, describe_task
 
         paths = file_paths(files)
         described = describe_task(name, paths, several(text), label, repo=repo, document=document)
@@ -128,7 +127,7 @@ class Tasks(Group):
         from goldpan.annotation.studio.gold import read_corrections
         from goldpan.datasets.importing import import_files
         from goldpan.datasets.registry import find_task
-        from goldpan.datasets.source_import import download as fetch
+        from goldpan.datasets.task_sources import download as fetch
 
         layout = self.lab.layout
         task = find_task(name, self._own)
@@ -180,7 +179,7 @@ def import_(
     from goldpan.core.workspace import tasks_directory
     from goldpan.datasets.importing import import_files
     from goldpan.datasets.registry import load_tasks
-    from goldpan.datasets.source_import import SourceImport, files_by_task, tasks_of_source
+    from goldpan.datasets.task_sources import SourceImport, files_by_task, tasks_of_source
 
     tasks = tasks_of_source(source, load_tasks(tasks_directory(self.path)))
     files_of = files_by_task(source, tasks, file_paths(files))

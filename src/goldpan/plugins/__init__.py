@@ -4,10 +4,10 @@
 
     register(Criterion(name="has-code", ...))
 
-`docs/plugins.md` shows one of each kind. What else a plugin needs of Goldpan, such as readers of
-files, texts and tables, is in the modules of this package, each named after the part of Goldpan
-that it is taken from. A name is imported when it is first used, so that registering costs next to
-nothing.
+`docs/plugins.md` shows one of each kind. What else a plugin needs of Goldpan is in the modules of
+this package: `data` to read, make and write rows, `evaluation` for models, metrics, reports and
+papers' tables, `operations` for commands. A name is imported when it is first used, so that
+registering costs next to nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from goldpan.filters.criterion import Criterion, NoSettings
     from goldpan.filters.repo_view import RepoView
     from goldpan.miners.pairing import SIGNALS, Rules, Signal
-    from goldpan.report.comparison.added import ReportSection
+    from goldpan.report.comparison.rows import ReportSection
 
 __all__ = [
     "SIGNALS",
@@ -79,7 +79,7 @@ _MODULES = {
     "NoSettings": "filters.criterion",
     "Recipe": "builders.recipes",
     "RepoView": "filters.repo_view",
-    "ReportSection": "report.comparison.added",
+    "ReportSection": "report.comparison.rows",
     "Rules": "miners.pairing",
     "Signal": "miners.pairing",
     "Task": "datasets.task",

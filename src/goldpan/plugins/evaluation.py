@@ -1,4 +1,4 @@
-"""What plugins may use of `goldpan.evaluation`; the stub beside this file lists it."""
+"""Models, metrics, reports and papers' tables for plugins; the stub beside lists the names."""
 
 from goldpan.core.imports import lazily
 

@@ -1,4 +1,4 @@
-"""What plugins may use of `goldpan.operations`; the stub beside this file lists it."""
+"""The means of commands for plugins; the stub beside lists the names."""
 
 from goldpan.core.imports import lazily
 

@@ -1,9 +1,10 @@
-"""Comparisons of models on the terminal, in a notebook and as plain data."""
+"""Comparisons of models: on the terminal, as plain data, and as HTML, Markdown and LaTeX files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Block, Line, Result, Table
@@ -12,11 +13,27 @@ from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.files import FileComparison
 from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.report.comparison.added import SECTIONS
 from goldpan.report.comparison.leakage import headlines
-from goldpan.report.comparison.summary import heading, rank_range, sentences, warnings
-from goldpan.report.evaluation import EvaluationFiles, WrittenFile, write_evaluation
-from goldpan.report.score_report import file_sentences, write_file_report
+from goldpan.report.comparison.make import make_report, paper_tables
+from goldpan.report.comparison.measures import (
+    degradation_cells,
+    drift_tables,
+    overfitting_cells,
+)
+from goldpan.report.comparison.ranking import asked, decided, pairs_table
+from goldpan.report.comparison.rows import SECTIONS
+from goldpan.report.comparison.summary import (
+    answer,
+    first_place,
+    heading,
+    meaning,
+    rank_range,
+    sentences,
+    warnings,
+)
+from goldpan.report.document import Cell, Content, Remark, Report, ReportTable, Section, cut
+from goldpan.report.html import part_helpers, render, write_page
+from goldpan.report.text_forms import latex_tables, markdown_report
 
 _MOST = 40
 """Models that are listed."""
@@ -141,3 +158,196 @@ def _standings(comparison: Comparison) -> Iterator[Block]:
 def _written(files: Sequence[WrittenFile]) -> Iterator[Block]:
     for file in files:
         yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationFiles:
+    """The files of a report; None leaves one out."""
+
+    page: Path | None = None
+    markdown: Path | None = None
+    latex: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that was written."""
+
+    output: Path
+    size: int
+    """Bytes."""
+
+
+def write_evaluation(
+    workspace: Workspace,
+    compared: ComparisonResult,
+    tasks: Mapping[str, Task],
+    files: EvaluationFiles,
+    title: str = "",
+) -> tuple[WrittenFile, ...]:
+    """Write the report on a comparison; the same runs give the same bytes.
+
+    Raises `WorkspaceError` where a file cannot be written.
+    """
+    return write_files(
+        files,
+        lambda: make_report(workspace, compared, tasks, title),
+        lambda: paper_tables(compared),
+    )
+
+
+def write_files(
+    files: EvaluationFiles,
+    make: Callable[[], Report],
+    tables: Callable[[], Iterable[ReportTable]],
+) -> tuple[WrittenFile, ...]:
+    """Write a report in the forms that are wanted; LaTeX has the tables alone."""
+    written = []
+    if files.page or files.markdown:
+        report = make()
+        if files.page:
+            written.append(_write(evaluation_page(report), files.page))
+        if files.markdown:
+            written.append(_write(markdown_report(report), files.markdown))
+    if files.latex:
+        written.append(_write(latex_tables(tables()), files.latex))
+    return tuple(written)
+
+
+def evaluation_page(report: Report) -> str:
+    """Return the report as one HTML page that needs nothing else."""
+    return render(
+        "evaluation.html.jinja",
+        styles=("report.css", "evaluation.css"),
+        title=f"Goldpan evaluation: {report.title}",
+        report=report,
+        links=_links(report),
+        **part_helpers(),
+    )
+
+
+def _write(text: str, output: Path) -> WrittenFile:
+    write_page(text, output)
+    return WrittenFile(output, len(text.encode()))
+
+
+def _links(report: Report) -> list[tuple[str, str]]:
+    """Return the links at the top: sections by their title, the steps as one."""
+    links = []
+    for section in report.sections:
+        if section.step is None:
+            links.append((section.key, section.title.partition(",")[0]))
+        elif section.step == 1:
+            links.append(("steps", "Steps S1 to S10"))
+    return links
+
+
+def file_sentences(compared: FileComparison) -> tuple[str, ...]:
+    """Return what a stranger should take away."""
+    comparison = compared.comparison
+    best = comparison.models[0]
+    texts = [f"{first_place(comparison, 'data set')}. {answer(comparison, best)}"]
+    tests = [comparison.test]
+    if compared.new_tasks is not None:
+        texts.append(answer(compared.new_tasks, best))
+        tests.append(compared.new_tasks.test)
+    texts += filter(None, map(meaning, tests))
+    texts += [f"Left out: {reason}." for reason in compared.matrix.left_out[:12]]
+    return tuple(texts)
+
+
+def file_report(compared: FileComparison) -> Report:
+    """Return the whole report; the same file and question give the same one."""
+    comparison = compared.comparison
+    tested: list[Content] = list(_question(comparison))
+    if compared.new_tasks is not None:
+        tested += _question(compared.new_tasks)
+    drift = _drift_tables(compared)
+    return Report(
+        title=f"{len(comparison.models)} models from {compared.file.path.name}",
+        lead="Which models differ, which cannot be told apart, and what that rests on.",
+        facts=(
+            (f"{len(comparison.models):,}", "models"),
+            (f"{len(comparison.tasks):,}", "data sets"),
+            (f"{len(compared.file.keys):,}", f"sets of {compared.file.layout}"),
+        ),
+        summary=file_sentences(compared),
+        warnings=(
+            f"These {compared.file.layout} come from {compared.file.path.name}: Goldpan ran none of"
+            " the models, and knows nothing of leaks between training and test.",
+        ),
+        sections=(
+            Section("ranking", "Ranking", (_ranking(comparison),)),
+            Section("s7", "Report metrics", (cut(_scores(compared)),), step=7),
+            Section(
+                "s8",
+                "Analyze overfitting and degradation",
+                drift,
+                step=8,
+                skipped=""
+                if drift
+                else "The file has no rows of the parts train or validation beside test.",
+            ),
+            Section(
+                "s10", "Apply statistical significance tests", tuple(tested), step=10, optional=True
+            ),
+        ),
+    )
+
+
+def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple[WrittenFile, ...]:
+    """Write the files that are wanted."""
+    return write_files(files, lambda: file_report(compared), lambda: _paper_tables(compared))
+
+
+def _paper_tables(compared: FileComparison) -> Iterator[ReportTable]:
+    yield _ranking(compared.comparison)
+    yield _scores(compared)
+    for comparison in (compared.comparison, compared.new_tasks):
+        if comparison is not None and comparison.test.name != "none":
+            yield pairs_table(comparison)
+
+
+def _question(comparison: Comparison) -> Iterator[Content]:
+    yield Remark(asked(comparison))
+    if comparison.test.name != "none":
+        yield from decided(comparison)
+    yield from (Remark(f"{note}.") for note in comparison.notes)
+
+
+def _ranking(comparison: Comparison) -> ReportTable:
+    rows = tuple(
+        (
+            rank_range(standing),
+            standing.model,
+            standing.mean,
+            standing.sd,
+            standing.seed_sd,
+            standing.mean_rank,
+            standing.tier,
+        )
+        for standing in comparison.standings
+    )
+    columns = ("place", "model", "mean", "sd over data sets", "sd over seeds", "mean rank", "tier")
+    note = "A place such as 2–4 is a tie: the decisions of S10 leave these places open."
+    return ReportTable(f"Ranking by {comparison.metric}", columns, rows, note)
+
+
+def _scores(compared: FileComparison) -> ReportTable:
+    return ReportTable(
+        "Scores on test",
+        ("data set", "model", "metric", "mean over seeds and folds"),
+        compared.scores,
+    )
+
+
+def _drift_tables(compared: FileComparison) -> tuple[Content, ...]:
+    over: list[tuple[Cell, ...]] = []
+    down: list[tuple[Cell, ...]] = []
+    for drift in compared.drift:
+        start = (drift.task, drift.model, drift.metric)
+        if drift.overfitting is not None:
+            over.append((*start, *overfitting_cells(drift.overfitting)))
+        if drift.degradation is not None:
+            down.append((*start, *degradation_cells(drift.degradation)))
+    return tuple(drift_tables(("task", "model", "metric"), over, down))

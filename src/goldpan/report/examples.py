@@ -1,9 +1,9 @@
-"""Examples: rows of datasets with their evidence, and subjects that criteria drop."""
+"""Examples of a dataset: its rows with their evidence, verdicts and findings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,107 +15,12 @@ from goldpan.audit.stored_audit import StoredAudit
 from goldpan.code.patch import split_patch
 from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
-from goldpan.core.sanitize import line
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
-from goldpan.report.folders import Branch, draw_around
 from goldpan.report.health import Health, ShownFinding, examples_of, show_findings, summarize
-from goldpan.report.tables import file_list, rows
+from goldpan.report.tables import file_list, public_line, rows
 from goldpan.text.excerpts import Excerpt, excerpt
-from goldpan.text.redaction import redact
-
-_LONGEST = 20_000
-# The smallest digests of each reason: drawn in one pass, whatever the number of verdicts.
-_DROPPED = """
-CREATE OR REPLACE TEMP TABLE drawn AS
-WITH picked AS (
-  SELECT subject, criterion, reason, min_by(
-    {'repo': repo, 'issue': issue, 'pull_repo': pull_repo, 'pull': pull,
-     'value': value, 'evidence': evidence, 'undecided': keep IS NULL},
-    md5(concat_ws(' ', $seed, criterion, repo, issue, pull_repo, pull)), $most
-  ) AS ones
-  FROM verdicts WHERE keep IS DISTINCT FROM true GROUP BY subject, criterion, reason
-), apart AS (SELECT subject, criterion, reason, unnest(ones) AS one FROM picked)
-SELECT subject, criterion, reason, unnest(one),
-       md5(concat_ws(' ', $seed, criterion, one.repo, one.issue, one.pull_repo, one.pull)) AS lot
-FROM apart
-"""
-# One of each reason comes first, then the next of each.
-_SHOWN = """
-WITH ranked AS (
-  SELECT *, row_number() OVER (PARTITION BY subject, criterion, reason ORDER BY lot) AS place
-  FROM drawn
-), shown AS (
-  SELECT * FROM ranked
-  QUALIFY row_number() OVER (PARTITION BY subject, criterion ORDER BY place, reason) <= $most
-), others AS (
-  SELECT s.lot, list(v.criterion ORDER BY v.criterion) AS others
-  FROM shown s JOIN verdicts v
-    ON v.repo = s.repo AND v.subject = s.subject AND v.issue = s.issue
-       AND v.pull_repo IS NOT DISTINCT FROM s.pull_repo AND v.pull IS NOT DISTINCT FROM s.pull
-  WHERE v.decides AND v.keep IS DISTINCT FROM true AND v.criterion <> s.criterion
-  GROUP BY s.lot
-)
-SELECT s.* EXCLUDE (lot, place), left(i.title, $longest) AS title, left(i.body, $longest) AS body,
-       left(p.title, $longest) AS pull_title, coalesce(others, []) AS others
-FROM shown s
-LEFT JOIN others USING (lot)
-LEFT JOIN entries i ON i.repo = s.repo AND i.number = s.issue
-LEFT JOIN entries p ON p.repo = s.pull_repo AND p.number = s.pull
-ORDER BY s.subject, s.criterion, s.place, s.reason
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A subject that a criterion drops, or cannot judge."""
-
-    repo: str
-    issue: int
-    pull_repo: str | None
-    pull: int | None
-    title: str
-    pull_title: str
-    body: Excerpt
-    reason: str
-    value: float | None
-    evidence: str
-    others: Sequence[str]
-    """The other deciding criteria that drop it as well."""
-
-
-def draw_dropped(
-    connection: duckdb.DuckDBPyConnection, seed: int, most: int = 3
-) -> dict[tuple[str, str], list[Dropped]]:
-    """Draw at most `most` dropped subjects a criterion, of different reasons first.
-
-    Keys are subject and criterion. What is private in the texts is made unreadable, as in
-    datasets.
-    """
-    connection.execute(_DROPPED, {"seed": str(seed), "most": most})
-    samples: dict[tuple[str, str], list[Dropped]] = {}
-    for row in rows(connection, _SHOWN, most=most, longest=_LONGEST):
-        dropped = Dropped(
-            repo=row["repo"],
-            issue=row["issue"],
-            pull_repo=row["pull_repo"],
-            pull=row["pull"],
-            title=_public(row["title"]),
-            pull_title=_public(row["pull_title"]),
-            body=excerpt(redact(row["body"] or "").text, 280, 280),
-            reason=row["reason"] or ("undecided" if row["undecided"] else "dropped"),
-            value=row["value"],
-            evidence=_public(row["evidence"]),
-            others=row["others"],
-        )
-        samples.setdefault((row["subject"], row["criterion"]), []).append(dropped)
-    return samples
-
-
-def _public(text: str | None) -> str:
-    return line(redact(text or "").text)
-
 
 _SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
 _MOST_TURNS = 12
@@ -338,12 +243,12 @@ def _because(
         yield f"{row['answer_points']:,} points for the answer", because
     if row.get("pull"):
         evidence = [one for found in rows(connection, _EVIDENCE, **subject) for one in found["all"]]
-        told = {one["signal"]: _public(one["excerpt"]) for one in reversed(evidence)}
+        told = {one["signal"]: public_line(one["excerpt"]) for one in reversed(evidence)}
         yield from ((signal, told.get(signal, "")) for signal in row.get("signals") or ())
 
 
 def _verdict(row: Mapping[str, Any]) -> ShownVerdict:
-    return ShownVerdict(**{**row, "evidence": _public(row["evidence"])})
+    return ShownVerdict(**{**row, "evidence": public_line(row["evidence"])})
 
 
 def _answer(row: Mapping[str, Any]) -> ReferenceAnswer:
@@ -386,3 +291,56 @@ def _edit(row: Mapping[str, Any]) -> ShownEdit:
 
 def _day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d}" if moment else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One line of a drawn tree."""
+
+    lines: str
+    """The lines that lead to the name."""
+    name: str
+    changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _TreeEntry:
+    name: str
+    folder: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}/" if self.folder else self.name
+
+
+def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Branch]:
+    """Draw the folders that lead to a file, each with at most `others` of its other entries."""
+    above: list[Branch] = []
+    below: list[Branch] = []
+    inside, indent = list(paths), ""
+    way = changed.split("/")
+    for depth, ours in enumerate(way):
+        entries = _entries(inside)
+        at = entries.index(_TreeEntry(ours, depth < len(way) - 1))
+        # Neighbours of the way tell more than the first entries of a long folder.
+        start = max(0, min(at - others // 2, len(entries) - others - 1))
+        end = min(len(entries), start + others + 1)
+        branches = [Branch(f"{indent}├── ", f"… {start:,} more")] if start else []
+        branches += [Branch(f"{indent}├── ", entry.label) for entry in entries[start:end]]
+        if end < len(entries):
+            branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
+        branches[-1] = replace(branches[-1], lines=f"{indent}└── ")
+        ours_at = at - start + bool(start)
+        if depth == len(way) - 1:
+            branches[ours_at] = replace(branches[ours_at], changed=True)
+        above += branches[: ours_at + 1]
+        below = branches[ours_at + 1 :] + below
+        inside = [path[len(ours) + 1 :] for path in inside if path.startswith(f"{ours}/")]
+        indent += "│   " if branches[ours_at + 1 :] else "    "
+    return above + below
+
+
+def _entries(paths: Iterable[str]) -> list[_TreeEntry]:
+    """Return what a folder holds, in the order of dataset trees: folders among files."""
+    entries = {_TreeEntry(path.split("/", 1)[0], "/" in path) for path in paths}
+    return sorted(entries, key=lambda entry: (entry.name, entry.folder))

@@ -13,22 +13,27 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.wording import METHODS, Side, find_method
-from goldpan.papers.crosscodebench.kinds import Kind
-from goldpan.papers.crosscodebench.meta import Example, Meta
-from goldpan.papers.crosscodebench.prompts import Budget, Prompter, count_words, longest_fitting
+from goldpan.papers.crosscodebench.kinds import TaskKind
+from goldpan.papers.crosscodebench.meta import Meta, TaskExample
+from goldpan.papers.crosscodebench.prompts import (
+    PromptBudget,
+    Prompter,
+    count_words,
+    longest_fitting,
+)
 from goldpan.papers.crosscodebench.shortcuts import copied_example
 from goldpan.text.markers import escaped, unescaped
 from tests.drawing import daily
 
 META = Meta(
     "task_001_set_translation",
-    Kind("Translation"),
+    TaskKind("Translation"),
     "Translate A to B",
     "The input is A. The output is B.",
     "set",
     ("Translation",),
-    tuple(Example(f"in {at}", f"out {at}", f"why {at}") for at in range(4)),
-    tuple(Example(f"bad {at}", f"wrong {at}", f"fault {at}") for at in range(4)),
+    tuple(TaskExample(f"in {at}", f"out {at}", f"why {at}") for at in range(4)),
+    tuple(TaskExample(f"bad {at}", f"wrong {at}", f"fault {at}") for at in range(4)),
 )
 MARKERS = re.compile(
     r"(?:input|output|explanation|definition)\s*:|(?:positive |negative )?example\s*[0-9]+\s*-"
@@ -110,7 +115,7 @@ def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
 
 
 def test_the_instruction_is_never_cut() -> None:
-    prompter = Prompter(META, find_method("2/2-instruct"), "train", 0, Budget(60))
+    prompter = Prompter(META, find_method("2/2-instruct"), "train", 0, PromptBudget(60))
     seen = []
     for size in range(0, 120, 7):
         input_text = " ".join(["word"] * size)
@@ -131,16 +136,16 @@ def test_the_instruction_is_never_cut() -> None:
 
 def test_as_much_of_the_input_stays_as_fits() -> None:
     least = len(Prompter(META, find_method("zero-shot"), "train", 0).prompt("", "1").text)
-    budget = Budget(least + 10, len, "characters")
+    budget = PromptBudget(least + 10, len, "characters")
     result = Prompter(META, find_method("zero-shot"), "train", 0, budget).prompt("a" * 50, "1")
     assert (len(result.text), result.input_cut) == (least + 10, 40)
 
 
 def test_a_budget_below_the_instruction_is_refused() -> None:
     with pytest.raises(UsageError, match=r"The instruction of task_001_set_translation has"):
-        Prompter(META, find_method("2/2-instruct"), "train", 0, Budget(5))
+        Prompter(META, find_method("2/2-instruct"), "train", 0, PromptBudget(5))
     with pytest.raises(UsageError, match="is none"):
-        Budget(0)
+        PromptBudget(0)
 
 
 @given(st.integers(0, 200), st.integers(0, 200))
@@ -159,7 +164,7 @@ def test_texts_cannot_imitate_the_structure(
     input_text: str, shown: str, output: str, ending: str, method: str
 ) -> None:
     plain = Prompter(META, find_method(method), "train", 0).prompt("x", "1")
-    example = Example(f"a{shown}", f"b{output}", f"c{shown}")
+    example = TaskExample(f"a{shown}", f"b{output}", f"c{shown}")
     hostile = replace(
         META,
         description=f"Do{ending}",

@@ -16,8 +16,6 @@ from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import json_array
 from goldpan.datasets.json_array import FieldError
-from goldpan.papers.crosscodebench.check import Checked, check_task_files
-from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import (
     Instance,
@@ -27,6 +25,12 @@ from goldpan.papers.crosscodebench.instances import (
 )
 from goldpan.papers.crosscodebench.kinds import kind_of_category
 from goldpan.papers.crosscodebench.meta import read_meta
+from goldpan.papers.crosscodebench.task_files import (
+    Checked,
+    TaskDataset,
+    check_task_files,
+    export_tasks,
+)
 from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)

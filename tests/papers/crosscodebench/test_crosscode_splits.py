@@ -19,7 +19,6 @@ from goldpan.datasets.check import check_dataset
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.wording import find_method
 from goldpan.papers.crosscodebench.build import CrossCodeResult, build_split, find_tasks
-from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
 from goldpan.papers.crosscodebench.instances import Instance
 from goldpan.papers.crosscodebench.kinds import find_kind
 from goldpan.papers.crosscodebench.meta import Meta
@@ -31,6 +30,7 @@ from goldpan.papers.crosscodebench.splits import (
     load_splits,
     shipped_splits,
 )
+from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
 from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
 
 QUIET = Reporter(quiet=True)

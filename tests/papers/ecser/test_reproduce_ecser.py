@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.papers.ecser.requirement_sets import requirements
+from goldpan.papers.ecser.tables import requirements
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import find_recipe
 from tests.invoking import invoke

@@ -24,10 +24,10 @@ from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
 from goldpan.git.refs import cloned_repositories, find_commits
-from goldpan.papers.nlbse.comments.build import Annotations, CommentsResult, build_code_comments
-from goldpan.papers.nlbse.comments.extract import (
+from goldpan.papers.nlbse.comment_build import Annotations, CommentsResult, build_code_comments
+from goldpan.papers.nlbse.comment_extract import (
     LANGUAGES,
-    Reading,
+    CommentReading,
     find_languages,
 )
 from tests.git_repositories import Odd, Repository
@@ -73,7 +73,7 @@ class Case:
         return build_code_comments(
             self.workspace,
             find_commits(self.workspace, [REPO], revision),
-            Reading(find_languages(languages), workers=1, timeout=60.0),
+            CommentReading(find_languages(languages), workers=1, timeout=60.0),
             annotations or Annotations(),
             SplitPlan.parse(split),
             self.workspace.dataset(task.name if task else "code-comments"),
@@ -93,14 +93,20 @@ def rows(built: CommentsResult, split: str | None = None) -> list[dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, CommentsResult]:
+    """Return `FILES` and a file that is too large, built once, with the case."""
+    case = Case(tmp_path_factory.mktemp("whole"), {**FILES, b"big.py": b"#" * 2_000_000})
+    return case, case.build()
+
+
+@pytest.fixture(scope="module")
+def made(whole: tuple[Case, CommentsResult]) -> list[dict[str, Any]]:
     """Return the rows of `FILES`, whose names are the same wherever it is committed."""
-    return rows(Case(tmp_path_factory.mktemp("made"), FILES).build())
+    return rows(whole[1])
 
 
-def test_one_row_a_sentence(tmp_path: Path) -> None:
-    case = Case(tmp_path, FILES)
-    built = case.build()
+def test_one_row_a_sentence(whole: tuple[Case, CommentsResult]) -> None:
+    case, built = whole
     sentences = rows(built)
     assert [(row["language"], row["class"], row["position"], row["text"]) for row in sentences] == [
         ("Smalltalk", "Rim", 0, "i am a rim."),
@@ -116,7 +122,7 @@ def test_one_row_a_sentence(tmp_path: Path) -> None:
     assert FILES[b"src/Bowl.java"][java["start"] : java["end"]] == b"Holds water."
     assert java["id"] == f"code-comments:{REPO}:src/Bowl.java@{java['blob'][:12]}:7-19"
     assert java["labels"] is None and java["decided"] is None
-    assert (built.tally.files, built.tally.read, built.tally.comments) == (5, 5, 4)
+    assert (built.tally.files, built.tally.read, built.tally.comments) == (6, 5, 4)
     assert built.exit_code == 0
 
 
@@ -128,9 +134,11 @@ def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in again.directory.rglob("*.*")} == before
 
 
-def test_the_card_describes_every_column_and_what_was_left_out(tmp_path: Path) -> None:
-    case = Case(tmp_path, {**FILES, b"big.py": b"#" * 2_000_000})
-    written = case.build().written
+def test_the_card_describes_every_column_and_what_was_left_out(
+    whole: tuple[Case, CommentsResult],
+) -> None:
+    case, built = whole
+    written = built.written
     card = (written.directory / "README.md").read_text("utf-8")
     for column in written.family.columns:
         assert f"| `{column.name}` |" in card
@@ -192,7 +200,7 @@ def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     built = build_code_comments(
         case.workspace,
         find_commits(case.workspace, [REPO], tip),
-        Reading(find_languages(()), workers=1, timeout=2.0),
+        CommentReading(find_languages(()), workers=1, timeout=2.0),
         Annotations(),
         SplitPlan(),
         tmp_path / "out",
@@ -352,15 +360,11 @@ def test_annotations_that_do_not_fit_are_refused(
         case.build(split="stratified:0.5,0.5")
 
 
-def test_annotators_can_be_asked_about_every_row(tmp_path: Path) -> None:
-    case = Case(tmp_path, FILES)
-    built = case.build()
-    tasks = [
-        task
-        for form in ("code-comment-java", "code-comment-pharo", "code-comment-python")
-        for task in read_tasks(built.written.directory, find_form(form))
-    ]
-    assert sorted(task.subject_id for task in tasks) == sorted(row["id"] for row in rows(built))
+def test_annotators_can_be_asked_about_every_row(whole: tuple[Case, CommentsResult]) -> None:
+    forms = ("code-comment-java", "code-comment-pharo", "code-comment-python")
+    directory = whole[1].written.directory
+    asked = [task.subject_id for name in forms for task in read_tasks(directory, find_form(name))]
+    assert sorted(asked) == sorted(row["id"] for row in rows(whole[1]))
 
 
 def test_repositories_without_a_clone(tmp_path: Path) -> None:

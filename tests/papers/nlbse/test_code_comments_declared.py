@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.papers.nlbse.comments.extract import (
+from goldpan.papers.nlbse.comment_extract import (
     LANGUAGES,
     CommentFound,
-    Source,
+    CommentSource,
     read_file,
     written_in,
 )
 
 
 def comments(path: str, text: str) -> list[CommentFound]:
-    return read_file(Source(path, text.encode())).comments
+    return read_file(CommentSource(path, text.encode())).comments
 
 
 def parsed(path: str, text: str) -> list[tuple[str, str, list[str]]]:
@@ -198,14 +198,14 @@ def test_every_language_is_tried_here() -> None:
 
 
 def test_a_header_is_read_as_the_language_that_parses() -> None:
-    file = read_file(Source("a.h", SAMPLES["a.h"][0].encode()))
+    file = read_file(CommentSource("a.h", SAMPLES["a.h"][0].encode()))
     assert file.language == "C++"
-    assert read_file(Source("a.h", b"/** S. */\nstruct s { int x; };\n")).language == "C"
+    assert read_file(CommentSource("a.h", b"/** S. */\nstruct s { int x; };\n")).language == "C"
 
 
 def test_broken_code_is_read_as_far_as_it_goes() -> None:
     text = "/** A. */\nclass A {}\nclass {{{ int 3x\n/** B. */ class B {"
-    file = read_file(Source("A.java", text.encode()))
+    file = read_file(CommentSource("A.java", text.encode()))
     assert file.comments[0].name == "A"
     assert file.counts["syntax-errors"] == 1
 

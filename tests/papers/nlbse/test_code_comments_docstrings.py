@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldpan.papers.nlbse.comments.declarations import read_docstrings
-from goldpan.papers.nlbse.comments.extract import Source, read_file
+from goldpan.papers.nlbse.comment_declarations import read_docstrings
+from goldpan.papers.nlbse.comment_extract import CommentSource, read_file
 
 ALL = frozenset({"class", "module", "function"})
 
@@ -87,7 +87,7 @@ def test_a_module_that_is_one_class_has_no_docstring_of_its_own() -> None:
 
 
 def test_the_code_is_the_class_without_its_docstring() -> None:
-    file = read_file(Source("bowls.py", MODULE.encode()))
+    file = read_file(CommentSource("bowls.py", MODULE.encode()))
     assert file.comments[0].code is not None
     assert file.comments[0].code.startswith("class Bowl(Base,")
     assert "Holds water" not in file.comments[0].code

@@ -16,7 +16,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
-from goldpan.papers.nlbse import comment_files
+from goldpan.papers.nlbse import comment_tasks
 from tests.invoking import Invoked, invoke
 from tests.places import DATA
 
@@ -60,7 +60,7 @@ def official(directory: Path, language: str, *, compressed: bool = False) -> Pat
 
 def test_a_binary_task_keeps_the_official_partition(tmp_path: Path) -> None:
     task = find_task("nlbse23_java_summary")
-    imported = list(comment_files.read_2023(task, [official(tmp_path, "java")]))
+    imported = list(comment_tasks.read_2023(task, [official(tmp_path, "java")]))
     assert [(row["text"], row["partition"], row["label"]) for row in imported] == [
         ("holds water.", "train", "summary"),
         ("a bowl, of clay", "test", "not summary"),
@@ -77,7 +77,7 @@ def test_a_binary_task_keeps_the_official_partition(tmp_path: Path) -> None:
 
 def test_numbers_of_pandas_and_blanks_mean_the_same(tmp_path: Path) -> None:
     task, path = find_task("nlbse23_java_summary"), official(tmp_path, "java")
-    read = comment_files.read_2023
+    read = comment_tasks.read_2023
     imported = list(read(task, [path]))
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(",0,1,", ",0.0, 1.0 ,").replace(",1,0,", ", 1,0.0,"), "utf-8")
@@ -87,7 +87,7 @@ def test_numbers_of_pandas_and_blanks_mean_the_same(tmp_path: Path) -> None:
 def test_a_multi_label_task_puts_categories_together(tmp_path: Path) -> None:
     task = find_task("comment_type_pharo")
     file = official(tmp_path, "pharo", compressed=True)
-    imported = {row["text"]: row for row in comment_files.read_2023(task, [file])}
+    imported = {row["text"]: row for row in comment_tasks.read_2023(task, [file])}
     assert set(imported["holds water."]["labels"]) == {"example", "intent"}
     assert imported["leaks"]["labels"] == []
     assert {row["partition"] for row in imported.values()} == {None}
@@ -114,7 +114,7 @@ def test_a_file_of_another_form_is_refused(
 ) -> None:
     task = find_task("nlbse23_java_summary")
     with pytest.raises(DatasetError, match=message):
-        list(comment_files.read_2023(task, [broken(tmp_path, old, new)]))
+        list(comment_tasks.read_2023(task, [broken(tmp_path, old, new)]))
 
 
 def test_a_file_without_the_category_or_the_language_is_refused(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_a_file_without_the_category_or_the_language_is_refused(tmp_path: Path) 
     file = official(tmp_path, "java")
     file.write_text(file.read_text().replace(",summary", ",other"))
     with pytest.raises(DatasetError, match="no category summary"):
-        list(comment_files.read_2023(task, [file]))
+        list(comment_tasks.read_2023(task, [file]))
     with pytest.raises(UsageError, match=r"called java\.csv"):
-        list(comment_files.read_2023(task, [official(tmp_path, "python")]))
+        list(comment_tasks.read_2023(task, [official(tmp_path, "python")]))
 
 
 def hub_file(path: Path, labels: list[list[int]], partition: int = 0) -> Path:
@@ -148,7 +148,7 @@ def test_the_files_of_the_hub(tmp_path: Path) -> None:
     train = hub_file(tmp_path / "python_train-0.parquet", [[1, 0, 0, 0, 1], [0, 0, 1, 0, 0]])
     test = hub_file(tmp_path / "python_test-0.parquet", [[0, 1, 0, 0, 0]], partition=1)
     other = hub_file(tmp_path / "java_test-0.parquet", [[0, 1, 0, 0, 0, 0, 0]])
-    imported = list(comment_files.read_2025(task, [train, test, other]))
+    imported = list(comment_tasks.read_2025(task, [train, test, other]))
     assert [(row["partition"], set(row["labels"])) for row in imported] == [
         ("test", {"parameters"}),
         ("train", {"usage", "summary"}),
@@ -156,9 +156,9 @@ def test_the_files_of_the_hub(tmp_path: Path) -> None:
     ]
     assert [row["position"] for row in imported] == [0, 1, 2]
     with pytest.raises(UsageError, match="pharo_"):
-        list(comment_files.read_2025(find_task("comment_type_pharo"), [other]))
+        list(comment_tasks.read_2025(find_task("comment_type_pharo"), [other]))
     with pytest.raises(DatasetError, match="another form"):
-        list(comment_files.read_2025(find_task("comment_type_java"), [hub_file(other, [[1]])]))
+        list(comment_tasks.read_2025(find_task("comment_type_java"), [hub_file(other, [[1]])]))
 
 
 def run(*arguments: str | Path) -> Invoked:
@@ -230,9 +230,9 @@ def test_the_official_files_give_table_2() -> None:
     counted: dict[str, dict[str, tuple[int, ...]]] = {}
     for task in tasks:
         counts: Counter[tuple[str, bool]] = Counter()
-        for row in comment_files.read_2023(task, files):
+        for row in comment_tasks.read_2023(task, files):
             counts[row["partition"], row["label"] == task.label_names[0]] += 1
-        category = comment_files.spelled(task.settings["category"])
+        category = comment_tasks.spelled(task.settings["category"])
         counted.setdefault(task.settings["language"], {})[category] = tuple(
             counts[side, positive] for side in ("train", "test") for positive in (True, False)
         )

@@ -7,7 +7,12 @@ import time
 import pytest
 
 from goldpan.git.trees import TreeFile
-from goldpan.papers.nlbse.comments.extract import CommentFound, Source, read_file, wanted_files
+from goldpan.papers.nlbse.comment_extract import (
+    CommentFound,
+    CommentSource,
+    read_file,
+    wanted_files,
+)
 
 TONEL = """\
 "
@@ -31,7 +36,7 @@ Bowl >> pour [
 
 
 def read(path: str, text: str) -> CommentFound | None:
-    file = read_file(Source(path, text.encode()))
+    file = read_file(CommentSource(path, text.encode()))
     assert file.language == "Smalltalk"
     return file.comments[0] if file.comments else None
 

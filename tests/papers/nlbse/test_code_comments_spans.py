@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.papers.nlbse.comments.extract import (
+from goldpan.papers.nlbse.comment_extract import (
     LONGEST_COMMENT,
     MOST_SENTENCES,
+    CommentSource,
     FileRead,
-    Source,
     read_file,
 )
 from goldpan.text.sentences import normalize_sentence
@@ -45,7 +45,7 @@ def test_the_file_holds_the_sentence_at_its_span(
     path: str, text: str, encoding: str, line_end: str
 ) -> None:
     data = ENCODED[encoding](text.replace("\n", line_end))
-    file = read_file(Source(path, data))
+    file = read_file(CommentSource(path, data))
     assert file.encoding == encoding
     assert placed(data, file) == ["Holds café.", "Is ünder.", 'Or "not"?']
     assert [sentence.line for sentence in file.comments[0].sentences] == [3, 5, 5]
@@ -53,7 +53,7 @@ def test_the_file_holds_the_sentence_at_its_span(
 
 def test_a_sentence_over_lines_spans_its_marks() -> None:
     data = b"/**\n * Holds\n * water. Leaks.\n */\nclass A {}\n"
-    (comment,) = read_file(Source("A.java", data, "join")).comments
+    (comment,) = read_file(CommentSource("A.java", data, "join")).comments
     first, second = comment.sentences
     assert first.sentence == "Holds\nwater."
     assert data[first.span.start : first.span.end] == b"Holds\n * water."
@@ -69,7 +69,7 @@ def test_spans_are_exact_for_any_comment(lines: list[str], line_end: str, encodi
     body = line_end.join(f" * {line}".replace("*/", "* /") for line in lines)
     text = f"/**{line_end}{body}{line_end} */{line_end}class A {{}}{line_end}"
     data = ENCODED[encoding](text)
-    file = read_file(Source("A.java", data))
+    file = read_file(CommentSource("A.java", data))
     sentences = [sentence for comment in file.comments for sentence in comment.sentences]
     assert placed(data, file) == [sentence.sentence for sentence in sentences]
     assert all(sentence.text == normalize_sentence(sentence.sentence) for sentence in sentences)
@@ -78,13 +78,13 @@ def test_spans_are_exact_for_any_comment(lines: list[str], line_end: str, encodi
 
 
 def test_a_binary_file_is_told() -> None:
-    assert read_file(Source("a.py", b'"""A."""\0')).encoding is None
-    assert read_file(Source("a.py", codecs.BOM_UTF16_LE + b"\x00\xd8")).encoding is None
+    assert read_file(CommentSource("a.py", b'"""A."""\0')).encoding is None
+    assert read_file(CommentSource("a.py", codecs.BOM_UTF16_LE + b"\x00\xd8")).encoding is None
 
 
 def test_what_is_private_is_made_unreadable() -> None:
     text = '"""Write to bob.miner@sluice-mining.org.\n\nKey below.\n"""\n'
-    file = read_file(Source("a.py", text.encode(), kinds=frozenset({"module"})))
+    file = read_file(CommentSource("a.py", text.encode(), kinds=frozenset({"module"})))
     assert file.comments[0].sentences[0].sentence == "Write to <EMAIL>."
     assert file.comments[0].sentences[0].text == "write to email ."
     assert "bob.miner" not in repr(file)
@@ -97,7 +97,7 @@ def test_sentences_within_a_key_of_many_lines_are_left_out() -> None:
         f"class A:\n    '''Holds a key.\n\n-----BEGIN RSA PRIVATE KEY-----\n{key}\n"
         "-----END RSA PRIVATE KEY-----\nThat was it.\n'''\n"
     )
-    file = read_file(Source("a.py", text.encode()))
+    file = read_file(CommentSource("a.py", text.encode()))
     assert [sentence.sentence for sentence in file.comments[0].sentences] == [
         "Holds a key.",
         "That was it.",
@@ -110,6 +110,6 @@ def test_comments_without_words_and_endless_ones_are_counted() -> None:
     endless = "a" * (LONGEST_COMMENT + 1)
     many = "a.\n" * (MOST_SENTENCES + 1)
     text = "".join(f'class A{n}:\n    """{doc}"""\n' for n, doc in enumerate(("--", endless, many)))
-    file = read_file(Source("a.py", text.encode()))
+    file = read_file(CommentSource("a.py", text.encode()))
     assert file.comments == []
     assert file.counts == {"comment-without-words": 1, "comment-too-long": 2}

@@ -63,13 +63,13 @@ def test_the_competition_ranks_who_ran_every_category(result: ComparisonResult) 
 
 
 def test_scores_on_other_rows_are_not_set_against_the_competition(workspace: Workspace) -> None:
-    for name in BASELINE:
+    for name in list(BASELINE)[:2]:
         add_run(workspace, two_labels(name, train=10, test=20), "mine", 1.0)
     competition = comment_ranking(systems_of(read_runs(workspace)))
     assert competition is not None
     assert [entry.name for entry in competition.entries] == [ORGANIZERS]
     assert competition.incomplete == (
-        "mine ran 19 of 19 categories on other rows than the official test",
+        "mine ran 2 of 19 categories on other rows than the official test",
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.registry import find_task
-from goldpan.papers.selu import requirement_verbs, stackoverflow_ner
+from goldpan.papers.selu import readers
 
 
 def written(path: Path, text: str) -> Path:
@@ -27,7 +27,7 @@ POSTS = (
 
 def test_posts_come_with_merged_kinds(tmp_path: Path) -> None:
     path = written(tmp_path / "stackoverflow_dev.txt", POSTS)
-    question, answer = stackoverflow_ner.read(find_task("se_entities"), [path])
+    question, answer = readers.read_stackoverflow_ner(find_task("se_entities"), [path])
     assert question["tokens"] == ["use", "list", "now"]
     assert question["tags"] == ["O", "B-Class", "O"]
     assert answer["tokens"] == ["no"]
@@ -56,7 +56,7 @@ def test_other_files_of_posts_are_refused(
 ) -> None:
     path = written(tmp_path / name, text)
     with pytest.raises((DatasetError, UsageError), match=message):
-        list(stackoverflow_ner.read(find_task("se_entities"), [path]))
+        list(readers.read_stackoverflow_ner(find_task("se_entities"), [path]))
 
 
 def test_verbs_of_specifications_are_masked(tmp_path: Path) -> None:
@@ -64,21 +64,21 @@ def test_verbs_of_specifications_are_masked(tmp_path: Path) -> None:
         return [(text.index("beep"), text.index("beep") + 4)]
 
     path = written(tmp_path / "alarm.txt", "It shall beep.\n")
-    (row,) = requirement_verbs.read(find_task("requirement_completion"), [path], verbs)
+    (row,) = readers.read_requirement_verbs(find_task("requirement_completion"), [path], verbs)
     assert row["masks"] == [{"start": 9, "end": 13}]
     assert (row["id"], row["text"]) == ("requirement_completion:alarm", "It shall beep.\n")
     long = written(tmp_path / "long.txt", "x" * 1_000_001)
     with pytest.raises(UsageError, match="more than 1,000,000 characters"):
-        list(requirement_verbs.read(find_task("requirement_completion"), [long], verbs))
+        list(readers.read_requirement_verbs(find_task("requirement_completion"), [long], verbs))
 
 
 def test_a_missing_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("spacy")
     with pytest.raises(UsageError, match=r"no model 'none_at_all'.*spacy download none_at_all"):
-        requirement_verbs.spacy_verbs("none_at_all")
+        readers.spacy_verbs("none_at_all")
     monkeypatch.setitem(__import__("sys").modules, "spacy", None)
     with pytest.raises(UsageError, match=r'needs spacy.*pip install "goldpan-mining\[nlp\]"'):
-        requirement_verbs.spacy_verbs("en_core_web_sm")
+        readers.spacy_verbs("en_core_web_sm")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -89,5 +89,5 @@ def test_spacy_finds_verbs_with_a_model_on_disk(tmp_path: Path) -> None:
     ruler = model.add_pipe("attribute_ruler")
     ruler.add(patterns=[[{"LOWER": "beep"}]], attrs={"POS": "VERB"})
     model.to_disk(tmp_path / "model")
-    find = requirement_verbs.spacy_verbs(str(tmp_path / "model"))
+    find = readers.spacy_verbs(str(tmp_path / "model"))
     assert find("It shall beep, then beep.") == [(9, 13), (20, 24)]

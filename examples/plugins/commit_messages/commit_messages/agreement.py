@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from commit_messages.logs import Message, messages
-from goldpan.plugins.reproduce import Context, Outcome, TableRecipe
+from goldpan.plugins.evaluation import Context, Outcome, TableRecipe
 
 
 def kappa(labelled: list[Message]) -> float:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.plugins.core import DatasetError
-from goldpan.plugins.datasets import Task, open_text, stem_of
+from goldpan.plugins.data import DatasetError, Task, open_text, stem_of
 
 PURPOSES = ("add", "fix", "document", "tidy")
 

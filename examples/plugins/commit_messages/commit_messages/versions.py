@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldpan.plugins import ExampleMetric, ReportSection, Task
-from goldpan.plugins.evaluation import ComparisonResult
-from goldpan.plugins.report import ReportTable, Section
+from goldpan.plugins.evaluation import ComparisonResult, ReportTable, Section
 
 _TASK, _METRIC = "commit_purpose", "version_accuracy"
 _RELEASE = {"add": "minor", "fix": "patch", "document": "none", "tidy": "none"}

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from goldpan.code.edits.edit import EditError
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.resources import check_folder
+from goldpan.core.resources import check_folder, unwritable
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
@@ -93,7 +93,7 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class ExportedFindings:
-    """What an audit says of rows, or why there is none."""
+    """Findings of an audit by row, or why there is none."""
 
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Verdict and case by finding, by the row's id."""
@@ -167,13 +167,7 @@ def replacing_export(directory: Path, to: str) -> Iterator[ExportWriter]:
             yield writer
             writer.text(MARK, f'{{"goldpan_export": "{to}"}}\n')
     except OSError as error:
-        raise _unwritable(directory, error) from None
-
-
-def _unwritable(directory: Path, error: OSError) -> DatasetError:
-    return DatasetError(
-        f"{directory} cannot be written: {error.strerror}", "Choose another --output"
-    )
+        raise unwritable(directory, error, DatasetError) from None
 
 
 def _refuse_foreign(directory: Path) -> None:
@@ -228,20 +222,20 @@ def _tests(names: list[str] | None) -> str:
     return orjson.dumps(names or []).decode()
 
 
-def alpaca(sample: ExportSample) -> dict[str, Any]:
+def _alpaca(sample: ExportSample) -> dict[str, Any]:
     """Return a sample in the columns of Stanford Alpaca: instruction, input and output."""
     return {"instruction": sample.instruction, "input": sample.input, "output": sample.target}
 
 
-def chat(sample: ExportSample) -> dict[str, Any]:
+def _chat(sample: ExportSample) -> dict[str, Any]:
     """Return a sample as the messages of a chat: system, user, assistant."""
     turns = {"system": sample.instruction, "user": sample.input, "assistant": sample.target}
     return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
 
 
 TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
-    "alpaca": alpaca,
-    "chat": chat,
+    "alpaca": _alpaca,
+    "chat": _chat,
 }
 """The forms by name."""
 _CARRIED = ("swe-bench", "inspect", "lm-eval")

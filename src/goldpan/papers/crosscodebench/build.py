@@ -18,8 +18,8 @@ from goldpan._version import __version__
 from goldpan.papers.crosscodebench.meta import DATA, META, Meta, list_metas, meta_json, read_meta
 from goldpan.papers.crosscodebench.prompts import CROSSCODE, SHARDS, CrossSettings, prompt_rows
 from goldpan.papers.crosscodebench.splits import Assigned, LeftOut, TaskCount, TaskFiles, spool_side
-from goldpan.plugins import core, datasets
-from goldpan.plugins.filters import find_leaks_of_batches
+from goldpan.plugins import data
+from goldpan.plugins.data import find_leaks_of_batches
 
 FAMILY = CROSSCODE.name
 """The family of a built split, in its provenance."""
@@ -39,7 +39,7 @@ _APART = (
 
 
 @dataclass(frozen=True, slots=True)
-class CrossCodeResult(core.Result):
+class CrossCodeResult(data.Result):
     """The result of building a split."""
 
     directory: Path
@@ -55,30 +55,30 @@ class CrossCodeResult(core.Result):
     """Prompts whose input lacks its end."""
     seconds: float
 
-    def blocks(self) -> Iterator[core.Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield what the split holds, and what was left out of it."""
         cells = []
         for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
             prompts = sum(count.drawn - count.leaking for count in counts)
             cells.append((side, len(counts), prompts, sum(count.available for count in counts)))
-        yield core.Title(
+        yield data.Title(
             self.split,
             f": {cells[0][2]:,} prompts to train on, {cells[1][2]:,} to evaluate on"
             f" in {self.seconds:.1f} s",
         )
-        yield core.Table(("side", "tasks", "prompts", "instances available"), cells)
+        yield data.Table(("side", "tasks", "prompts", "instances available"), cells)
         for task in self.left_out:
-            yield core.Line(str(task))
-        yield core.Line(
+            yield data.Line(str(task))
+        yield data.Line(
             f"{sum(self.leaking.values()):,} training instances dropped, as they also occur in the "
             f"evaluation: {self.leaking['exact']:,} exactly, {self.leaking['near']:,} nearly"
         )
         if self.examples_cut or self.inputs_cut:
-            yield core.Line(
+            yield data.Line(
                 f"{self.examples_cut:,} prompts lack examples for their length, "
                 f"{self.inputs_cut:,} the end of the input"
             )
-        yield core.Line(f"Written to {self.directory}")
+        yield data.Line(f"Written to {self.directory}")
 
 
 def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
@@ -92,15 +92,15 @@ def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
         meta = read_meta(path)
         for name in {meta.name, meta.stem}:
             if name in path_of:
-                raise core.DatasetError(
+                raise data.DatasetError(
                     f"{path} describes the task {name}, as {path_of[name]} does",
                     "Remove one of the two, or give --from once",
                 )
             path_of[name] = path
-        data = path.with_name(f"{meta.stem}{DATA}")
-        if not data.is_file():
-            raise core.DatasetError(f"{data} is missing", "Write the task's files again")
-        read_files.append(TaskFiles(meta, data))
+        data_path = path.with_name(f"{meta.stem}{DATA}")
+        if not data_path.is_file():
+            raise data.DatasetError(f"{data_path} is missing", "Write the task's files again")
+        read_files.append(TaskFiles(meta, data_path))
     return sorted(read_files, key=lambda task: task.meta.stem)
 
 
@@ -110,29 +110,27 @@ def read_tasks(directory: Path) -> dict[str, Meta]:
     return {meta.name: meta for meta in metas}
 
 
-def side_rows(
-    directory: Path, side: datasets.Side, columns: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def side_rows(directory: Path, side: data.Side, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the prompts of a side of a built split; memory follows a batch.
 
     Raises `DatasetError` where a file is damaged.
     """
-    for path in datasets.shard_paths(directory, SHARDS[side]):
+    for path in data.shard_paths(directory, SHARDS[side]):
         try:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 for batch in file.iter_batches(batch_size=_BATCH, columns=list(columns)):
                     yield from batch.to_pylist()
         except (OSError, pa.ArrowException) as error:
-            raise core.DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
+            raise data.DatasetError(f"{path} cannot be read ({error})", "Build it again") from None
 
 
 def build_split(
-    workspace: core.Workspace,
+    workspace: data.Workspace,
     tasks: Sequence[TaskFiles],
     assigned: Assigned,
     settings: CrossSettings,
     directory: Path,
-    reporter: core.Reporter,
+    reporter: data.Reporter,
 ) -> CrossCodeResult:
     """Write the prompts of a split to a directory, in place of an earlier one there.
 
@@ -143,12 +141,12 @@ def build_split(
     """
     started = time.monotonic()
     if assigned.empty:
-        raise core.DatasetError(
+        raise data.DatasetError(
             f"The split {assigned.name} has no task for {assigned.empty}",
             f"It evaluates on {assigned.split.evaluate}: add tasks with --source, or choose "
             "another of goldpan build crosscode splits",
         )
-    datasets.refuse_foreign(directory, FAMILY)
+    data.refuse_foreign(directory, FAMILY)
     by_stem = {task.meta.stem: task for task in tasks}
     trained_on = [by_stem[meta.stem] for meta in assigned.train]
     evaluated_on = [by_stem[meta.stem] for meta in assigned.evaluation]
@@ -173,7 +171,7 @@ def build_split(
             for side, of_side in zip(SHARDS, sides, strict=True)
             for pair in zip(*of_side, strict=True)
         ]
-        datasets.write_dataset(
+        data.write_dataset(
             workspace,
             directory,
             CROSSCODE,
@@ -183,7 +181,7 @@ def build_split(
                     prompt_rows("evaluation", evaluated_on, evaluation, (), settings, counts),
                 )
             ),
-            datasets.SplitPlan("given", seed=settings.seed),
+            data.SplitPlan("given", seed=settings.seed),
             _provenance(members, settings, counts),
             _card(assigned, members, settings),
             extras=_extras(assigned, members, (*train.quoted, *evaluation.quoted)),
@@ -206,7 +204,7 @@ def build_split(
 class _Member:
     """A task of one side of a split, and what became of its instances."""
 
-    side: datasets.Side
+    side: data.Side
     task: TaskFiles
     count: TaskCount
 
@@ -217,10 +215,10 @@ class _Member:
 
 def _provenance(
     members: Sequence[_Member], settings: CrossSettings, counts: Mapping[str, int]
-) -> datasets.Provenance:
+) -> data.Provenance:
     """Return where the prompts come from; `counts` fills while they are made."""
     budget = settings.budget
-    return datasets.Provenance(
+    return data.Provenance(
         settings={
             "method": settings.method.name,
             "seed": settings.seed,
@@ -243,25 +241,25 @@ def _described_task(meta: Meta) -> dict[str, Any]:
 
 
 def _extras(
-    assigned: Assigned, members: Sequence[_Member], quoted: tuple[datasets.Origin, ...]
-) -> datasets.Extras:
+    assigned: Assigned, members: Sequence[_Member], quoted: tuple[data.Origin, ...]
+) -> data.Extras:
     """Return the files of the tasks, and what the provenance says of the split itself."""
     about: dict[str, Any] = {
         "split": {"name": assigned.name, **asdict(assigned.split)},
         **{side: [asdict(one.count) for one in members if one.side == side] for side in SHARDS},
         "left_out": [asdict(left_out) for left_out in assigned.left_out],
-        "inputs": {path.name: core.file_digest(path) for one in members for path in one.task.paths},
+        "inputs": {path.name: data.file_digest(path) for one in members for path in one.task.paths},
     }
     files = {f"{_TASKS}/{one.meta.stem}{META}": meta_json(one.meta) for one in members}
-    return datasets.Extras(files, about, quoted)
+    return data.Extras(files, about, quoted)
 
 
 def _card(
     assigned: Assigned, members: Sequence[_Member], settings: CrossSettings
-) -> datasets.CardInputs:
+) -> data.CardInputs:
     """Return what people are told of the prompts."""
     name, method = assigned.name, settings.method.name
-    return datasets.CardInputs(
+    return data.CardInputs(
         title=f"{name} of CrossCodeBench, {method}",
         summary=(
             f"The split {name} evaluates on {assigned.split.evaluate}. The prompts are made "
@@ -281,11 +279,11 @@ def _card(
     )
 
 
-def _task_line(member: _Member) -> datasets.TaskLine:
+def _task_line(member: _Member) -> data.TaskLine:
     meta, count = member.meta, member.count
     # What Goldpan builds has the license of each repository.
     built = meta.task is not None and meta.task.source.access == "built"
-    return datasets.TaskLine(
+    return data.TaskLine(
         meta.name,
         SHARDS[member.side],
         str(meta.kind),

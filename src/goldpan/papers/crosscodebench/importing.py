@@ -22,9 +22,16 @@ from goldpan.papers.crosscodebench.instances import (
     refused,
     task_rows,
 )
-from goldpan.papers.crosscodebench.meta import DATA, Example, Meta, count_problem, read_meta, slug
+from goldpan.papers.crosscodebench.meta import (
+    DATA,
+    Meta,
+    TaskExample,
+    count_problem,
+    read_meta,
+    slug,
+)
 from goldpan.papers.crosscodebench.prompts import SHARDS, TRAIN_CAP
-from goldpan.plugins import core, datasets
+from goldpan.plugins import data
 
 _BATCH = 256
 _MOST_LABELS = 1_000
@@ -37,7 +44,7 @@ _NEGATIVE = ("no", "correct", "false", "0", "negative")
 class Imported:
     """A task whose files were read into a dataset."""
 
-    task: datasets.Task
+    task: data.Task
     directory: Path
     splits: Mapping[str, int]
     """Rows by split."""
@@ -46,7 +53,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedTasks(core.Result):
+class ImportedTasks(data.Result):
     """The tasks whose files were read."""
 
     tasks: tuple[Imported, ...]
@@ -63,17 +70,17 @@ class ImportedTasks(core.Result):
             for imported in self.tasks
         }
 
-    def blocks(self) -> Iterator[core.Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield the rows of each task, and which tasks are new."""
         for imported in self.tasks:
             counts = sorted(imported.splits.items())
             rows = ", ".join(f"{count:,} {split}" for split, count in counts)
-            yield core.Line(f"{imported.task.name}: {imported.task.type}, {rows}")
+            yield data.Line(f"{imported.task.name}: {imported.task.type}, {rows}")
             if imported.task_file:
-                yield core.Line(f"  a new task, which {imported.task_file} describes")
+                yield data.Line(f"  a new task, which {imported.task_file} describes")
 
 
-def import_task(workspace: core.Workspace, meta_path: Path) -> Imported:
+def import_task(workspace: data.Workspace, meta_path: Path) -> Imported:
     """Read a task's two files into a dataset, and make the registry know the task.
 
     A task that Goldpan wrote comes back row by row as it was. One of the public benchmark becomes
@@ -93,21 +100,21 @@ def import_task(workspace: core.Workspace, meta_path: Path) -> Imported:
         data_path.name,
         {
             "crosscode": meta.stem,
-            "inputs": {at.name: core.file_digest(at) for at in (meta_path, data_path)},
+            "inputs": {at.name: data.file_digest(at) for at in (meta_path, data_path)},
         },
         f"The task {task.name}, read from files of CrossCodeBench.",
-        core.DatasetError(f"{data_path} holds no instances", "Write the task files again"),
+        data.DatasetError(f"{data_path} holds no instances", "Write the task files again"),
     )
 
 
-def import_split(workspace: core.Workspace, directory: Path) -> Imported:
+def import_split(workspace: data.Workspace, directory: Path) -> Imported:
     """Make a task of free text of a split: its prompts are the texts, its outputs the answers.
 
     Training prompts are the train rows, those of evaluation the test rows, each with its task of
     origin as `document`. Memory follows a batch. Raises `DatasetError` where a file is damaged.
     """
     task = _task(split_task_name(directory.name), f"CrossCodeBench {directory.name}")
-    provenance = {datasets.PROVENANCE: core.file_digest(directory / datasets.PROVENANCE)}
+    provenance = {data.PROVENANCE: data.file_digest(directory / data.PROVENANCE)}
     return _store(
         workspace,
         task,
@@ -115,26 +122,26 @@ def import_split(workspace: core.Workspace, directory: Path) -> Imported:
         directory.name,
         {"crosscode": directory.name, "inputs": provenance},
         f"The prompts of {directory.name}, a split of CrossCodeBench.",
-        core.DatasetError(f"{directory} holds no prompts", "Build the split again"),
+        data.DatasetError(f"{directory} holds no prompts", "Build the split again"),
     )
 
 
-def split_by_group(task: datasets.Task) -> datasets.Family:
+def split_by_group(task: data.Task) -> data.Family:
     """Return the family of a task's rows whose column `group` names the split of each row.
 
     The official partition that rows tell stays as it is, be it null.
     """
-    return replace(datasets.task_family(task), partition=datasets.GROUP)
+    return replace(data.task_family(task), partition=data.GROUP)
 
 
 def _store(
-    workspace: core.Workspace,
-    task: datasets.Task,
+    workspace: data.Workspace,
+    task: data.Task,
     rows: Iterator[tuple[str, dict[str, Any]]],
     file: str,
     settings: Mapping[str, Any],
     summary: str,
-    empty: core.DatasetError,
+    empty: data.DatasetError,
 ) -> Imported:
     """Write rows as the dataset of a task, and the task's file if the registry lacks it."""
     task_file = _new_task_file(workspace, task)
@@ -144,32 +151,32 @@ def _store(
     if first is None:
         raise empty
     where = workspace.dataset(task.name)
-    card = datasets.CardInputs(
+    card = data.CardInputs(
         title=task.title, summary=summary, languages=(task.language,), subjects="rows"
     )
-    datasets.write_dataset(
+    data.write_dataset(
         workspace,
         where,
         split_by_group(task),
         chain([first], batches),
-        datasets.SplitPlan("given"),
-        datasets.Provenance(settings=settings),
+        data.SplitPlan("given"),
+        data.Provenance(settings=settings),
         card,
     )
     if task_file:
-        core.make_directory(task_file.parent)
-        core.write_whole(task_file, task_toml(task).encode())
+        data.make_directory(task_file.parent)
+        data.write_whole(task_file, task_toml(task).encode())
     return Imported(task, where, dict(counts), task_file)
 
 
 def _batches(
-    task: datasets.Task, rows: Iterator[tuple[str, dict[str, Any]]], file: str, counts: Counter[str]
+    task: data.Task, rows: Iterator[tuple[str, dict[str, Any]]], file: str, counts: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
     """Yield rows with their splits in `group`; `counts` fill by split."""
-    schema = datasets.task_family(task).schema.append(pa.field(datasets.GROUP, pa.string()))
-    while batch := [{**row, datasets.GROUP: split} for split, row in islice(rows, _BATCH)]:
+    schema = data.task_family(task).schema.append(pa.field(data.GROUP, pa.string()))
+    while batch := [{**row, data.GROUP: split} for split, row in islice(rows, _BATCH)]:
         yield _packed(batch, schema, file, counts.total())
-        counts.update(row[datasets.GROUP] for row in batch)
+        counts.update(row[data.GROUP] for row in batch)
 
 
 def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int) -> pa.RecordBatch:
@@ -184,7 +191,7 @@ def _packed(rows: list[dict[str, Any]], schema: pa.Schema, file: str, start: int
 
 
 def _read_rows(
-    meta: Meta, task: datasets.Task, instances: Iterable[Instance]
+    meta: Meta, task: data.Task, instances: Iterable[Instance]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield split and row of the instances of a data file.
 
@@ -196,27 +203,27 @@ def _read_rows(
         for split, row in task_rows(task, instances):
             counts[split] += 1
             yield split, row
-    except datasets.FieldError as error:
+    except data.FieldError as error:
         raise refused(problem_of(error, f"{meta.stem}{DATA}")) from None
     if problem := count_problem(meta, counts):
         raise refused(problem)
 
 
-def _new_task_file(workspace: core.Workspace, task: datasets.Task) -> Path | None:
+def _new_task_file(workspace: data.Workspace, task: data.Task) -> Path | None:
     """Return where to write a task that the registry lacks; None where it knows the same one."""
-    own = datasets.tasks_directory(workspace.root)
-    existing = datasets.load_tasks(own).get(task.name)
+    own = data.tasks_directory(workspace.root)
+    existing = data.load_tasks(own).get(task.name)
     if existing is None:
         return own / f"{task.name}.toml"
     if (existing.type, existing.label_names) != (task.type, task.label_names):
-        raise core.UsageError(
+        raise data.UsageError(
             f"The registry has another task {task.name}, with another type or other labels",
             f"Remove {own / task.name}.toml if it is your own, or use another --workspace",
         )
     return None
 
 
-def public_task(meta: Meta, instances: Iterable[Instance]) -> datasets.Task:
+def public_task(meta: Meta, instances: Iterable[Instance]) -> data.Task:
     """Return the task of a file that Goldpan did not write, whose labels are its outputs.
 
     A classification has two labels, or more; with over 1,000 outputs, and for all other types,
@@ -230,7 +237,7 @@ def public_task(meta: Meta, instances: Iterable[Instance]) -> datasets.Task:
         if len(outputs) <= _MOST_LABELS:
             outputs.add(instance.output)
     labels = _labels(outputs) if meta.kind.type == "Classification" else []
-    kind: datasets.TaskType = "text-generation"
+    kind: data.TaskType = "text-generation"
     if labels:
         kind = "binary" if len(labels) == 2 else "multi-class"
     shared = _task(slug(meta.stem), f"{meta.description} ({meta.source})")
@@ -254,10 +261,10 @@ def public_task(meta: Meta, instances: Iterable[Instance]) -> datasets.Task:
             examples=_plain(meta.positive),
             negative_examples=_plain(meta.negative),
         ),
-        labels=tuple(datasets.Label(text, "", text) for text in labels),
+        labels=tuple(data.Label(text, "", text) for text in labels),
         metric="macro_f1" if labels else "rouge_l",
         counts={"total": total},
-        columns=datasets.TaskColumns(("input",), ("output",)),
+        columns=data.TaskColumns(("input",), ("output",)),
         settings={
             "crosscode": {
                 "number": meta.number,
@@ -277,12 +284,12 @@ def _labels(outputs: set[str]) -> list[str]:
     return sorted(outputs, key=lambda text: (text.casefold() in _NEGATIVE, text))
 
 
-def _plain(examples: Iterable[Example]) -> tuple[tuple[str, str, str], ...]:
+def _plain(examples: Iterable[TaskExample]) -> tuple[tuple[str, str, str], ...]:
     return tuple((example.input, example.output, example.reason) for example in examples)
 
 
 def _named_instances(
-    meta: Meta, task: datasets.Task, instances: Iterable[Instance]
+    meta: Meta, task: data.Task, instances: Iterable[Instance]
 ) -> Iterator[Instance]:
     """Yield the instances under names that are unique in the task, with their place of origin."""
     for index, instance in enumerate(instances):
@@ -293,9 +300,9 @@ def _named_instances(
 
 def is_split(directory: Path) -> bool:
     """Say whether a directory holds what `goldpan build crosscode split` wrote."""
-    if not (directory / datasets.PROVENANCE).is_file():
+    if not (directory / data.PROVENANCE).is_file():
         return False
-    return datasets.read_provenance(directory).get("family") == FAMILY
+    return data.read_provenance(directory).get("family") == FAMILY
 
 
 def split_folder(split: str, method: str, layout: str = "lines", train_cap: int = TRAIN_CAP) -> str:
@@ -311,14 +318,14 @@ def split_task_name(folder: str) -> str:
     return f"crosscode_{slug(folder)}"
 
 
-def _task(name: str, title: str) -> datasets.Task:
+def _task(name: str, title: str) -> data.Task:
     """Return the task of `split_task.toml` under a name and a title."""
-    values = core.read_toml(files(__package__) / "split_task.toml").values
-    task = datasets.task_of({**values, "name": name, "title": title}, "split_task.toml")
+    values = data.read_toml(files(__package__) / "split_task.toml").values
+    task = data.task_of({**values, "name": name, "title": title}, "split_task.toml")
     return replace(task, source=replace(task.source, title=title))
 
 
-def _prompt_instances(directory: Path, task: datasets.Task) -> Iterator[Instance]:
+def _prompt_instances(directory: Path, task: data.Task) -> Iterator[Instance]:
     columns = ("id", "task", "repo", "license", "created_at", "prompt", "output")
     for side, split in SHARDS.items():
         for row in side_rows(directory, side, columns):
@@ -332,8 +339,8 @@ def _prompt_instances(directory: Path, task: datasets.Task) -> Iterator[Instance
             yield Instance(row["prompt"], row["output"], split, f"{task.name}:{row['id']}", facts)
 
 
-def task_toml(task: datasets.Task) -> str:
+def task_toml(task: data.Task) -> str:
     """Return the text of a task's file; its name is left out, as the file's name says it."""
-    return core.toml_text(
-        {name: value for name, value in datasets.plain_task(task).items() if name != "name"}
+    return data.toml_text(
+        {name: value for name, value in data.plain_task(task).items() if name != "name"}
     )

@@ -15,26 +15,12 @@ from typing import Any, Literal
 import orjson
 import pyarrow as pa
 
-from goldpan.plugins.core import DatasetError, named
-from goldpan.plugins.datasets import (
-    FieldError,
-    Task,
-    Wording,
-    WordingError,
-    input_column,
-    input_text,
-    output_text,
-    read_array,
-    read_texts,
-    target_column,
-    task_batches,
-    task_family,
-    wording_of,
-)
+from goldpan.plugins import data
+from goldpan.plugins.data import input_text
 
 INSTANCES = "Instances"
 PARTS = " ||| "
-"""What joins an input of several parts, such as two pieces of code, as the paper's authors do."""
+"""The joint of an input's parts, such as two pieces of code, as the paper's authors have it."""
 _SPLITS = {
     "train": "train",
     "valid": "validation",
@@ -60,15 +46,15 @@ class Problem:
         return f"{where}: {self.text}"
 
 
-def problem_of(error: FieldError, file: str) -> Problem:
+def problem_of(error: data.FieldError, file: str) -> Problem:
     """Return what is wrong with a field as a problem of a file."""
     return Problem(file, error.field, error.text)
 
 
-def refused(problem: Problem, more: int = 0) -> DatasetError:
+def refused(problem: Problem, more: int = 0) -> data.DatasetError:
     """Return the error that stops work on account of a problem."""
     others = f" ({more:,} more)" if more else ""
-    return DatasetError(
+    return data.DatasetError(
         f"{problem}{others}", "Correct the file; goldpan build crosscode check lists all problems"
     )
 
@@ -77,11 +63,11 @@ def text_of(value: object, field: str = "") -> str:
     """Return a value that has to be text, without half characters; raises `FieldError`."""
     if not isinstance(value, str):
         shown = "null" if value is None else f"{type(value).__name__} {str(value)[:40]}"
-        raise FieldError(field, f"{shown} is not text")
+        raise data.FieldError(field, f"{shown} is not text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise FieldError(field, "the text holds half of a surrogate pair") from None
+        raise data.FieldError(field, "the text holds half of a surrogate pair") from None
     return value
 
 
@@ -92,7 +78,7 @@ class Instance:
     input: str
     output: str
     split: str
-    """Of its own task: train, validation or test."""
+    """The split of its own task: train, validation or test."""
     idx: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Columns of the task's row that are neither input nor output, those that are not null."""
@@ -119,16 +105,18 @@ def read_instances(path: Path) -> Iterator[Instance]:
     try:
         for index, value in enumerate(read_values(path)):
             yield instance_of(value, index)
-    except FieldError as error:
+    except data.FieldError as error:
         raise refused(problem_of(error, path.name)) from None
     except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}", "Check the file") from None
+        raise data.DatasetError(
+            f"{path} cannot be read: {error.strerror}", "Check the file"
+        ) from None
 
 
 def read_values(path: Path) -> Iterator[object]:
     """Yield what a data file has as instances; raises `FieldError`, and `OSError`."""
     with path.open(encoding="utf-8", newline="") as file:
-        yield from read_array(file, INSTANCES)
+        yield from data.read_array(file, INSTANCES)
 
 
 def instance_of(value: object, index: int) -> Instance:
@@ -139,11 +127,11 @@ def instance_of(value: object, index: int) -> Instance:
     """
     where = f"{INSTANCES}[{index}]"
     if not isinstance(value, dict):
-        raise FieldError(where, "is not an object with input and output")
+        raise data.FieldError(where, "is not an object with input and output")
     fields = value if "input" in value else {key.lower(): item for key, item in value.items()}
     for name in ("input", "output"):
         if name not in fields:
-            raise FieldError(f"{where}.{name}", "is missing")
+            raise data.FieldError(f"{where}.{name}", "is missing")
     idx = fields.get("idx", index)
     return Instance(
         joined_text(fields["input"], f"{where}.input"),
@@ -165,13 +153,13 @@ def joined_text(value: object, field_name: str) -> str:
 def _split(value: object, field_name: str) -> str:
     name = text_of(value, field_name).lower()
     if name not in _SPLITS:
-        raise FieldError(field_name, f"{name[:40]!r} is none of {', '.join(_SPLITS)}")
+        raise data.FieldError(field_name, f"{name[:40]!r} is none of {', '.join(_SPLITS)}")
     return _SPLITS[name]
 
 
 def _object(value: object, field_name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise FieldError(field_name, "is not an object")
+        raise data.FieldError(field_name, "is not an object")
     return value
 
 
@@ -179,7 +167,7 @@ def write_instances(path: Path, instances: Iterable[Instance]) -> int:
     """Write a data file, an instance a line, and return how many there are."""
     count = 0
     left = iter(instances)
-    with named(path), path.open("wb") as file:
+    with data.named(path), path.open("wb") as file:
         file.write(b'{"Instances": [')
         while batch := list(islice(left, _BATCH)):
             lines = b",\n".join(orjson.dumps(instance.plain()) for instance in batch)
@@ -189,30 +177,30 @@ def write_instances(path: Path, instances: Iterable[Instance]) -> int:
     return count
 
 
-def task_instances(directory: Path, task: Task) -> Iterator[Instance]:
+def task_instances(directory: Path, task: data.Task) -> Iterator[Instance]:
     """Yield the rows of a task's dataset as instances, in the order in which they lie.
 
     Memory follows a batch of rows. Raises `DatasetError` where the directory holds no dataset of
     the task, or a row does not fit it.
     """
-    wording = wording_of(task)
-    for split, batch in task_batches(directory, task):
+    wording = data.wording_of(task)
+    for split, batch in data.task_batches(directory, task):
         for row in batch.to_pylist():
             yield instance_of_row(wording, row, split)
 
 
-def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Instance:
+def instance_of_row(wording: data.Wording, row: Mapping[str, Any], split: str) -> Instance:
     """Return a row as an instance; raises `DatasetError` where it does not fit its task."""
     task = wording.task
-    names = input_column(task.type).name, target_column(task.type).name
+    names = data.input_column(task.type).name, data.target_column(task.type).name
     values = row[names[0]], row[names[1]]
     try:
         for name in ("id", *names):
             if row[name] is None:
-                raise WordingError(f"the column {name} is null")
-        texts = input_text(wording, *values), output_text(wording, *values)
-    except WordingError as error:
-        raise DatasetError(
+                raise data.WordingError(f"the column {name} is null")
+        texts = input_text(wording, *values), data.output_text(wording, *values)
+    except data.WordingError as error:
+        raise data.DatasetError(
             f"The row {row['id']} of {task.name} cannot be written as text: {error}",
             f"Fix its source and run goldpan tasks import {task.name}",
         ) from None
@@ -227,23 +215,23 @@ def instance_of_row(wording: Wording, row: Mapping[str, Any], split: str) -> Ins
     return Instance(*texts, split, row["id"], facts, exact)
 
 
-def _read_back(wording: Wording, input_text: str, output: str) -> tuple[Any, Any] | None:
+def _read_back(wording: data.Wording, input_text: str, output: str) -> tuple[Any, Any] | None:
     try:
-        return read_texts(wording, input_text, output)
-    except WordingError:
+        return data.read_texts(wording, input_text, output)
+    except data.WordingError:
         return None
 
 
 class RowReader:
     """Makes rows of a task out of its instances."""
 
-    def __init__(self, task: Task) -> None:
-        self._wording = wording_of(task)
-        self._given = input_column(task.type).name
-        self._target = target_column(task.type).name
+    def __init__(self, task: data.Task) -> None:
+        self._wording = data.wording_of(task)
+        self._given = data.input_column(task.type).name
+        self._target = data.target_column(task.type).name
         self._facts = {
             column.name: column.kind
-            for column in task_family(task).columns
+            for column in data.task_family(task).columns
             if column.name not in ("id", self._given, self._target)
         }
 
@@ -256,7 +244,7 @@ class RowReader:
         input_value, target = self._values(instance, where)
         row = {"id": instance.idx, self._given: input_value, self._target: target}
         if strange := sorted(instance.facts.keys() - self._facts.keys()):
-            raise FieldError(f"{where}.facts.{strange[0][:80]}", "is not a column of the task")
+            raise data.FieldError(f"{where}.facts.{strange[0][:80]}", "is not a column of the task")
         for name, kind in self._facts.items():
             value = instance.facts.get(name)
             row[name] = None if value is None else _fact(value, kind, f"{where}.facts.{name}")
@@ -266,15 +254,17 @@ class RowReader:
         if instance.exact:
             for name in (self._given, self._target):
                 if instance.exact.get(name) is None:
-                    raise FieldError(f"{where}.exact.{name}", "is missing")
+                    raise data.FieldError(f"{where}.exact.{name}", "is missing")
             return instance.exact[self._given], instance.exact[self._target]
         try:
-            return read_texts(self._wording, instance.input, instance.output)
-        except WordingError as error:
-            raise FieldError(where, str(error)) from None
+            return data.read_texts(self._wording, instance.input, instance.output)
+        except data.WordingError as error:
+            raise data.FieldError(where, str(error)) from None
 
 
-def task_rows(task: Task, instances: Iterable[Instance]) -> Iterator[tuple[str, dict[str, Any]]]:
+def task_rows(
+    task: data.Task, instances: Iterable[Instance]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the split and the row of each instance; raises `FieldError` for one that fits not."""
     reader = RowReader(task)
     for index, instance in enumerate(instances):
@@ -285,10 +275,10 @@ def moment_of(value: object, field_name: str) -> datetime:
     """Return the time that a text says; raises `FieldError`."""
     try:
         return datetime.fromisoformat(text_of(value, field_name))
-    except FieldError:
+    except data.FieldError:
         raise
     except ValueError:
-        raise FieldError(field_name, f"{str(value)[:40]!r} is not a time") from None
+        raise data.FieldError(field_name, f"{str(value)[:40]!r} is not a time") from None
 
 
 def _fact(value: object, kind: pa.DataType, field_name: str) -> object:

@@ -14,15 +14,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from goldpan.plugins.core import Source, UsageError, read_toml
-from goldpan.plugins.datasets import Task
+from goldpan.plugins.data import Source, Task, UsageError, read_toml
 
 _FREE = 100
 """How many numbers after the shipped ones are left to tasks that ship later."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TaskKind:
     """A type of the benchmark, with the sub-type where the type has some."""
 
     type: str
@@ -49,11 +48,11 @@ class TaskSettings:
     input_language: str = ""
     output_language: str = ""
     definition_is_whole: bool = False
-    """Whether the definition tells the form of the output already."""
+    """True where the definition tells the form of the output already."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _KindEntry:
     """A kind as `types.toml` has it, with what of the registry and the benchmark belongs to it."""
 
     type: str
@@ -62,13 +61,15 @@ class _Entry:
     categories: tuple[str, ...] = ()
 
     @property
-    def kind(self) -> Kind:
-        return Kind(self.type, self.subtype)
+    def kind(self) -> TaskKind:
+        return TaskKind(self.type, self.subtype)
 
 
 @cache
-def _entries() -> tuple[_Entry, ...]:
-    return read_toml(files(__package__) / "types.toml").read(dict[str, tuple[_Entry, ...]])["kind"]
+def _entries() -> tuple[_KindEntry, ...]:
+    return read_toml(files(__package__) / "types.toml").read(dict[str, tuple[_KindEntry, ...]])[
+        "kind"
+    ]
 
 
 def task_settings(task: Task) -> TaskSettings:
@@ -111,14 +112,14 @@ def known_subtypes(type_name: str) -> tuple[str, ...]:
     return tuple(entry.subtype for entry in entries if entry.subtype)
 
 
-def find_kind(names: list[str]) -> Kind | None:
+def find_kind(names: list[str]) -> TaskKind | None:
     """Return the kind that the field Type names, however it is written; None for no such kind."""
     plain = [plain_name(name) for name in names]
-    kinds = [*map(Kind, known_types()), *(entry.kind for entry in _entries())]
+    kinds = [*map(TaskKind, known_types()), *(entry.kind for entry in _entries())]
     return next((kind for kind in kinds if [*map(plain_name, kind.names)] == plain), None)
 
 
-def kind_of_category(category: str) -> Kind | None:
+def kind_of_category(category: str) -> TaskKind | None:
     """Return the kind that a category belongs to; None for a category that is not known.
 
     A category that is not known belongs to the type with which its path begins, if any.
@@ -130,7 +131,7 @@ def kind_of_category(category: str) -> Kind | None:
     return find_kind([category.partition("->")[0]])
 
 
-def kind_of_task(task: Task) -> Kind:
+def kind_of_task(task: Task) -> TaskKind:
     """Return the kind of a registry task.
 
     It follows from the task's type; for free text from its category, where that is known. A

@@ -1,4 +1,4 @@
-"""What a task's `.meta.json` holds (CrossCodeBench, section III-B and Figure 1).
+"""The `.meta.json` of a task (CrossCodeBench, section III-B and Figure 1).
 
 It is Goldpan's or of the public benchmark: case, spaces and underscores do not count in the names
 of fields, a list of one text stands for that text, and the names that the paper's authors used
@@ -35,28 +35,27 @@ from goldpan.papers.crosscodebench.instances import (
     text_of,
 )
 from goldpan.papers.crosscodebench.kinds import (
-    Kind,
+    TaskKind,
     find_kind,
     kind_of_category,
     known_subtypes,
     known_types,
 )
-from goldpan.plugins.core import DatasetError, UsageError
-from goldpan.plugins.datasets import FieldError, Task, plain_task, task_of
+from goldpan.plugins.data import DatasetError, FieldError, Task, UsageError, plain_task, task_of
 
 META = ".meta.json"
 DATA = ".data.json"
 EXAMPLES = 4
 """Positive and negative examples that every task of the paper has, of each kind."""
 _FORMAT = 1
-"""Of what only Goldpan writes, under `Goldpan`."""
+"""The version of what only Goldpan writes, under `Goldpan`."""
 _LARGEST = 64 * 2**20
 _STEM = re.compile(r"task_([0-9]{3,6})_([^/\\]{1,200})")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TaskExample:
     """A demonstration: for a negative one, the output is wrong and the reason says why."""
 
     input: str
@@ -70,7 +69,7 @@ class Meta:
 
     stem: str
     """The name of its two files without their endings."""
-    kind: Kind
+    kind: TaskKind
     description: str
     """A short command, such as: Detect swapped operands."""
     definition: str
@@ -79,8 +78,8 @@ class Meta:
     """The dataset that the instances are from; tasks of one dataset are never split apart."""
     categories: tuple[str, ...]
     """The first is the one that counts."""
-    positive: tuple[Example, ...] = ()
-    negative: tuple[Example, ...] = ()
+    positive: tuple[TaskExample, ...] = ()
+    negative: tuple[TaskExample, ...] = ()
     input_language: str = "Natural Language -> English"
     output_language: str = "Natural Language -> English"
     bibtex: str = ""
@@ -121,7 +120,7 @@ class Meta:
         return frozenset(example.input for example in (*self.positive, *self.negative))
 
 
-def stem_of(number: int, source: str, kind: Kind) -> str:
+def stem_of(number: int, source: str, kind: TaskKind) -> str:
     """Return the name of a task's files: small letters, digits and underscores alone."""
     return f"task_{number:03}_{slug(source)}_{slug(kind.type)}"
 
@@ -152,7 +151,7 @@ def meta_json(meta: Meta) -> bytes:
     return orjson.dumps(values, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _plain_example(example: Example) -> dict[str, str]:
+def _plain_example(example: TaskExample) -> dict[str, str]:
     return {"Input": example.input, "Output": example.output, "Reason": example.reason}
 
 
@@ -259,7 +258,7 @@ def _filled(text: str) -> str:
     return text
 
 
-def _example(value: object) -> Example:
+def _example(value: object) -> TaskExample:
     if not isinstance(value, dict):
         raise FieldError("", "is not an object with Input and Output")
     fields = {_plain(name): item for name, item in value.items()}
@@ -267,7 +266,7 @@ def _example(value: object) -> Example:
         if name.lower() not in fields:
             raise FieldError(f".{name}", "is missing")
     reason = fields.get("reason", fields.get("explanation", ""))
-    return Example(
+    return TaskExample(
         joined_text(fields["input"], ".Input"),
         joined_text(fields["output"], ".Output"),
         joined_text(reason, ".Reason"),
@@ -308,7 +307,7 @@ def _task(value: object) -> Task | None:
 _Text = Annotated[str, BeforeValidator(_first)]
 _Required = Annotated[str, BeforeValidator(_first), AfterValidator(_filled)]
 _Examples = Annotated[
-    tuple[Annotated[InstanceOf[Example], BeforeValidator(_example)], ...],
+    tuple[Annotated[InstanceOf[TaskExample], BeforeValidator(_example)], ...],
     BeforeValidator(_examples),
 ]
 
@@ -317,7 +316,7 @@ class _File(BaseModel):
     """The fields of a task's file, by the names of Figure 1."""
 
     categories: Annotated[tuple[str, ...], BeforeValidator(_texts)] = Field((), alias="Categories")
-    kind: InstanceOf[Kind] = Field(alias="Type")
+    kind: InstanceOf[TaskKind] = Field(alias="Type")
     description: _Required = Field(alias="Description")
     definition: _Required = Field(alias="Definition")
     source: _Text = Field("", alias="Source")
@@ -332,7 +331,7 @@ class _File(BaseModel):
 
     @field_validator("kind", mode="before")
     @classmethod
-    def _kind(cls, value: object, info: ValidationInfo) -> Kind:
+    def _kind(cls, value: object, info: ValidationInfo) -> TaskKind:
         """Return the type, however it is written; of an older name, that of the category."""
         names, categories = list(_texts(value)), info.data.get("categories")
         kind = find_kind(names) or (kind_of_category(categories[0]) if categories else None)

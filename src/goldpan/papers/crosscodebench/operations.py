@@ -7,15 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.plugins.core import UsageError
+from goldpan.plugins.data import UsageError
 from goldpan.plugins.operations import Group, Positive, several
 
 if TYPE_CHECKING:
-    from goldpan.papers.crosscodebench.check import Checked
-    from goldpan.papers.crosscodebench.export import Exported
     from goldpan.papers.crosscodebench.importing import ImportedTasks
     from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
     from goldpan.papers.crosscodebench.splits import SplitList
+    from goldpan.papers.crosscodebench.task_files import Checked, Exported
     from goldpan.plugins.operations import Dataset
 
 
@@ -75,8 +74,8 @@ class Crosscode(Group):
             output: The directory. (default: WORKSPACE/crosscode/tasks)
             seed: Seed for drawing examples that the registry does not have.
         """
-        from goldpan.papers.crosscodebench.export import TaskDataset, export_tasks
-        from goldpan.plugins import datasets as rows
+        from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
+        from goldpan.plugins import data as rows
 
         named = several(task)
         if all == bool(named):
@@ -138,7 +137,7 @@ class Crosscode(Group):
         Args:
             directory: A directory of task files.
         """
-        from goldpan.papers.crosscodebench.check import check_task_files
+        from goldpan.papers.crosscodebench.task_files import check_task_files
 
         with self.lab.reporting() as reporter:
             return check_task_files(Path(directory), reporter)
@@ -202,13 +201,13 @@ class Crosscode(Group):
         from goldpan.papers.crosscodebench import build, prompts
         from goldpan.papers.crosscodebench.importing import split_folder
         from goldpan.papers.crosscodebench.splits import assign_tasks, find_split, load_splits
-        from goldpan.plugins.datasets import find_method
+        from goldpan.plugins.data import find_method
         from goldpan.plugins.operations import Dataset
 
         task_splits = load_splits(None if splits is None else Path(splits))
         chosen = find_split(name, task_splits)
         way, counter = find_method(method), prompts.find_counter(unit)
-        budget = None if max_length is None else prompts.Budget(max_length, counter, unit)
+        budget = None if max_length is None else prompts.PromptBudget(max_length, counter, unit)
         prompts.find_layout(layout)  # an unknown name is refused before any work
         settings = prompts.CrossSettings(
             way, seed, budget, train_cap, evaluation_cap, layout=layout

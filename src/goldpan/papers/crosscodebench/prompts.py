@@ -26,14 +26,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldpan.papers.crosscodebench.meta import Example, Meta
+from goldpan.papers.crosscodebench.meta import Meta, TaskExample
 from goldpan.papers.crosscodebench.splits import Spooled, TaskFiles
-from goldpan.plugins.core import Registry, UsageError
-from goldpan.plugins.datasets import GROUP, Method, Side, draw_number, read_family
-from goldpan.plugins.filters import DuplicateSettings
-from goldpan.plugins.text import escaped
+from goldpan.plugins import data
 
-SHARDS: dict[Side, str] = {"train": "train", "evaluation": "test"}
+SHARDS: dict[data.Side, str] = {"train": "train", "evaluation": "test"}
 """The splits of the two sides."""
 TRAIN_CAP = 10_000
 """The most instances to take from a training task."""
@@ -48,11 +45,11 @@ def count_words(text: str) -> int:
 
 COUNTERS: dict[str, Measure] = {"words": count_words, "characters": len}
 """Ways to count that need no model."""
-find_counter = Registry("unit of a prompt's length", lambda: COUNTERS).find
+find_counter = data.Registry("unit of a prompt's length", lambda: COUNTERS).find
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class PromptBudget:
     """How long a prompt may be."""
 
     most: int
@@ -61,7 +58,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.most < 1:
-            raise UsageError(f"A prompt of {self.most} {self.unit} is none", "Give at least 1")
+            raise data.UsageError(f"A prompt of {self.most} {self.unit} is none", "Give at least 1")
 
 
 def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:
@@ -74,32 +71,32 @@ def longest_fitting(length: int, fits: Callable[[int], bool]) -> int:
     return max(0, bisect_left(range(length), True, lo=1, key=lambda size: not fits(size)) - 1)
 
 
-class Lines:
+class LineLayout:
     """Parts on lines of their own; texts that look like a part are escaped."""
 
     gap = "\n"
-    """What stands between the number of an example and the example."""
+    """The text between the number of an example and the example."""
 
     def head(self, meta: Meta, instruct: bool) -> str:
         """Return the description, or for instructions the definition."""
         if instruct:
-            return f"Definition: {escaped(meta.definition.strip())}"
-        return escaped(meta.description.strip())
+            return f"Definition: {data.escaped(meta.definition.strip())}"
+        return data.escaped(meta.description.strip())
 
-    def example(self, example: Example, instruct: bool) -> str:
+    def example(self, example: TaskExample, instruct: bool) -> str:
         """Return an example without its number."""
-        text = f"Input: {escaped(example.input)}\nOutput: {escaped(example.output)}"
+        text = f"Input: {data.escaped(example.input)}\nOutput: {data.escaped(example.output)}"
         if instruct and example.reason:
-            return f"{text}\nExplanation: {escaped(example.reason)}"
+            return f"{text}\nExplanation: {data.escaped(example.reason)}"
         return text
 
     def whole(self, head: str, examples: Sequence[str], input_text: str, instruct: bool) -> str:
         """Return the prompt for an input, with examples that have their numbers."""
-        end = f"Now complete the following example -\nInput: {escaped(input_text)}\nOutput:"
+        end = f"Now complete the following example -\nInput: {data.escaped(input_text)}\nOutput:"
         return "\n\n".join([head, *examples, end])
 
 
-class OneLine(Lines):
+class OneLine(LineLayout):
     """Parts joined by `; `, as the authors' code does."""
 
     gap = " "
@@ -108,7 +105,7 @@ class OneLine(Lines):
         """Return the description, or for instructions the definition."""
         return f"Definition: {meta.definition}; " if instruct else f"{meta.description}: "
 
-    def example(self, example: Example, instruct: bool) -> str:
+    def example(self, example: TaskExample, instruct: bool) -> str:
         """Return an example without its number."""
         text = f"input: {example.input}; output: {example.output}"
         return f"{text}, explanation: {example.reason}" if instruct else text
@@ -122,16 +119,16 @@ class OneLine(Lines):
         return head + "; ".join([*examples, end])
 
 
-LAYOUTS: dict[str, Lines] = {"lines": Lines(), "authors": OneLine()}
+LAYOUTS: dict[str, LineLayout] = {"lines": LineLayout(), "authors": OneLine()}
 """All layouts by name, the usual one first."""
 
 
-find_layout = Registry("layout", lambda: LAYOUTS).find
+find_layout = data.Registry("layout", lambda: LAYOUTS).find
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is given."""
+    """A prompt for a model."""
 
     text: str
     positive: int
@@ -149,10 +146,10 @@ class Prompter:
     def __init__(
         self,
         meta: Meta,
-        method: Method,
-        side: Side,
+        method: data.Method,
+        side: data.Side,
         seed: int,
-        budget: Budget | None = None,
+        budget: PromptBudget | None = None,
         layout: str = "lines",
     ) -> None:
         """Refuse a budget that cannot hold the description or definition, by `UsageError`."""
@@ -169,7 +166,7 @@ class Prompter:
         )
         least = self._text([], [], "")
         if budget and budget.count(least) > budget.most:
-            raise UsageError(
+            raise data.UsageError(
                 f"The instruction of {meta.stem} has {budget.count(least):,} {budget.unit}, more "
                 f"than a prompt of {budget.most:,} can hold",
                 "Allow longer prompts, or use a method with a shorter instruction",
@@ -198,7 +195,8 @@ class Prompter:
 
     def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
         order = sorted(
-            range(len(blocks)), key=lambda at: draw_number(self._seed, self._stem, name, str(at))
+            range(len(blocks)),
+            key=lambda at: data.draw_number(self._seed, self._stem, name, str(at)),
         )
         return [blocks[at] for at in order[:count]]
 
@@ -219,18 +217,18 @@ class Prompter:
 class CrossSettings:
     """How the prompts of a split are made."""
 
-    method: Method
+    method: data.Method
     seed: int = 0
-    budget: Budget | None = None
+    budget: PromptBudget | None = None
     train_cap: int = TRAIN_CAP
     """Instances of a training task (section IV-D)."""
     evaluation_cap: int = 500
-    duplicates: DuplicateSettings = field(default_factory=DuplicateSettings)
+    duplicates: data.DuplicateSettings = field(default_factory=data.DuplicateSettings)
     layout: str = "lines"
 
 
 def prompt_rows(
-    side: Side,
+    side: data.Side,
     tasks: Sequence[TaskFiles],
     spooled: Spooled,
     dropped: Collection[int],
@@ -255,7 +253,7 @@ def prompt_rows(
         counts["inputs_cut"] += prompt.input_cut > 0
         yield {
             "id": f"{meta.stem}/{drawn.name}",
-            GROUP: SHARDS[side],
+            data.GROUP: SHARDS[side],
             "task": meta.name,
             "type": meta.kind.type,
             "subtype": meta.kind.subtype or None,
@@ -275,5 +273,5 @@ def prompt_rows(
         }
 
 
-CROSSCODE = read_family(Path(__file__).with_name("crosscode.toml"))
+CROSSCODE = data.read_family(Path(__file__).with_name("crosscode.toml"))
 """The prompts of a split of CrossCodeBench; the group of a row is its split."""

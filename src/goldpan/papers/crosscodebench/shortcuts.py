@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from goldpan.papers.crosscodebench.build import FAMILY, read_tasks, side_rows
 from goldpan.papers.crosscodebench.meta import Meta
-from goldpan.plugins import core, datasets, evaluation, report
+from goldpan.plugins import data, evaluation
 
 Shortcut = Literal["copy-ex-output", "copy-ins-input"]
 METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
@@ -26,8 +26,8 @@ METRICS = {"EM": "exact_match", "BLEU": "bleu", "ROUGE-L": "rouge_l"}
 
 
 @dataclass(frozen=True, slots=True)
-class ShortcutScores(core.Result):
-    """What a shortcut scores on the evaluation side, in percent; None without instances."""
+class ShortcutScores(data.Result):
+    """Scores of a shortcut on the evaluation side, in percent; None without instances."""
 
     shortcut: str
     seed: int
@@ -36,15 +36,15 @@ class ShortcutScores(core.Result):
     bleu: float | None = None
     rouge_l: float | None = None
 
-    def blocks(self) -> Iterator[core.Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield each score."""
-        yield core.Line(f"{self.shortcut} on {self.instances:,} instances")
+        yield data.Line(f"{self.shortcut} on {self.instances:,} instances")
         for name in METRICS.values():
             score = getattr(self, name)
-            yield core.Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
+            yield data.Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
 
 
-find_shortcut = core.Registry("shortcut", lambda: {one: one for one in get_args(Shortcut)}).find
+find_shortcut = data.Registry("shortcut", lambda: {one: one for one in get_args(Shortcut)}).find
 
 
 def percentages(references: Sequence[str], answers: Sequence[str | None]) -> dict[str, float]:
@@ -68,7 +68,7 @@ def copied_example(meta: Meta, name: str, seed: int) -> str | None:
     if not meta.positive:
         return None
     return meta.positive[
-        datasets.draw_number(seed, meta.stem, name, "shortcut") % len(meta.positive)
+        data.draw_number(seed, meta.stem, name, "shortcut") % len(meta.positive)
     ].output
 
 
@@ -80,8 +80,8 @@ def score_shortcut(
     Its answers are written to `output`, if that is given. Raises `DatasetError` where the
     directory holds no such split, or the file cannot be written.
     """
-    if datasets.read_provenance(directory).get("family") != FAMILY:
-        raise core.DatasetError(
+    if data.read_provenance(directory).get("family") != FAMILY:
+        raise data.DatasetError(
             f"{directory} holds no split of CrossCodeBench",
             "Give the directory that goldpan build crosscode split wrote",
         )
@@ -108,11 +108,11 @@ def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
     rows = [{**dict.fromkeys(schema.names), **answer} for answer in answers]
     unfinished = path.with_name(f"{path.name}.part")
     try:
-        core.make_directory(path.parent)
-        core.write_table(pa.Table.from_pylist(rows, schema=schema), unfinished)
+        data.make_directory(path.parent)
+        data.write_table(pa.Table.from_pylist(rows, schema=schema), unfinished)
         unfinished.replace(path)
     except OSError as error:
-        raise core.DatasetError(
+        raise data.DatasetError(
             f"{path} cannot be written: {error.strerror}", "Choose another --output"
         ) from None
 
@@ -124,7 +124,7 @@ _MOST_MODELS = 12
 """Named last, so that models stand above what they must beat."""
 
 
-def wanted_rows(compared: evaluation.ComparisonResult, task: datasets.Task) -> list[str]:
+def wanted_rows(compared: evaluation.ComparisonResult, task: data.Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
     runs = [system.runs[task.name][0] for system in compared.systems if task.name in system.runs]
     names = {run.record.protocol.name for run in runs}
@@ -135,11 +135,11 @@ def wanted_rows(compared: evaluation.ComparisonResult, task: datasets.Task) -> l
 
 def shortcuts_section(
     compared: evaluation.ComparisonResult,
-    tasks: Mapping[str, datasets.Task],
-    materials: report.RowsByTask,
-) -> report.Section | None:
+    tasks: Mapping[str, data.Task],
+    materials: evaluation.RowsByTask,
+) -> evaluation.Section | None:
     """Return scores beside those of copying; None where no task generates text."""
-    content: list[report.Content] = []
+    content: list[evaluation.Content] = []
     for name in compared.tasks:
         task = tasks.get(name)
         ids = [] if task is None else wanted_rows(compared, task)
@@ -147,12 +147,12 @@ def shortcuts_section(
             continue
         material = materials[name]
         if isinstance(material, str):
-            content.append(report.Remark(f"{material}, so shortcuts cannot answer."))
+            content.append(evaluation.Remark(f"{material}, so shortcuts cannot answer."))
         else:
             content.append(_table(compared, task, {id_: material.rows[id_] for id_ in ids}))
     if not content:
         return None
-    return report.Section(
+    return evaluation.Section(
         "shortcuts",
         "Shortcuts to beat",
         tuple(content),
@@ -162,15 +162,15 @@ def shortcuts_section(
 
 
 def _table(
-    compared: evaluation.ComparisonResult, task: datasets.Task, rows: Mapping[str, report.TaskRow]
-) -> report.ReportTable:
-    wording = datasets.wording_of(task)
+    compared: evaluation.ComparisonResult, task: data.Task, rows: Mapping[str, evaluation.TaskRow]
+) -> evaluation.ReportTable:
+    wording = data.wording_of(task)
     right = {
         id_: text
         for id_, row in rows.items()
         if (text := _text(wording, row, row.target)) is not None
     }
-    scored: list[tuple[report.Cell, ...]] = []
+    scored: list[tuple[evaluation.Cell, ...]] = []
     ran = [system for system in compared.ranked if task.name in system.runs]
     for system in ran[:_MOST_MODELS]:
         answered = _answered(system.runs[task.name][0], wording, rows)
@@ -180,13 +180,13 @@ def _table(
     examples = task.prompt.examples
     if examples:
         copied = {
-            id_: examples[datasets.draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
+            id_: examples[data.draw_number(0, task.name, id_, "shortcut") % len(examples)][1]
             for id_ in right
         }
         scored.append(("shortcut: copy an example's output", *_cells(right, copied)))
     columns = ("model", "exact match", "BLEU", "ROUGE-L")
     note = f"On {len(right):,} test rows, the first by id."
-    return report.ReportTable(task.name, columns, tuple(scored), note)
+    return evaluation.ReportTable(task.name, columns, tuple(scored), note)
 
 
 def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list[float | None]:
@@ -195,7 +195,7 @@ def _cells(right: Mapping[str, str], answered: Mapping[str, str | None]) -> list
 
 
 def _answered(
-    run: evaluation.Run, wording: datasets.Wording, rows: Mapping[str, report.TaskRow]
+    run: evaluation.Run, wording: data.Wording, rows: Mapping[str, evaluation.TaskRow]
 ) -> dict[str, str | None]:
     table = run.predictions()
     return {
@@ -205,12 +205,12 @@ def _answered(
     }
 
 
-def _text(wording: datasets.Wording, row: report.TaskRow, answer: object) -> str | None:
+def _text(wording: data.Wording, row: evaluation.TaskRow, answer: object) -> str | None:
     """Return a target or an answer as text, None where it has no form."""
     try:
-        return datasets.output_text(wording, row.row_value, answer)
-    except datasets.WordingError:
+        return data.output_text(wording, row.row_value, answer)
+    except data.WordingError:
         return None
 
 
-SECTION = report.ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)
+SECTION = evaluation.ReportSection("shortcuts", shortcuts_section, rows=wanted_rows)

@@ -1,4 +1,4 @@
-"""Which tasks and instances are for training and which for evaluation (CrossCodeBench, III-C).
+"""Splits of tasks and instances into training and evaluation (CrossCodeBench, III-C).
 
 Instances are drawn by hash, and put aside on disk to be gone through again.
 """
@@ -30,7 +30,7 @@ from goldpan.papers.crosscodebench.instances import (
     text_of,
 )
 from goldpan.papers.crosscodebench.kinds import (
-    Kind,
+    TaskKind,
     find_kind,
     kind_of_category,
     known_types,
@@ -38,8 +38,8 @@ from goldpan.papers.crosscodebench.kinds import (
     same_category,
 )
 from goldpan.papers.crosscodebench.meta import META, Meta
-from goldpan.plugins import core
-from goldpan.plugins.datasets import FieldError, Origin, sample_by_hash
+from goldpan.plugins import data
+from goldpan.plugins.data import FieldError, Origin, sample_by_hash
 
 Level = Literal["category", "subtype", "type"]
 Scope = Literal["intra", "inter"]
@@ -51,7 +51,7 @@ class TaskSplit:
     """A split of tasks, as one table of a TOML file says it."""
 
     level: Level
-    """What evaluation tasks have in common, and training tasks lack."""
+    """The level that evaluation tasks share and training tasks lack."""
     scope: Scope
     """`intra`: training tasks are of the same type as the evaluation tasks."""
     evaluate: str
@@ -60,7 +60,7 @@ class TaskSplit:
     """Tasks that the paper counts for training and evaluation."""
 
     @property
-    def kind(self) -> Kind | None:
+    def kind(self) -> TaskKind | None:
         """The kind of what it evaluates; None where that is not known."""
         if self.level == "category":
             return kind_of_category(self.evaluate)
@@ -98,7 +98,7 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitList(core.Result):
+class SplitList(data.Result):
     """Splits with the tasks that are available for them."""
 
     splits: tuple[Assigned, ...]
@@ -117,7 +117,7 @@ class SplitList(core.Result):
             for assigned in self.splits
         ]
 
-    def blocks(self) -> Iterator[core.Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield how many tasks each split has."""
         cells = []
         for assigned in self.splits:
@@ -125,10 +125,10 @@ class SplitList(core.Result):
             empty = f"no task for {assigned.empty}" if assigned.empty else ""
             counts = (len(assigned.train), len(assigned.evaluation))
             cells.append((assigned.name, *counts, paper, empty))
-        yield core.Table(("split", "train", "evaluation", "paper", ""), cells)
+        yield data.Table(("split", "train", "evaluation", "paper", ""), cells)
         for assigned in self.splits:
             for task in assigned.left_out:
-                yield core.Line(f"{assigned.name}: {task}")
+                yield data.Line(f"{assigned.name}: {task}")
 
 
 @cache
@@ -147,7 +147,7 @@ def find_split(name: str, splits: Mapping[str, TaskSplit] | None = None) -> str:
     known = shipped_splits() if splits is None else splits
     by_name = {split.casefold(): split for split in known}
     if name.casefold() not in by_name:
-        raise core.unknown_name("split", name, known)
+        raise data.unknown_name("split", name, known)
     return by_name[name.casefold()]
 
 
@@ -182,16 +182,16 @@ def _evaluates(split: TaskSplit, meta: Meta) -> bool:
         case "subtype":
             return meta.kind == split.kind
         case "type":
-            return Kind(meta.kind.type) == split.kind
+            return TaskKind(meta.kind.type) == split.kind
 
 
 def _splits_in(path: Path | Traversable) -> Mapping[str, TaskSplit]:
-    source = core.read_toml(path, "docs/crosscode.md")
+    source = data.read_toml(path, "docs/crosscode.md")
     splits = source.read(dict[str, TaskSplit])
     for name, split in splits.items():
         if wrong := _unknown(split):
             where = source.place(name, "evaluate")
-            raise core.UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
+            raise data.UsageError(f"{where}: {name}.evaluate: {wrong}", f"Correct it. {source.see}")
     return splits
 
 
@@ -222,7 +222,7 @@ class TaskFiles:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """What became of a task's instances."""
+    """Counts of a task's instances."""
 
     task: str
     available: int
@@ -310,7 +310,7 @@ def spool_side(path: Path, tasks: Iterable[TaskFiles], cap: int, seed: int) -> S
     """
     counts = []
     quoted: set[Origin] = set()
-    with core.named(path), path.open("wb") as file:
+    with data.named(path), path.open("wb") as file:
         for number, task in enumerate(tasks):
             meta, shown = task.meta, task.meta.shown_inputs
             indexes, found = draw_instances(read_instances(task.data), meta.name, cap, seed, shown)

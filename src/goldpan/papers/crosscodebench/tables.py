@@ -19,22 +19,22 @@ from typing import Any, Literal
 from goldpan.papers.crosscodebench.build import find_tasks
 from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
 from goldpan.papers.crosscodebench.instances import read_instances
-from goldpan.papers.crosscodebench.meta import META, Example, Meta
+from goldpan.papers.crosscodebench.meta import META, Meta, TaskExample
 from goldpan.papers.crosscodebench.prompts import LAYOUTS, TRAIN_CAP
 from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
 from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
-from goldpan.plugins.core import DatasetError, UsageError
-from goldpan.plugins.datasets import METHODS
-from goldpan.plugins.evaluation import Run, read_runs
-from goldpan.plugins.reproduce import (
-    CellOutcome,
-    FoundFile,
+from goldpan.plugins.data import METHODS, DatasetError, UsageError
+from goldpan.plugins.evaluation import (
     PaperContext,
+    FoundFile,
+    CellOutcome,
+    Run,
     State,
     StrictModel,
     TableRecipe,
     model_of,
     parsed,
+    read_runs,
     read_text,
     workspaces,
 )
@@ -45,7 +45,7 @@ _ROWS = 500
 _SEEDS = 3
 """Runs of which the paper prints the mean (section V)."""
 _SEED = 42
-"""Of the authors' shortcut, where none is said."""
+"""The seed of the authors' shortcut, where none is said."""
 _TOTAL = "Total"
 _MILLION, _THOUSAND = 1_000_000, 1_000
 Cells = Iterator[tuple[str, str, float]]
@@ -64,9 +64,7 @@ def categories(
         kind = rows.get(name.casefold(), name)
         counts.update({kind, kind.partition(" -> ")[0], _TOTAL})
     for row in table.rows:
-        yield CellOutcome(
-            row, "categories", counts[row], "recomputed", "as the authors' code has them"
-        )
+        yield CellOutcome(row, "categories", counts[row], "recomputed", "as the authors' code has them")
 
 
 def _types_of_categories(file: FoundFile) -> dict[str, str]:
@@ -83,9 +81,7 @@ def _types_of_categories(file: FoundFile) -> dict[str, str]:
         ) from None
 
 
-def tasks(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def tasks(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
     """Yield the cells of a table that follow from the task files that are there."""
     folders = sorted({path.parent for path in context.data.root.rglob(f"task_*{META}")})
     if not folders:
@@ -122,7 +118,7 @@ def _instances(tasks: Sequence[TaskFiles]) -> int:
 
 def _averages(tasks: Sequence[TaskFiles]) -> Cells:
     metas = [task.meta for task in tasks]
-    sides: Mapping[str, Callable[[Meta], Sequence[Example]]] = {
+    sides: Mapping[str, Callable[[Meta], Sequence[TaskExample]]] = {
         "positive": lambda meta: meta.positive,
         "negative": lambda meta: meta.negative,
     }
@@ -201,9 +197,7 @@ class _Rows(StrictModel):
     rows: Mapping[str, str]
 
 
-def runs(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def runs(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
     """Yield the cells of Table V of models that have finished runs; of several seeds, the mean.
 
     Rows of the table are `MODEL, METHOD`, columns `SPLIT METRIC`.
@@ -235,9 +229,7 @@ def _runs(context: PaperContext) -> list[tuple[str, Run]]:
     ]
 
 
-def _run_outcomes(
-    table: TableRecipe, split: str, row: str, runs: list[Run]
-) -> Iterator[CellOutcome]:
+def _run_outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> Iterator[CellOutcome]:
     rows = min(run.scores.examples for run in runs)
     seeds = len({run.seed for run in runs})
     notes = [f"{seeds} of {_SEEDS} seeds"] if seeds < _SEEDS else []
@@ -281,9 +273,7 @@ class _Curves(StrictModel):
     models: Mapping[str, tuple[str, ...]] = {}
 
 
-def scaling(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def scaling(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
     """Yield what the curves of Figures 2 and 3 show, where at least two of their points were run.
 
     Rows are what the text says of a curve, columns the metrics. A note has the curve's points.

@@ -8,6 +8,6 @@ _HERE = Path(__file__).parent
 
 register(
     Files("recipe", _HERE / "recipes"),
-    Part("computation", "ecser-steps", "goldpan.papers.ecser.steps:compute"),
-    Part("computation", "requirement-sets", "goldpan.papers.ecser.requirement_sets:compute"),
+    Part("computation", "ecser-steps", "goldpan.papers.ecser.tables:compute_steps"),
+    Part("computation", "requirement-sets", "goldpan.papers.ecser.tables:compute_sets"),
 )

@@ -7,7 +7,7 @@ from goldpan.plugins import Files, Part, register
 _HERE = Path(__file__).parent
 
 register(
-    Part("rules", "faun-eval", "goldpan.papers.faun_eval.rules:RULES"),
+    Part("rules", "faun-eval", "goldpan.papers.faun_eval.built_datasets:RULES"),
     Files("profile", _HERE / "profiles"),
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),

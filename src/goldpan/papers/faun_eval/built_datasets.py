@@ -1,4 +1,4 @@
-"""What a workspace holds of FAUN-Eval: repositories, entries, pairs and the three datasets.
+"""The pairing rules of FAUN-Eval, and what a workspace holds of its data.
 
 Rows of the table are `repositories`, `entries` and `fix pairs` with one column, or datasets by
 `_DATASETS` with the columns languages, repositories and samples.
@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.plugins import core
-from goldpan.plugins.datasets import PROVENANCE, read_provenance, shard_paths
-from goldpan.plugins.reproduce import CellOutcome, PaperContext, State, TableRecipe, workspaces
+from goldpan.plugins import Rules, data
+from goldpan.plugins.data import PROVENANCE, read_provenance, shard_paths
+from goldpan.plugins.evaluation import PaperContext, CellOutcome, State, TableRecipe, workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"
@@ -26,10 +26,18 @@ _AT_LEAST = ("entries", "fix pairs")
 _PLANS = files("goldpan.papers.faun_eval") / "plans"
 _SPLITS = ("train", "validation", "test")
 
+RULES = Rules(
+    "faun-eval",
+    ("keyword",),
+    # Algorithm 1 reads title, body, comments and review comments, and no commit messages.
+    ("title", "body", "comment", "review_comment"),
+    same_repository=True,
+    default_branch=True,
+)
+"""The pairing rules of the paper (section 3.2)."""
 
-def compute(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+
+def compute(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
     """Yield the counts of the first workspace that has some."""
     for workspace in workspaces(context):
         counts = _mined(workspace)
@@ -79,7 +87,7 @@ def _outcome(
     return CellOutcome(row, column, value, state, note, {"directory": str(where)})
 
 
-def _mined(workspace: core.Workspace) -> dict[str, int]:
+def _mined(workspace: data.Workspace) -> dict[str, int]:
     repositories = workspace.repositories("tables")
     return {
         "repositories": len(repositories),
@@ -89,10 +97,10 @@ def _mined(workspace: core.Workspace) -> dict[str, int]:
 
 
 def _count(path: Path) -> int:
-    return core.count_rows(path) if path.exists() else 0
+    return data.count_rows(path) if path.exists() else 0
 
 
-def _dataset(workspace: core.Workspace, families: tuple[str, ...]) -> Path | None:
+def _dataset(workspace: data.Workspace, families: tuple[str, ...]) -> Path | None:
     """Return the dataset of the first family, that of the plan's name before others."""
     for family in families:
         named = workspace.dataset(f"{_PREFIX}{family}")
@@ -106,12 +114,12 @@ def _dataset(workspace: core.Workspace, families: tuple[str, ...]) -> Path | Non
 
 def _rows(directory: Path) -> pa.Table:
     parts = [
-        core.read_table(path, columns=["repo", "language"])
+        data.read_table(path, columns=["repo", "language"])
         for split in _SPLITS
         for path in shard_paths(directory, split)
     ]
     if not parts:
-        raise core.DatasetError(f"{directory} holds no rows", "Build it again")
+        raise data.DatasetError(f"{directory} holds no rows", "Build it again")
     return pa.concat_tables(parts)
 
 
@@ -125,8 +133,8 @@ def _written_plan(context: PaperContext) -> Path | None:
         return None
     path = context.directory / shipped.name
     if not path.exists():
-        core.make_directory(path.parent)
-        core.write_whole(path, shipped.read_bytes())
+        data.make_directory(path.parent)
+        data.write_whole(path, shipped.read_bytes())
     return path
 
 

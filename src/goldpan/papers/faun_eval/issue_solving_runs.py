@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.papers.faun_eval.built_datasets import dataset_gaps
-from goldpan.plugins import evaluation, reproduce
-from goldpan.plugins.core import GoldpanError, Workspace
-from goldpan.plugins.datasets import Task, find_task, task_directory, tasks_directory
+from goldpan.plugins import evaluation
+from goldpan.plugins.data import (
+    GoldpanError,
+    Task,
+    Workspace,
+    find_task,
+    task_directory,
+    tasks_directory,
+)
 
 _TASKS = {"QA": "qa", "FL": "fault_localization", "CE": "code_edit"}
 _METRICS = {
@@ -37,7 +43,7 @@ _ROWS = 300
 """Test rows of each of the paper's datasets."""
 
 
-class _Settings(reproduce.StrictModel):
+class _RunSettings(evaluation.StrictModel):
     changes: bool = False
     lengths: bool = False
     averages: Mapping[str, tuple[str, ...]] = {}
@@ -49,22 +55,22 @@ class _Stored:
     workspace: Workspace
     run: evaluation.Run
     title: str
-    """Of the model, as the tables print it."""
+    """The model's name in the tables."""
     shown: str
     """The parts of the input, such as IT+IB."""
     whole: bool
-    """Whether those are all parts."""
+    """True where those are all parts."""
     as_printed: bool
-    """Whether it ran under the paper's protocol."""
+    """True where it ran under the paper's protocol."""
     note: str = ""
     """In what the run differs from the paper's, beside its rows."""
 
 
 def compute(
-    context: reproduce.PaperContext, table: reproduce.TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[reproduce.CellOutcome]:
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[evaluation.CellOutcome]:
     """Yield the cells of models that have finished runs; of several seeds, the mean."""
-    chosen = reproduce.parsed(_Settings, settings)
+    chosen = evaluation.parsed(_RunSettings, settings)
     stored = _stored_runs(context)
     if not stored:
         names = ", ".join(model.name for model in context.recipe.models[:3])
@@ -92,7 +98,7 @@ def compute(
                 is not None
             }
         yield from (
-            reproduce.CellOutcome(row, title, score.value, *_state(score), {"rows": score.rows})
+            evaluation.CellOutcome(row, title, score.value, *_state(score), {"rows": score.rows})
             for title, score in scores.items()
             if title in table.columns
         )
@@ -112,7 +118,7 @@ def _mean(scores: Sequence[_Score]) -> _Score:
     return _Score(mean, min(score.rows for score in scores), notes)
 
 
-def _state(score: _Score) -> tuple[reproduce.State, str]:
+def _state(score: _Score) -> tuple[evaluation.State, str]:
     other = "" if score.rows == _ROWS else f"{score.rows:,} of {_ROWS} rows"
     if score.rows > _ROWS:
         other = f"{score.rows:,} rows, not {_ROWS}"
@@ -141,8 +147,8 @@ def _row(row: str, stored: Sequence[_Stored], averaged: Sequence[str]) -> dict[s
 
 
 def _by_length(
-    context: reproduce.PaperContext, table: reproduce.TableRecipe, stored: Sequence[_Stored]
-) -> Iterator[reproduce.CellOutcome]:
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, stored: Sequence[_Stored]
+) -> Iterator[evaluation.CellOutcome]:
     """Yield what holds of the thirds' scores, which are means of several seeds."""
     runs: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
     for entry in stored:
@@ -170,7 +176,7 @@ def _by_length(
         state = _state(
             _mean([_Score(0.0, entry.run.scores.examples, entry.note) for entry in entries])
         )
-        yield reproduce.CellOutcome(title, column, value, *state, facts)
+        yield evaluation.CellOutcome(title, column, value, *state, facts)
 
 
 def _word(score: float, other: float) -> str:
@@ -199,12 +205,12 @@ def _dataset(workspace: Workspace, task: Task) -> Path:
     return named if named.exists() else task_directory(workspace, task)
 
 
-def _stored_runs(context: reproduce.PaperContext) -> list[_Stored]:
+def _stored_runs(context: evaluation.PaperContext) -> list[_Stored]:
     stored = []
-    for workspace in reproduce.workspaces(context):
+    for workspace in evaluation.workspaces(context):
         names = [name for name in _TASKS.values() if (workspace.root / "runs" / name).is_dir()]
         for run in evaluation.read_runs(workspace, tasks=names) if names else ():
-            model = reproduce.model_of(context.recipe.models, run)
+            model = evaluation.model_of(context.recipe.models, run)
             task = find_task(run.task, tasks_directory(workspace.root))
             family = evaluation.built_family(task)
             if model is None or family is None:

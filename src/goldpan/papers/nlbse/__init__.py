@@ -25,18 +25,18 @@ register(
     Files("protocol", _HERE / "protocols"),
     Files("recipe", _HERE / "recipes"),
     *(
-        Part("annotation form", f"code-comment-{name}", f"{_ROOM}.comments.rows:{name.upper()}")
+        Part("annotation form", f"code-comment-{name}", f"{_ROOM}.comment_build:{name.upper()}")
         for name in _CATEGORIES
     ),
-    Part("importer", "nlbse23_comments", f"{_ROOM}.comment_files:read_2023"),
-    Part("importer", "nlbse25_comments", f"{_ROOM}.comment_files:read_2025"),
+    Part("importer", "nlbse23_comments", f"{_ROOM}.comment_tasks:read_2023"),
+    Part("importer", "nlbse25_comments", f"{_ROOM}.comment_tasks:read_2025"),
     *(Part("computation", name, f"{_ROOM}.{place}") for name, place in _COMPUTATIONS.items()),
     *(Part("report section", name, f"{_ROOM}.{name}:SECTION") for name in ("nlbse23", "nlbse24")),
     Part("model", "issue-ensemble", f"{_ROOM}.issue_ensemble:MODEL"),
     Part("model", "stacked", f"{_ROOM}.stacked:MODEL"),
     Builder(
         "issue-type",
-        f"{_ROOM}.issues.operation:issue_type",
+        f"{_ROOM}.operations:issue_type",
         "--profile nlbse23",
         reads="mined",
         finders={
@@ -49,10 +49,10 @@ register(
     ),
     Builder(
         "code-comments",
-        f"{_ROOM}.comments.operation:code_comments",
+        f"{_ROOM}.operations:code_comments",
         "--repo numpy/numpy --language python",
         reads="cloned",
-        finders={"language": f"{_ROOM}.comments.extract:find_language"},
+        finders={"language": f"{_ROOM}.comment_extract:find_language"},
         fetches=True,
     ),
 )

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.papers.nlbse.nlbse23 import mean_scores
-from goldpan.plugins.core import DatasetError
-from goldpan.plugins.datasets import open_text
-from goldpan.plugins.evaluation import BinaryConfusion, load
-from goldpan.plugins.reproduce import (
-    CellOutcome,
-    FoundFile,
+from goldpan.plugins.data import DatasetError, open_text
+from goldpan.plugins.evaluation import (
+    BinaryConfusion,
     PaperContext,
+    FoundFile,
+    CellOutcome,
     StrictModel,
     TableRecipe,
+    load,
     parsed,
 )
 
@@ -33,7 +33,7 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\
 _REMEDY = "Give the file as its authors publish it, of Weka's sparse form"
 
 
-class _Settings(StrictModel):
+class _ForestSettings(StrictModel):
     row: str
     features: Mapping[str, tuple[str, str]]
 
@@ -43,7 +43,7 @@ class SparseRows:
     """The rows of an ARFF file; what a row leaves out is 0."""
 
     names: tuple[str, ...]
-    """Of all attributes, the label's last."""
+    """The names of all attributes, the label's last."""
     rows: tuple[tuple[tuple[int, float], ...], ...]
     """The attributes' numbers and values."""
 
@@ -68,11 +68,9 @@ class SparseRows:
         return load("scipy.sparse").csr_matrix((values, (down, across)), shape=shape)
 
 
-def compute(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def compute(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
     """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
-    chosen = parsed(_Settings, settings)
+    chosen = parsed(_ForestSettings, settings)
     if not context.effort.run:
         return
     context.files(key for keys in chosen.features.values() for key in keys)  # all, or none

@@ -22,31 +22,11 @@ import pyarrow as pa
 
 from goldpan.papers.nlbse.issue_texts import IssueText, read_issue, template_lines
 from goldpan.papers.nlbse.kernels import units
-from goldpan.plugins.core import EvaluationError
-from goldpan.plugins.datasets import Task, target_column
-from goldpan.plugins.evaluation import (
-    MINILM,
-    Answers,
-    Entry,
-    LabelsByDate,
-    LayerMeans,
-    Model,
-    Numbers,
-    TrainingContext,
-    Vectors,
-    Weights,
-    cache_directory,
-    encoder_weights,
-    load,
-    require_dates,
-    require_few,
-    require_least,
-    require_type,
-    settled,
-)
+from goldpan.plugins import evaluation
+from goldpan.plugins.data import EvaluationError, Task, target_column
 
 _NAME = "issue-ensemble"
-_DEFAULTS = {"weights": MINILM, "tokens": 128, "layers": 3, "folds": 5, "dates": False}
+_DEFAULTS = {"weights": evaluation.MINILM, "tokens": 128, "layers": 3, "folds": 5, "dates": False}
 _TITLE, _LOWER, _TEMPLATE, _STRUCTURE = 0.7, 0.7, 0.7, 0.1
 """How much titles, lower layers, lines of the template and structure count beside all words."""
 _STRENGTH, _TREES, _LEAF = 10.0, 300, 2
@@ -57,19 +37,19 @@ _MOST_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Views:
-    """What classifiers read of issues, learned from train without its answers."""
+    """Views of issues that classifiers read, learned from train without its answers."""
 
     titles: Any
     words: Any
     template: Any
-    mean: Numbers
-    deviation: Numbers
-    centers: Sequence[Vectors]
-    """Of the lower layers, whose means point the same way for all texts."""
+    mean: evaluation.Numbers
+    deviation: evaluation.Numbers
+    centers: Sequence[evaluation.Vectors]
+    """The means of the lower layers, which point the same way for all texts."""
 
     def of(self, issues: _Issues) -> tuple[Any, Any, Any]:
         """Return what each of the three classifiers reads, a row an issue."""
-        stack = load("scipy.sparse").hstack
+        stack = evaluation.load("scipy.sparse").hstack
         structure = (issues.structure - self.mean) / self.deviation
         lines = self.template.transform(issue.template for issue in issues.texts)
         words = [
@@ -96,10 +76,10 @@ class _Issues:
     """Issues, taken apart and embedded."""
 
     texts: Sequence[IssueText]
-    structure: Numbers
-    layers: Sequence[Vectors]
-    """Of title and body together, the last layer first."""
-    titles: Vectors
+    structure: evaluation.Numbers
+    layers: Sequence[evaluation.Vectors]
+    """Embeddings of title and body together, the last layer first."""
+    titles: evaluation.Vectors
     """The last layer, of titles alone."""
     rows: pa.Table
     """As they came."""
@@ -115,11 +95,11 @@ class _Issues:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _IssueReader:
     """Takes issues apart by a template, and embeds them."""
 
     template: frozenset[str]
-    encoder: LayerMeans
+    encoder: evaluation.LayerMeans
 
     def read(self, rows: pa.Table) -> _Issues:
         texts = [read_issue(text, self.template) for text in rows["text"].to_pylist()]
@@ -139,9 +119,9 @@ class _Ensemble:
     views: _Views
     classifiers: Sequence[Any]
     labels: Sequence[str]
-    dates: LabelsByDate | None
+    dates: evaluation.LabelsByDate | None
 
-    def scores(self, issues: _Issues) -> Numbers:
+    def scores(self, issues: _Issues) -> evaluation.Numbers:
         """Return the sum of log-probabilities, a column a label."""
         total = np.zeros((len(issues.texts), len(self.labels)))
         for classifier, matrix in zip(self.classifiers, self.views.of(issues), strict=True):
@@ -157,38 +137,44 @@ class _Ensemble:
 @dataclass(frozen=True, slots=True)
 class _Fitted:
     task: Task
-    reader: _Reader
+    reader: _IssueReader
     ensemble: _Ensemble
 
-    def answer(self, rows: pa.Table) -> Answers:
+    def answer(self, rows: pa.Table) -> evaluation.Answers:
         if not len(rows):
-            return Answers([])
+            return evaluation.Answers([])
         return _answers(self.task, self.ensemble.scores(self.reader.read(rows)))
 
 
-def _answers(task: Task, scores: Numbers) -> Answers:
-    return Answers([task.label_names[best] for best in scores.argmax(axis=1)], scores.tolist())
+def _answers(task: Task, scores: evaluation.Numbers) -> evaluation.Answers:
+    return evaluation.Answers(
+        [task.label_names[best] for best in scores.argmax(axis=1)], scores.tolist()
+    )
 
 
-def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext) -> _Fitted:
+def _fit(
+    weights: evaluation.Weights, settings: Mapping[str, Any], context: evaluation.TrainingContext
+) -> _Fitted:
     task, rows = context.task, context.whole_train
-    require_type(
+    evaluation.require_type(
         task,
         ("binary", "multi-class"),
         f"The model {_NAME} does not answer",
         "Choose tfidf-svm or embeddings",
     )
-    require_few(_NAME, "embeds", task, rows, _MOST_ROWS, "Choose tfidf-svm")
+    evaluation.require_few(_NAME, "embeds", task, rows, _MOST_ROWS, "Choose tfidf-svm")
     targets = np.array(rows[target_column(task.type).name].to_pylist())
     if len(set(targets.tolist())) < 2:
         raise EvaluationError(
             f"All train rows of {task.name} bear the same label", "Choose majority"
         )
     if settings["dates"]:
-        require_dates(_NAME, task, rows)
-    cache = cache_directory(context, "embeddings")
-    encoder = LayerMeans(weights, settings["tokens"], settings["layers"], cache, context.reporter)
-    reader = _Reader(template_lines(rows["text"].to_pylist()), encoder)
+        evaluation.require_dates(_NAME, task, rows)
+    cache = evaluation.cache_directory(context, "embeddings")
+    encoder = evaluation.LayerMeans(
+        weights, settings["tokens"], settings["layers"], cache, context.reporter
+    )
+    reader = _IssueReader(template_lines(rows["text"].to_pylist()), encoder)
     issues = reader.read(rows)
     context.learning.from_all = True
     unseen = _unseen(task, issues, targets, settings, context)
@@ -205,8 +191,8 @@ def _learned(
     seed: int,
 ) -> _Ensemble:
     views = _views(issues)
-    logistic = load("sklearn.linear_model").LogisticRegression
-    trees = load("sklearn.ensemble").ExtraTreesClassifier
+    logistic = evaluation.load("sklearn.linear_model").LogisticRegression
+    trees = evaluation.load("sklearn.ensemble").ExtraTreesClassifier
     classifiers = (
         logistic(C=_STRENGTH, max_iter=500),
         logistic(C=_STRENGTH, max_iter=500),
@@ -216,7 +202,7 @@ def _learned(
         classifier.fit(matrix, targets)
         for classifier, matrix in zip(classifiers, views.of(issues), strict=True)
     ]
-    dates = LabelsByDate.of(task, issues.rows) if settings["dates"] else None
+    dates = evaluation.LabelsByDate.of(task, issues.rows) if settings["dates"] else None
     return _Ensemble(views, fitted, list(task.label_names), dates)
 
 
@@ -225,14 +211,14 @@ def _unseen(
     issues: _Issues,
     targets: npt.NDArray[np.str_],
     settings: Mapping[str, Any],
-    context: TrainingContext,
-) -> Numbers | None:
+    context: evaluation.TrainingContext,
+) -> evaluation.Numbers | None:
     """Return scores of train rows, each by an ensemble without it; None where rows are too few."""
     smallest = min(np.unique(targets, return_counts=True)[1])
     folds = min(settings["folds"], smallest)
     if folds < 2:
         return None
-    split = load("sklearn.model_selection").StratifiedKFold(
+    split = evaluation.load("sklearn.model_selection").StratifiedKFold(
         folds, shuffle=True, random_state=context.seed
     )
     scores = np.zeros((len(targets), len(task.label_names)))
@@ -245,7 +231,7 @@ def _unseen(
 
 
 def _views(issues: _Issues) -> _Views:
-    vectorizer = load("sklearn.feature_extraction.text").TfidfVectorizer
+    vectorizer = evaluation.load("sklearn.feature_extraction.text").TfidfVectorizer
     rare = 2 if len(issues.texts) > 50 else 1
     words = {"sublinear_tf": True, "ngram_range": (1, 2), "min_df": rare}
     # A text without any word, or a project without a template, still has something to stand for it.
@@ -276,17 +262,17 @@ def _all_words(texts: Sequence[IssueText]) -> list[str]:
     return [f"{issue.title}\n{issue.words}" for issue in texts]
 
 
-def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, overrides)
-    require_least(_NAME, settings, folds=1, tokens=16, layers=1)
-    weights = encoder_weights(settings["weights"])
+def _model(overrides: Mapping[str, Any]) -> evaluation.Model:
+    settings = evaluation.settled(_NAME, _DEFAULTS, overrides)
+    evaluation.require_least(_NAME, settings, folds=1, tokens=16, layers=1)
+    weights = evaluation.encoder_weights(settings["weights"])
     # The same weights elsewhere are the same run.
     settings |= {"weights": weights.name, "weights_hash": weights.digest}
     reads = settings["dates"]
-    return Model(_NAME, partial(_fit, weights, settings), settings, uses_dates=reads)
+    return evaluation.Model(_NAME, partial(_fit, weights, settings), settings, uses_dates=reads)
 
 
-MODEL = Entry(
+MODEL = evaluation.Entry(
     _NAME,
     "Logistic regression on words and embeddings and randomized trees on structure, of issues "
     "whose first line is the title; folds=1 leaves out what cross-validation says of it, and "

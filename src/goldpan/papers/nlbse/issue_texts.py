@@ -1,4 +1,4 @@
-"""What issue reports say beside their template: own words, lines of the template, structure.
+"""Issue reports beside their template: own words, lines of the template, structure.
 
 A project's template fills most of an issue's body, so the own words are told apart from it. Which
 lines are the template's is read off the train texts, without their answers; which of them stand in
@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 _MOST_CHARACTERS, _TITLE_CHARACTERS = 20_000, 500
-"""Of a body and a title that are read: what follows in a log says nothing new."""
+"""The most characters of a body and a title that are read: the rest of a log says nothing new."""
 _CODE_WORDS = 12
-"""Of a block of code or output that are kept: its first line often names what it is."""
+"""The most words of a block of code or output: its first line often names what it is."""
 _FEWEST, _SHARE = 4, 75
 """A line is the template's where at least 4 texts have it, or one in 75 if that is more."""
 _LINE_CHARACTERS = 60

@@ -21,22 +21,8 @@ from statistics import fmean
 from typing import Any
 
 from goldpan.papers.nlbse.comment_tasks import categories
-from goldpan.plugins import evaluation, report
-from goldpan.plugins.core import EvaluationError
-from goldpan.plugins.datasets import Task
-from goldpan.plugins.reproduce import (
-    CellOutcome,
-    ModelRecipe,
-    PaperContext,
-    StrictModel,
-    TableRecipe,
-    Value,
-    find_models,
-    parsed,
-    prepared,
-    run_of,
-    runs_models,
-)
+from goldpan.plugins import evaluation
+from goldpan.plugins.data import EvaluationError, Task
 
 ORGANIZERS = "organizers' random forest"
 _F1_WEIGHT = 0.75
@@ -47,7 +33,7 @@ _WON, _SCORE = "Outperformed", "Score"
 BASELINE: Mapping[str, evaluation.BinaryConfusion] = {
     name: evaluation.BinaryConfusion(*category["forest"]) for name, category in categories().items()
 }
-"""What the official random forest answered on the test sets, by task (Rani et al.; the results in
+"""Answers of the official random forest on the test sets, by task (Rani et al.; the results in
 github.com/nlbse2023/code-comment-classification). Its mean F1 is Table III's 0.309."""
 
 
@@ -169,19 +155,21 @@ def _is_official(run: evaluation.Run) -> bool:
 
 
 def _section(
-    compared: evaluation.ComparisonResult, tasks: Mapping[str, Task], materials: report.RowsByTask
-) -> report.Section | None:
+    compared: evaluation.ComparisonResult,
+    tasks: Mapping[str, Task],
+    materials: evaluation.RowsByTask,
+) -> evaluation.Section | None:
     ranking = comment_ranking(compared.systems)
     if ranking is None:
         return None
-    content: list[report.Content] = [_table(ranking)]
+    content: list[evaluation.Content] = [_table(ranking)]
     if ranking.incomplete:
         told_so = "; ".join(ranking.incomplete)
-        content.append(report.Remark(f"Not ranked by the competition's rule: {told_so}."))
-    return report.Section("nlbse23", "The NLBSE'23 competition", tuple(content))
+        content.append(evaluation.Remark(f"Not ranked by the competition's rule: {told_so}."))
+    return evaluation.Section("nlbse23", "The NLBSE'23 competition", tuple(content))
 
 
-def _table(ranking: CommentRanking) -> report.ReportTable:
+def _table(ranking: CommentRanking) -> evaluation.ReportTable:
     rows = tuple(
         (
             str(entry.place),
@@ -199,7 +187,7 @@ def _table(ranking: CommentRanking) -> report.ReportTable:
         " the F1 is above that of the organizers' random forest (NLBSE'23, section III-B)."
     )
     columns = ("place", "model", "precision", "recall", "F1", "categories won", "score")
-    return report.ReportTable("The rule of the NLBSE'23 competition", columns, rows, note)
+    return evaluation.ReportTable("The rule of the NLBSE'23 competition", columns, rows, note)
 
 
 def _sentence(compared: evaluation.ComparisonResult) -> str | None:
@@ -209,9 +197,9 @@ def _sentence(compared: evaluation.ComparisonResult) -> str | None:
     first = ranking.entries[0]
     level = [entry.name for entry in ranking.entries if entry.place == first.place]
     start, score = "By the rule of the NLBSE'23 competition", first.score
-    total, mean = report.formatted(score.score), report.formatted(score.mean_f1)
+    total, mean = evaluation.formatted(score.score), evaluation.formatted(score.mean_f1)
     if len(level) > 1:
-        return f"{start} {report.listed(level)} tie for the first place with {total}."
+        return f"{start} {evaluation.listed(level)} tie for the first place with {total}."
     return (
         f"{start} {first.name} reaches {total}: mean F1 {mean}, {score.outperformed} of"
         f" {score.categories} categories won against the organizers' random forest."
@@ -223,34 +211,36 @@ def _plain(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
     return None if ranking is None else asdict(ranking)
 
 
-SECTION = report.ReportSection("nlbse23", _section, _sentence, plain=_plain)
+SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, plain=_plain)
 
 
-class _CommentSettings(StrictModel):
+class _CommentSettings(evaluation.StrictModel):
     baseline: str
 
 
-@runs_models
+@evaluation.runs_models
 def comment_cells(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[evaluation.CellOutcome]:
     """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
-    chosen = parsed(_CommentSettings, settings)
+    chosen = evaluation.parsed(_CommentSettings, settings)
     for row, values in table.rows.items():
         won = str(values[table.columns.index(_WON)] or "").partition("/")[0]
         mean = table.number(row, "F1")
         if won.isdigit() and mean is not None:
             reached = comment_rule(mean, int(won), len(BASELINE))
-            yield CellOutcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
+            yield evaluation.CellOutcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
     for column, value in mean_scores(BASELINE.values()).items():
-        yield CellOutcome(chosen.baseline, column, value, "recomputed")
+        yield evaluation.CellOutcome(chosen.baseline, column, value, "recomputed")
     if context.effort.tasks:
         context.note("No score was computed here: it takes all categories, and --tasks names some.")
-    for model in find_models(context.recipe, context.effort.models):
+    for model in evaluation.find_models(context.recipe, context.effort.models):
         yield from _entry(context, table, model)
 
 
-def _entry(context: PaperContext, table: TableRecipe, model: ModelRecipe) -> Iterator[CellOutcome]:
+def _entry(
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, model: evaluation.ModelRecipe
+) -> Iterator[evaluation.CellOutcome]:
     """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
     protocol = evaluation.find_protocol(context.recipe.protocol)
     values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
@@ -260,8 +250,8 @@ def _entry(context: PaperContext, table: TableRecipe, model: ModelRecipe) -> Ite
     for task in context.recipe.tasks:
         if task.task not in BASELINE or (chosen and task.task not in chosen):
             continue
-        ready = prepared(context, task)
-        result = run_of(context, ready.data, model, protocol)
+        ready = evaluation.prepared(context, task)
+        result = evaluation.run_of(context, ready.data, model, protocol)
         if result is None:
             return
         notes += [*ready.notes, *result.record.in_part]
@@ -272,13 +262,13 @@ def _entry(context: PaperContext, table: TableRecipe, model: ModelRecipe) -> Ite
     if chosen:  # the runs are kept, for when all are there
         return
     ranked = comment_score(f1)
-    cells: dict[str, Value] = {
+    cells: dict[str, evaluation.Value] = {
         column: fmean(value or 0.0 for value in values[metric]) for column, metric in _MEANS
     }
     cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
     for column, value in cells.items() if model.title in table.own else ():
         note = "; ".join(dict.fromkeys(notes))
-        yield CellOutcome(model.title, column, value, "in part" if notes else "run", note)
+        yield evaluation.CellOutcome(model.title, column, value, "in part" if notes else "run", note)
 
 
 def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:
@@ -290,22 +280,24 @@ def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, flo
     }
 
 
-class _IssueSettings(StrictModel):
+class _IssueSettings(evaluation.StrictModel):
     average: str
     support: Mapping[str, int]
 
 
 def issue_cells(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[evaluation.CellOutcome]:
     """Yield the average of each row that prints all recalls."""
-    chosen = parsed(_IssueSettings, settings)
+    chosen = evaluation.parsed(_IssueSettings, settings)
     for row in table.rows:
         recalls = {column: table.number(row, column) for column in chosen.support}
         present = {column: value for column, value in recalls.items() if value is not None}
         if len(present) == len(recalls):
             value = issue_rule(present, chosen.support)
-            yield CellOutcome(row, chosen.average, value, "recomputed", "from rounded recalls")
+            yield evaluation.CellOutcome(
+                row, chosen.average, value, "recomputed", "from rounded recalls"
+            )
 
 
 def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:

@@ -19,11 +19,8 @@ from typing import Any
 
 import orjson
 
-from goldpan.plugins import reproduce
-from goldpan.plugins.core import DatasetError, UsageError, read_toml
-from goldpan.plugins.datasets import Task
-from goldpan.plugins.evaluation import ComparisonResult, Run, System, find_protocol, rank
-from goldpan.plugins.report import Cell, Remark, ReportSection, ReportTable, RowsByTask, Section
+from goldpan.plugins import evaluation
+from goldpan.plugins.data import DatasetError, Task, UsageError, read_toml
 
 TASK = "nlbse24_issue_type"
 _BASELINES = read_toml(Path(__file__).with_name("nlbse24_published.toml")).values
@@ -42,7 +39,7 @@ class IssueEntry:
     """By repository; means over seeds."""
     mean: float
     published: bool
-    """Whether its figures are the organizers', not a run's."""
+    """True for figures of the organizers, not of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class IssueRanking:
     """Why a system is not ranked, a sentence each."""
 
 
-def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
+def issue_ranking(systems: Iterable[evaluation.System]) -> IssueRanking | None:
     """Rank the systems that ran the task under the protocol; None where none did."""
     scores: dict[str, dict[str, float]] = {}
     incomplete = []
@@ -75,31 +72,33 @@ def issue_ranking(systems: Iterable[System]) -> IssueRanking | None:
     every = {**published, **scores}
     entries = tuple(
         IssueEntry(entry.name, entry.place, every[entry.name], entry.score, entry.name in published)
-        for entry in rank({name: fmean(f1.values()) for name, f1 in every.items()})
+        for entry in evaluation.rank({name: fmean(f1.values()) for name, f1 in every.items()})
     )
     return IssueRanking(entries, tuple(incomplete))
 
 
-def _is_official(run: Run) -> bool:
+def _is_official(run: evaluation.Run) -> bool:
     by = run.record.scores_by.get("repo")
     return by is not None and {part.value: part.examples for part in by.parts} == dict.fromkeys(
         REPOSITORIES, _EXAMPLES
     )
 
 
-def _f1(run: Run, repository: str) -> float:
+def _f1(run: evaluation.Run, repository: str) -> float:
     parts = run.record.scores_by["repo"].parts
     return next(part.score or 0.0 for part in parts if part.value == repository)
 
 
 def _section(
-    compared: ComparisonResult, tasks: Mapping[str, Task], materials: RowsByTask
-) -> Section | None:
+    compared: evaluation.ComparisonResult,
+    tasks: Mapping[str, Task],
+    materials: evaluation.RowsByTask,
+) -> evaluation.Section | None:
     ranking = issue_ranking(compared.systems)
     if ranking is None:
         return None
     reading_dates = {system.name for system in compared.systems if system.uses_dates}
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
+    rows: tuple[tuple[evaluation.Cell, ...], ...] = tuple(
         (
             entry.place,
             entry.name + " (reads the date)" * (entry.name in reading_dates),
@@ -109,50 +108,50 @@ def _section(
         )
         for entry in ranking.entries
     )
-    table = ReportTable(
+    table = evaluation.ReportTable(
         "NLBSE'24 issue reports",
         ("place", "model", "mean F1", *REPOSITORIES, "figures"),
         rows,
         "One model for each repository; ranked by the mean of the five repositories' F1.",
     )
-    sentences = [Remark(f"{sentence}.") for sentence in ranking.incomplete]
-    return Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
+    sentences = [evaluation.Remark(f"{sentence}.") for sentence in ranking.incomplete]
+    return evaluation.Section("nlbse24", "The NLBSE'24 competition", (table, *sentences))
 
 
-SECTION = ReportSection("nlbse24", _section)
+SECTION = evaluation.ReportSection("nlbse24", _section)
 
 
-class _Settings(reproduce.StrictModel):
+class _RepositorySettings(evaluation.StrictModel):
     task: str
     columns: Mapping[str, str]
     mean: str
     published: Mapping[str, str] = {}
 
 
-@reproduce.runs_models
+@evaluation.runs_models
 def cells(
-    context: reproduce.PaperContext, table: reproduce.TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[reproduce.CellOutcome]:
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[evaluation.CellOutcome]:
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
-    chosen = reproduce.parsed(_Settings, settings)
+    chosen = evaluation.parsed(_RepositorySettings, settings)
     for row in table.rows:
         values = [table.number(row, column) for column in chosen.columns]
         if present := [value for value in values if value is not None]:
-            yield reproduce.CellOutcome(
+            yield evaluation.CellOutcome(
                 row, chosen.mean, math.fsum(present) / len(present), "recomputed"
             )
     for row, key in chosen.published.items():
         try:
             yield from _outcomes(chosen, row, _published(context, chosen, key), "recomputed")
-        except reproduce.MissingFileError:
+        except evaluation.MissingFileError:
             continue
     task = context.recipe.task(chosen.task)
     if task is None:
         raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
-    ready = reproduce.prepared(context, task)
-    for model in reproduce.find_models(context.recipe, context.effort.models):
-        result = reproduce.run_of(
-            context, ready.data, model, find_protocol(context.recipe.protocol)
+    ready = evaluation.prepared(context, task)
+    for model in evaluation.find_models(context.recipe, context.effort.models):
+        result = evaluation.run_of(
+            context, ready.data, model, evaluation.find_protocol(context.recipe.protocol)
         )
         if result is None or model.title not in (*table.rows, *table.own):
             continue
@@ -163,28 +162,30 @@ def cells(
         scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
         limit = context.effort.limit
         notes = [*ready.notes, *([] if limit is None else [f"at most {limit:,} rows"])]
-        state: reproduce.State = "in part" if notes else "run"
+        state: evaluation.State = "in part" if notes else "run"
         yield from _outcomes(chosen, model.title, scores, state, "; ".join(notes))
 
 
 def _outcomes(
-    settings: _Settings,
+    settings: _RepositorySettings,
     row: str,
     scores: Mapping[str, float],
-    state: reproduce.State,
+    state: evaluation.State,
     note: str = "",
-) -> Iterator[reproduce.CellOutcome]:
+) -> Iterator[evaluation.CellOutcome]:
     for column, repository in settings.columns.items():
-        yield reproduce.CellOutcome(row, column, scores[repository], state, note)
-    yield reproduce.CellOutcome(
+        yield evaluation.CellOutcome(row, column, scores[repository], state, note)
+    yield evaluation.CellOutcome(
         row, settings.mean, math.fsum(scores.values()) / len(scores), state, note
     )
 
 
-def _published(context: reproduce.PaperContext, settings: _Settings, key: str) -> dict[str, float]:
+def _published(
+    context: evaluation.PaperContext, settings: _RepositorySettings, key: str
+) -> dict[str, float]:
     file = context.file(key)
     try:
-        results = orjson.loads(reproduce.read_text(file))
+        results = orjson.loads(evaluation.read_text(file))
         return {name: results[name]["average"]["f1-score"] for name in settings.columns.values()}
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise DatasetError(

@@ -27,7 +27,7 @@ from goldpan.papers.nlbse.trunk import (
     places_of,
     shared_rows,
 )
-from goldpan.plugins.datasets import CLASSIFICATION, Task, target_column
+from goldpan.plugins.data import CLASSIFICATION, Task, target_column
 from goldpan.plugins.evaluation import (
     MINILM,
     SIMILARITY,
@@ -74,19 +74,19 @@ _DEFAULTS = {
     "folds": 5,
 }
 _WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4)
-"""Of the trunk beside the machines."""
+"""The weight of the trunk beside the machines."""
 _SPARE = 0.2
 _FEWEST = 3
 """Positive and negative rows to choose by; with fewer the trunk is left out."""
 _MOST_ROWS = 8_000
-"""Of train: every two of them are compared."""
+"""The most rows of train: every two of them are compared."""
 _AROUND = 100
 """Characters of a neighbour that the trunk reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """What brings scores of different makers to the same footing."""
+    """A scale that makes scores of different models comparable."""
 
     middle: float
     width: float

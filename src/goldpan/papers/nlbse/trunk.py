@@ -21,7 +21,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.plugins.core import EvaluationError, Reporter, hold_lock
+from goldpan.plugins.data import EvaluationError, Reporter, hold_lock
 from goldpan.plugins.evaluation import (
     DOCUMENT,
     Encoder,
@@ -156,12 +156,12 @@ class Training:
     """The learning rate of the encoder; that of the head is fixed."""
     tokens: int
     half: bool
-    """Whether to compute in bfloat16, which some processors do twice as fast."""
+    """True to compute in bfloat16, which some processors do twice as fast."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a trunk is fine-tuned on, and how."""
+    """The rows and settings of fine-tuning a trunk."""
 
     weights: Weights
     rows: SharedRows

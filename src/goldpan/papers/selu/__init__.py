@@ -23,5 +23,5 @@ register(
     Files("fine-tuning recipe", _HERE / "finetuning"),
     # The replication kit collapses white space first: Markdown then has no blocks any more.
     Part("step order", "selu-paper", _STEPS),
-    *(Part("importer", name, f"goldpan.papers.selu.{name}:read") for name in _READERS),
+    *(Part("importer", name, f"goldpan.papers.selu.readers:read_{name}") for name in _READERS),
 )

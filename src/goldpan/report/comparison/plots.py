@@ -1,4 +1,4 @@
-"""Draws comparisons and curves as SVG; the same data give the same bytes."""
+"""Figures of comparisons as SVG, and step 9 of ECSER: ROC and precision-recall."""
 
 from __future__ import annotations
 
@@ -9,13 +9,31 @@ from typing import TYPE_CHECKING
 
 from goldpan.evaluation.metrics.curves import POOLED, Curve, Point
 from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
+from goldpan.datasets.task import CLASSIFICATION
+from goldpan.evaluation.comparison.facts import Skipped, positive_counts
+from goldpan.evaluation.comparison.question import ComparisonResult, System
+from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
+from goldpan.evaluation.statistics.curves import (
+    POOLED,
+    Curve,
+    Point,
+    label_scores,
+    points,
+    pr_curve,
+    roc_curve,
+    thinned,
+)
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.summary import decision_words, rank_range
-from goldpan.report.plot_style import COLORS, GOLD, INK, PALE, SOFT, canvas, colors, name
+from goldpan.report.document import Content, Figure, Fold, Remark, SideBySide
+from goldpan.report.plots import COLORS, GOLD, INK, PALE, SOFT, canvas, colors, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
+
 
 _MOST_LABELS = 24
 _LEGEND = 2.9
@@ -46,7 +64,7 @@ def interval_plot(comparison: Comparison) -> str:
                 1.02, row, rank, transform=axes.get_yaxis_transform(), va="center", color=SOFT
             )
         axes.set_yticks(
-            range(len(standings)), [name(standing.model) for standing in standings], color=INK
+            range(len(standings)), [short_name(standing.model) for standing in standings], color=INK
         )
         transform = axes.get_yaxis_transform()
         axes.text(1.02, -0.8, "place", transform=transform, color=SOFT, fontsize=8)
@@ -55,7 +73,7 @@ def interval_plot(comparison: Comparison) -> str:
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel(name(comparison.metric))
+        axes.set_xlabel(short_name(comparison.metric))
         borders = [
             row
             for row, (standing, two) in enumerate(pairwise(standings))
@@ -110,7 +128,7 @@ def critical_difference_plot(comparison: Comparison) -> str:
             axes.text(
                 edge + (-0.1 if left else 0.1),
                 row,
-                f"{name(standing.model)} ({standing.mean_rank:.2f})",
+                f"{short_name(standing.model)} ({standing.mean_rank:.2f})",
                 ha="right" if left else "left",
                 va="center",
             )
@@ -205,7 +223,7 @@ def _space(
                 color=look[curve.model][0],
                 lw=1.4,
                 drawstyle="default" if diagonal else "steps-pre",
-                label=f"{name(curve.model)}, {name(curve.dataset)}: {curve.area:.3f}",
+                label=f"{short_name(curve.model)}, {short_name(curve.dataset)}: {curve.area:.3f}",
             )
         named: set[str] = {line.model for line in curves}
         for point, x, y in points:
@@ -221,12 +239,12 @@ def _space(
                 mew=1.6,
                 alpha=0.9,
                 ls="",
-                label=None if point.model in named else name(point.model),
+                label=None if point.model in named else short_name(point.model),
             )
             named.add(point.model)
             if len(points) <= _MOST_LABELS:
                 axes.annotate(
-                    name(point.dataset),
+                    short_name(point.dataset),
                     (x, y),
                     xytext=(6, 3),
                     textcoords="offset points",
@@ -255,7 +273,7 @@ def _bars(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
 
 
 def _grid(axes: Axes, models: Sequence[str], title: str, *, rows_named: bool = True) -> None:
-    names = [name(model) for model in models]
+    names = [short_name(model) for model in models]
     axes.set_xlim(0.5, len(models) - 0.5)
     axes.set_ylim(len(models) - 1.5, -0.5)
     axes.set_xticks(
@@ -284,7 +302,7 @@ def _decided(axes: Axes, row: int, column: int, pair: ComparedPair) -> None:
         axes.plot(column, row, "o", color=INK, ms=3)
 
 
-def _legend(figure: Figure, comparison: Comparison) -> None:
+def _legend(figure: Drawing, comparison: Comparison) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -307,3 +325,90 @@ def _legend(figure: Figure, comparison: Comparison) -> None:
     figure.legend(
         handles=handles, loc="outside lower left", frameon=False, fontsize=9, ncols=columns
     )
+
+
+MOST_PLOTS = 40
+"""Pairs of figures in all."""
+_MOST_CURVED = 6
+_MOST_MODELS = 8
+"""As many as there are colors."""
+_MOST_POINTS = 150
+_OPEN = 2
+
+
+def curves(compared: ComparisonResult) -> tuple[Content, ...]:
+    """Fill the step; raises `Skipped` where no task is a classification."""
+    tasks = [task for task in compared.tasks if _classifies(compared, task)]
+    if not tasks:
+        raise Skipped("Only classification has ROC and precision-recall plots")
+    content: list[Content] = [Remark(_note(compared))]
+    count = 0
+    for at, task in enumerate(tasks):
+        systems = [system for system in compared.ranked if task in system.runs][:_MOST_MODELS]
+        labels = _labels(systems[0].runs[task][0].scores)
+        if count + len(labels) > MOST_PLOTS and count:
+            content.append(
+                Remark(f"{len(tasks) - at:,} more tasks are not drawn; compare fewer to see them.")
+            )
+            break
+        figures = tuple(figure for label in labels for figure in _figures(systems, task, label))
+        content.append(Fold(task, (SideBySide(figures),), open=at < _OPEN))
+        count += len(labels)
+    return tuple(content)
+
+
+def _figures(systems: Sequence[System], task: str, label: str) -> tuple[Figure, Figure]:
+    roc: list[Curve] = []
+    pr: list[Curve] = []
+    marks: list[Point] = []
+    for system in systems:
+        run = system.runs[task][0]
+        pair = _curves(system, run, label)
+        if pair:
+            roc.append(pair[0])
+            pr.append(pair[1])
+        counts = positive_counts(run.scores).get(label)
+        if counts is not None:
+            marks += points(system.name, {"": counts})
+    caption = f"{label}, against the rest. A line: every threshold; a mark: the model's answers."
+    return (
+        Figure(f"ROC: {task}, {label}", caption, roc_plot(marks, roc)),
+        Figure(f"Precision and recall: {task}, {label}", caption, pr_plot(marks, pr)),
+    )
+
+
+def _curves(system: System, run: Run, label: str) -> tuple[Curve, Curve] | None:
+    """Return both curves, None where the model gives no scores or the label has no examples."""
+    labels = [confusion.label for confusion in run.scores.label_confusions]
+    try:
+        scored = label_scores(run.predictions(), labels, label)
+        if scored is None:
+            return None
+        pair = roc_curve(system.name, "area", *scored), pr_curve(system.name, "area", *scored)
+    except StatisticsError:
+        return None
+    return thinned(pair[0], _MOST_POINTS), thinned(pair[1], _MOST_POINTS)
+
+
+def _labels(scores: Scores) -> list[str]:
+    """Return the labels to draw: of a binary task the positive, else the most frequent."""
+    counts = positive_counts(scores)
+    ordered = sorted(counts, key=lambda label: (-counts[label].tp - counts[label].fn, label))
+    return ordered[:_MOST_CURVED]
+
+
+def _classifies(compared: ComparisonResult, task: str) -> bool:
+    runs = next(system.runs[task] for system in compared.systems if task in system.runs)
+    return runs[0].scores.task_type in CLASSIFICATION
+
+
+def _note(compared: ComparisonResult) -> str:
+    note = (
+        "ROC: the share of the label's examples that are found, over the share of others that are"
+        " taken for it; the best corner is top left, the dashed line is a guess. Precision and"
+        " recall: the best corner is top right. Areas stand in the legend. Of several seeds the"
+        " lowest is drawn."
+    )
+    if len(compared.systems) > _MOST_MODELS:
+        note += f" The first {_MOST_MODELS} models that ran a task are drawn."
+    return note

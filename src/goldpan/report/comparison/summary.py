@@ -19,7 +19,7 @@ from goldpan.evaluation.statistics.comparison import (
 )
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.evaluation.training import TEST
-from goldpan.report.comparison.added import SECTIONS
+from goldpan.report.comparison.rows import SECTIONS
 from goldpan.report.document import count, formatted, listed
 
 # What is said of a pair of models: `better` only where the calibrated method says so.

@@ -19,17 +19,15 @@ from goldpan.papers.nlbse.issues import closings, selection
 from goldpan.papers.nlbse.issues.closings import (
     EventSource,
     Search,
-    Unit,
-    UnitResult,
+    SourceUnit,
+    SourceUnitResult,
     find_candidates,
     given_text,
 )
 from goldpan.papers.nlbse.issues.profile import Balance, IssueTypeProfile
 from goldpan.papers.nlbse.issues.selection import Chosen
-from goldpan.plugins import core, datasets
-from goldpan.plugins.annotation import read_corrections
-from goldpan.plugins.builders import mined_source
-from goldpan.plugins.filters import DuplicateSettings
+from goldpan.plugins import data
+from goldpan.plugins.data import DuplicateSettings, mined_source, read_corrections
 
 LEAVE_ONE_OUT = "leave-one-project-out"
 """The way to split that gives a dataset a project, each with that project for testing (ECSER)."""
@@ -43,32 +41,32 @@ _LIMITS = {
     "mined": "Labels are as they stood when the repository was mined, maybe after the closing.",
     "any": "People gave labels for their own purposes: projects differ in what they call a bug.",
 }
-_COLUMNS = datasets.read_columns(Path(__file__).with_name("columns.toml"))
-"""What rows have beside the columns of every task."""
+_COLUMNS = data.read_columns(Path(__file__).with_name("columns.toml"))
+"""Columns beside those of every task."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
-    """What dataset is wanted."""
+    """A request for a dataset."""
 
     source: EventSource
     profile: IssueTypeProfile
-    task: datasets.Task
+    task: data.Task
     split: str
     """A plan of `SplitPlan.parse`, or `LEAVE_ONE_OUT`."""
     balance: Balance
     seed: int
     directory: Path
-    """Of the dataset; of several, how their names begin."""
+    """The directory of the dataset; of several, how their names begin."""
     projects: tuple[str, ...] = ()
     """Annotation projects whose decisions replace labels."""
 
 
 @dataclass(frozen=True, slots=True)
-class IssueTypeResult(core.Result):
+class IssueTypeResult(data.Result):
     """The result of building issue-type datasets."""
 
-    written: tuple[datasets.Written, ...]
+    written: tuple[data.Written, ...]
     """One dataset, or one a project."""
     units: int
     """Hours or repositories that were read."""
@@ -97,22 +95,22 @@ class IssueTypeResult(core.Result):
             "seconds": round(self.seconds, 3),
         }
 
-    def blocks(self) -> Iterator[core.Block]:
+    def blocks(self) -> Iterator[data.Block]:
         """Yield what became of the closings, and what the datasets hold."""
-        yield core.Line(f"{self.closings:,} closings of issues in {self.seconds:.1f} s")
+        yield data.Line(f"{self.closings:,} closings of issues in {self.seconds:.1f} s")
         for state, count in self.gaps.items():
-            yield core.Line(f"  {count:,} hours of the archive are {state}")
+            yield data.Line(f"  {count:,} hours of the archive are {state}")
         for reason, count in self.dropped.items():
-            yield core.Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
+            yield data.Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
         for label, count in self.labels.items():
-            yield core.Line(f"  {count:,} with the label {label}")
+            yield data.Line(f"  {count:,} with the label {label}")
         for kind, count in sorted(self.redacted.items()):
-            yield core.Line(f"  {count:,} redacted in texts: {kind}")
+            yield data.Line(f"  {count:,} redacted in texts: {kind}")
         for written in self.written:
-            yield core.Title(written.family.name, f": {written.rows:,} examples")
+            yield data.Title(written.family.name, f": {written.rows:,} examples")
             yield written.table()
             yield from written.dropped_blocks()
-            yield core.Line(f"Written to {written.directory}")
+            yield data.Line(f"Written to {written.directory}")
 
 
 def make_request(
@@ -129,9 +127,9 @@ def make_request(
 
     Raises `UsageError` where a split, a balance or the profile's task makes no sense.
     """
-    task = datasets.find_task(profile.task, datasets.tasks_directory(event_source.workspace.root))
+    task = data.find_task(profile.task, data.tasks_directory(event_source.workspace.root))
     if unknown := sorted(set(profile.labels) - set(task.label_names)):
-        raise core.UsageError(
+        raise data.UsageError(
             f"Profile {profile.name} has the class {unknown[0]!r}, which the task {task.name} "
             "does not know",
             f"Take its labels ({', '.join(task.label_names)}), or name a task of your own",
@@ -139,9 +137,9 @@ def make_request(
     how = split or profile.split
     if how != LEAVE_ONE_OUT:
         try:
-            datasets.SplitPlan.parse(how)
-        except core.UsageError as error:
-            raise core.UsageError(error.problem, f"{error.remedy}; or {LEAVE_ONE_OUT}") from None
+            data.SplitPlan.parse(how)
+        except data.UsageError as error:
+            raise data.UsageError(error.problem, f"{error.remedy}; or {LEAVE_ONE_OUT}") from None
     return BuildRequest(
         event_source,
         profile,
@@ -159,7 +157,7 @@ EXPLAINED = closings.EXPLAINED | selection.EXPLAINED
 
 
 def build_issue_types(
-    request: BuildRequest, engine: core.Engine, reporter: core.Reporter
+    request: BuildRequest, engine: data.Engine, reporter: data.Reporter
 ) -> IssueTypeResult:
     """Write the datasets that are wished for; whatever the engine, the bytes are the same.
 
@@ -175,7 +173,7 @@ def build_issue_types(
         results = _find(search, units, engine, reporter)
         chosen = selection.choose(search, units, request.balance, request.seed, engine)
         if not chosen.labels:
-            raise core.DatasetError(
+            raise data.DatasetError(
                 _nothing(results, chosen), "Take more hours, or another profile"
             )
         written = [
@@ -195,14 +193,14 @@ def build_issue_types(
 
 
 def _find(
-    search: Search, units: Sequence[Unit], engine: core.Engine, reporter: core.Reporter
-) -> list[UnitResult]:
+    search: Search, units: Sequence[SourceUnit], engine: data.Engine, reporter: data.Reporter
+) -> list[SourceUnitResult]:
     results = []
     what = "repositories" if search.source.origin == "mined" else "hours"
     with reporter.task(f"{what} searched", len(units)) as task:
         for result in engine.map(partial(find_candidates, search), units):
             if not search.candidates(result.unit).exists():
-                raise core.EngineError(
+                raise data.EngineError(
                     f"What was found in {result.unit} is not in {search.directory}",
                     "Put the workspace where all machines of the cluster see the same files",
                 )
@@ -211,17 +209,17 @@ def _find(
     return results
 
 
-def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[datasets.SplitPlan, Path]]:
+def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[data.SplitPlan, Path]]:
     """Return the splits that are wanted, and where each dataset goes."""
     if request.split != LEAVE_ONE_OUT:
-        plan = datasets.SplitPlan.parse(request.split, request.seed)
+        plan = data.SplitPlan.parse(request.split, request.seed)
         if missing := sorted(set(plan.projects) - set(chosen.projects)):
-            raise core.UsageError(
+            raise data.UsageError(
                 f"The project {missing[0]} has no rows", "Split by a project that has rows"
             )
         return [(plan, request.directory)]
     if not 2 <= len(chosen.projects) <= _MOST_FOLDS:
-        raise core.UsageError(
+        raise data.UsageError(
             f"{len(chosen.projects)} projects cannot be left out one at a time: it takes 2 to "
             f"{_MOST_FOLDS}",
             "Choose them with --repo, or the larger ones with --balance project-label:NUMBER",
@@ -229,7 +227,7 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[datasets.SplitPl
     name = request.directory.name
     return [
         (
-            datasets.SplitPlan("project", projects=(project,), seed=request.seed),
+            data.SplitPlan("project", projects=(project,), seed=request.seed),
             request.directory.with_name(f"{name}-without-{project.replace('/', '+')}"),
         )
         for project in chosen.projects
@@ -238,25 +236,25 @@ def _plans(request: BuildRequest, chosen: Chosen) -> list[tuple[datasets.SplitPl
 
 def _write(
     request: BuildRequest,
-    plan: datasets.SplitPlan,
+    plan: data.SplitPlan,
     directory: Path,
-    results: Sequence[UnitResult],
+    results: Sequence[SourceUnitResult],
     chosen: Chosen,
-) -> datasets.Written:
+) -> data.Written:
     workspace, task = request.source.workspace, request.task
-    family = datasets.task_family(task)
+    family = data.task_family(task)
     family = replace(family, columns=(*family.columns, *_COLUMNS), limits=(), tags=(), origin="")
     corrections = read_corrections(workspace, request.projects, task)
     provenance = _provenance(request, plan, results, chosen)
     if corrections is not None:
         provenance = replace(provenance, corrections=corrections.projects)
-    schema = family.schema.append(pa.field(datasets.GROUP, _TEXT))
+    schema = family.schema.append(pa.field(data.GROUP, _TEXT))
     rows = (_row_batch(candidates, schema) for candidates in chosen.batches())
-    return datasets.write_dataset(
+    return data.write_dataset(
         workspace,
         directory,
-        datasets.corrected_family(family, corrections),
-        datasets.corrected_batches(rows, family, task.label_names, corrections),
+        data.corrected_family(family, corrections),
+        data.corrected_batches(rows, family, task.label_names, corrections),
         plan,
         provenance,
         _card(request, results),
@@ -269,7 +267,7 @@ def _row_batch(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     labels = [[label for label in names or () if label] for names in rows["labels"].to_pylist()]
     columns["labels"] = pa.array(labels, _TEXTS)
     columns["text"] = given_text(rows)
-    columns[datasets.GROUP] = rows["near"]
+    columns[data.GROUP] = rows["near"]
     arrays = [
         columns[field.name].cast(field.type)
         if field.name in columns
@@ -279,14 +277,14 @@ def _row_batch(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _dropped(results: Sequence[UnitResult], chosen: Chosen) -> dict[str, int]:
+def _dropped(results: Sequence[SourceUnitResult], chosen: Chosen) -> dict[str, int]:
     counts: Counter[str] = Counter(chosen.dropped)
     for result in results:
         counts.update(result.dropped)
     return {reason: counts[reason] for reason in EXPLAINED if counts[reason]}
 
 
-def _nothing(results: Sequence[UnitResult], chosen: Chosen) -> str:
+def _nothing(results: Sequence[SourceUnitResult], chosen: Chosen) -> str:
     lost = ", ".join(
         f"{count:,} as {EXPLAINED[reason]}" for reason, count in _dropped(results, chosen).items()
     )
@@ -296,22 +294,22 @@ def _nothing(results: Sequence[UnitResult], chosen: Chosen) -> str:
 
 def _provenance(
     request: BuildRequest,
-    plan: datasets.SplitPlan,
-    results: Sequence[UnitResult],
+    plan: data.SplitPlan,
+    results: Sequence[SourceUnitResult],
     chosen: Chosen,
-) -> datasets.Provenance:
+) -> data.Provenance:
     """Return where the rows come from."""
     event_source = request.source
     if event_source.origin == "mined":
-        unpaired = event_source.workspace.by_rules(core.UNPAIRED)  # whatever pairs there are
+        unpaired = event_source.workspace.by_rules(data.UNPAIRED)  # whatever pairs there are
         sources = tuple(mined_source(unpaired, repo) for repo in event_source.repos)
     else:
         hours = [result.unit.hour for result in results]
         inputs = {result.unit.path.name: result.sha256 for result in results}
         sources = (
-            datasets.MinedSource("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),
+            data.MinedSource("GH Archive", min(hours), max(hours) + timedelta(hours=1), inputs),
         )
-    return datasets.Provenance(
+    return data.Provenance(
         sources=sources,
         profile=request.profile.plain(),
         digests={"near-duplicates": DuplicateSettings().digest()},
@@ -329,7 +327,7 @@ def _provenance(
     )
 
 
-def _card(request: BuildRequest, results: Sequence[UnitResult]) -> datasets.CardInputs:
+def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.CardInputs:
     archived = request.source.origin == "gharchive"
     closings = sum(result.closings for result in results)
     gaps = tuple(
@@ -337,7 +335,7 @@ def _card(request: BuildRequest, results: Sequence[UnitResult]) -> datasets.Card
         for state, count in request.source.gaps().items()
     )
     whence = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
-    return datasets.CardInputs(
+    return data.CardInputs(
         summary=request.profile.description + ".",
         made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",
         apart=request.profile.near_duplicates != "keep",

@@ -21,10 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
-from goldpan.plugins import core
-from goldpan.plugins.filters import DuplicateSettings, replacing, sketch_file, sketches
-from goldpan.plugins.miners import ArchiveStore
-from goldpan.plugins.text import detect_languages, may_be_private, model_languages, redact
+from goldpan.plugins import data
+from goldpan.plugins.data import sketches
 
 Origin = Literal["gharchive", "mined"]
 
@@ -67,7 +65,7 @@ FROM entries WHERE kind = 'issue' AND state = 'closed'
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class SourceUnit:
     """An hour's shard, or a repository's tables."""
 
     name: str
@@ -89,28 +87,28 @@ class Unit:
 class EventSource:
     """Where to look, and for which repositories; none are all of an archive."""
 
-    workspace: core.Workspace
+    workspace: data.Workspace
     origin: Origin
     repos: tuple[str, ...]
 
-    def units(self) -> list[Unit]:
+    def units(self) -> list[SourceUnit]:
         """Return what there is to read, in order of time or name.
 
         Raises `WorkspaceError` where the workspace has no hours.
         """
         if self.origin == "mined":
             return [
-                Unit(repo, self.workspace.table(repo, "entries"), number)
+                SourceUnit(repo, self.workspace.table(repo, "entries"), number)
                 for number, repo in enumerate(self.repos)
             ]
-        directory = ArchiveStore.of(self.workspace).root
+        directory = data.ArchiveStore.of(self.workspace).root
         shards = [
-            Unit(path.stem, path, 0)
+            SourceUnit(path.stem, path, 0)
             for path in directory.glob("*.parquet")
             if _HOUR.fullmatch(path.stem)
         ]
         if not shards:
-            raise core.WorkspaceError(
+            raise data.WorkspaceError(
                 f"{directory} holds no hours of GH Archive",
                 "Run goldpan mine gharchive, or build from mined repositories with --source mined",
             )
@@ -119,35 +117,35 @@ class EventSource:
 
     def gaps(self) -> dict[str, int]:
         """Return how many hours of the archive are not whole, by their state; sorted."""
-        path = ArchiveStore.of(self.workspace).hours
+        path = data.ArchiveStore.of(self.workspace).hours
         if self.origin == "mined" or not path.exists():
             return {}
-        states = Counter(core.read_table(path, columns=["state"])["state"].to_pylist())
+        states = Counter(data.read_table(path, columns=["state"])["state"].to_pylist())
         del states["whole"]
         return dict(sorted(states.items()))
 
-    def read(self, unit: Unit) -> Iterator[pa.RecordBatch]:
+    def read(self, unit: SourceUnit) -> Iterator[pa.RecordBatch]:
         """Yield the closings of a unit as `CLOSINGS`, in order of place, a batch in memory."""
         if self.origin == "mined":
-            with core.open_tables(
+            with data.open_tables(
                 self.workspace, unit.name, ("entries", "repositories")
             ) as connection:
                 yield from _batches(connection, _ENTRIES, {})
         else:
             yield from self._archived(unit)
 
-    def _archived(self, unit: Unit) -> Iterator[pa.RecordBatch]:
+    def _archived(self, unit: SourceUnit) -> Iterator[pa.RecordBatch]:
         repos = [repo.lower() for repo in self.repos]
         values = {"hour": unit.name, "path": str(unit.path), "repos": repos}
         try:
-            with core.connect_alone() as connection:
+            with data.connect_alone() as connection:
                 connection.execute("SET threads = 1")
-                core.verify_parquet(unit.path)
+                data.verify_parquet(unit.path)
                 yield from _batches(connection, _EVENTS, values)
-        except (duckdb.Error, core.DamagedError) as error:
-            if core.told_otherwise(error):
+        except (duckdb.Error, data.DamagedError) as error:
+            if data.told_otherwise(error):
                 raise
-            raise core.WorkspaceError(
+            raise data.WorkspaceError(
                 f"{unit.path} cannot be read ({str(error).splitlines()[0]})",
                 "Delete it and run goldpan mine gharchive for its hour again",
             ) from None
@@ -160,7 +158,7 @@ def _batches(
     for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH):
         numbers = [last, *batch["place"].to_pylist()]
         if any(first >= other for first, other in pairwise(numbers)):
-            raise core.WorkspaceError(
+            raise data.WorkspaceError(
                 f"The rows after {max(last, 0)} of a table are not in order", "Rebuild it"
             )
         last = numbers[-1]
@@ -191,52 +189,52 @@ EXPLAINED = {
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for, and the directory for what is found."""
+    """A search: source, profile, and the directory for what is found."""
 
     source: EventSource
     profile: IssueTypeProfile
     directory: Path
 
-    def candidates(self, unit: Unit) -> Path:
+    def candidates(self, unit: SourceUnit) -> Path:
         """Return the file of a unit's candidates."""
         return self.directory / f"{unit.name.replace('/', '+')}.rows.parquet"
 
-    def sketches(self, unit: Unit) -> Path:
+    def sketches(self, unit: SourceUnit) -> Path:
         """Return the file of their sketches, where near duplicates matter."""
         return self.directory / f"{unit.name.replace('/', '+')}.sketches"
 
 
 @dataclass(frozen=True, slots=True)
-class UnitResult:
-    """What a unit gave."""
+class SourceUnitResult:
+    """The result of reading a unit."""
 
-    unit: Unit
+    unit: SourceUnit
     sha256: str
-    """Of the file that was read."""
+    """The digest of the file that was read."""
     closings: int
     dropped: Mapping[str, int]
     """By reason."""
 
 
-def find_candidates(search: Search, unit: Unit) -> UnitResult:
+def find_candidates(search: Search, unit: SourceUnit) -> SourceUnitResult:
     """Write the candidates of a unit and their sketches; the same each time, by renames."""
     dropped: Counter[str] = Counter()
     closings = 0
     with ExitStack() as stack:
-        path = stack.enter_context(replacing(search.candidates(unit)))
-        target = stack.enter_context(core.Writer(path, CANDIDATES))
+        path = stack.enter_context(data.replacing(search.candidates(unit)))
+        target = stack.enter_context(data.Writer(path, CANDIDATES))
         sketched = None
         if search.profile.near_duplicates != "keep":
-            sketched = stack.enter_context(sketch_file(search.sketches(unit)))
+            sketched = stack.enter_context(data.sketch_file(search.sketches(unit)))
         for batch in search.source.read(unit):
             closings += len(batch)
             rows = _select(batch, search.profile, dropped)
             if len(rows):
                 if sketched is not None:
-                    for sketch in sketches(rows["text"].to_pylist(), DuplicateSettings()):
+                    for sketch in sketches(rows["text"].to_pylist(), data.DuplicateSettings()):
                         sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
-    return UnitResult(unit, core.file_digest(unit.path), closings, dict(dropped))
+    return SourceUnitResult(unit, data.file_digest(unit.path), closings, dict(dropped))
 
 
 def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[str]) -> pa.Table:
@@ -293,10 +291,10 @@ def _foreign(rows: pa.Table, profile: IssueTypeProfile) -> list[str | None]:
         joined = pc.binary_join_element_wise(rows["title"], rows["body"], " ").to_pylist()
         return [
             None if language == expected else "other-language"
-            for language in model_languages(joined)
+            for language in data.model_languages(joined)
         ]
     reasons: list[str | None] = []
-    for language in detect_languages(rows["text"].to_pylist()):
+    for language in data.detect_languages(rows["text"].to_pylist()):
         if language.language is not None:
             reasons.append(None if language.language == expected else "other-language")
         else:
@@ -304,7 +302,7 @@ def _foreign(rows: pa.Table, profile: IssueTypeProfile) -> list[str | None]:
     return reasons
 
 
-def _published(rows: pa.Table, profile: IssueTypeProfile, unit: Unit) -> pa.Table:
+def _published(rows: pa.Table, profile: IssueTypeProfile, unit: SourceUnit) -> pa.Table:
     """Return rows as `CANDIDATES`, with their names, and without what is private if so wanted."""
     kinds: list[list[str]] = [[] for _ in range(len(rows))]
     if profile.redact:
@@ -320,10 +318,10 @@ def _published(rows: pa.Table, profile: IssueTypeProfile, unit: Unit) -> pa.Tabl
 
 def _redacted(texts: pa.ChunkedArray, kinds: list[list[str]]) -> pa.Array:
     cleaned = texts.to_pylist()
-    marks = may_be_private(texts).to_pylist()
+    marks = data.may_be_private(texts).to_pylist()
     for row, marked in enumerate(marks):
         if marked:
-            redacted = redact(cleaned[row])
+            redacted = data.redact(cleaned[row])
             cleaned[row] = redacted.text
             for kind, count in redacted.counts.items():
                 kinds[row] += [kind] * count

@@ -12,15 +12,15 @@ bug = ["t: bug"]
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from goldpan.plugins.core import Registry, Source, UsageError, files_in, read_toml
-from goldpan.plugins.datasets import SplitPlan
+from goldpan.plugins import data
 
 _MARKS = re.compile(r"\A[^a-z0-9]+|(?<![^a-z0-9])[^a-z0-9]++\Z")
 _FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
@@ -42,7 +42,7 @@ class Balance:
         if text == "none":
             return cls()
         if (found := _FORM.fullmatch(text)) is None:
-            raise UsageError(
+            raise data.UsageError(
                 f"{text!r} is not a way to balance projects",
                 "Write none, project:300 or project-label:100",
             )
@@ -54,7 +54,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class IssueTypeProfile:
-    """What makes a row of an issue-type dataset."""
+    """The rules for rows of an issue-type dataset."""
 
     name: str
     task: str
@@ -73,11 +73,11 @@ class IssueTypeProfile:
     """`text`: what lid.176 says of the whole. `prose`: of what is neither code nor a trace; a text
     with too little prose to tell stays."""
     repeated_closings: Literal["keep", "last"] = "last"
-    """Whether an issue that was closed again gives a row a closing, or one for the last."""
+    """`keep` for a row a closing, `last` for one row of an issue that was closed again."""
     near_duplicates: Literal["keep", "together", "first"] = "together"
     """`keep`: wherever they fall. `together`: on one side of the split. `first`: the earliest."""
     redact: bool = True
-    """Whether addresses and secrets are made unreadable."""
+    """True to make addresses and secrets unreadable."""
     split: str = "random:0.8,0.1,0.1"
     balance: str = "none"
     synonyms: Mapping[str, str] = field(init=False, repr=False, compare=False)
@@ -89,7 +89,7 @@ class IssueTypeProfile:
         for name, labels in (*self.labels.items(), ("", self.other_labels)):
             for label in labels:
                 if synonyms.setdefault(label, name) != name:
-                    raise UsageError(
+                    raise data.UsageError(
                         f"Profile {self.name}: the label {label!r} means "
                         f"{synonyms[label] or 'no class'} and {name or 'no class'}",
                         "Let it mean one class",
@@ -118,12 +118,12 @@ class IssueTypeProfile:
         return plain
 
 
-PROFILES = Registry(
+PROFILES = data.Registry(
     "profile",
-    partial(files_in, files("goldpan.papers.nlbse.issues") / "profiles"),
+    partial(data.files_in, files("goldpan.papers.nlbse.issues") / "profiles"),
     remedy="Choose {names}, or give a path that ends in .toml",
 )
-"""Those that come with Goldpan."""
+"""The profiles that come with Goldpan."""
 shipped_profiles = PROFILES.names
 
 
@@ -134,22 +134,22 @@ def load_profile(name: str) -> IssueTypeProfile:
     """
     label = Path(name).stem if name.endswith(".toml") else name
     if label != name and label in shipped_profiles():
-        raise UsageError(
+        raise data.UsageError(
             f"The profile {name} has the name of one that ships with Goldpan",
             "Give the file another name",
         )
-    source = read_toml(
+    source = data.read_toml(
         PROFILES.find(name) if label == name else Path(name), "docs/reference/files.md"
     )
     profile = source.read(IssueTypeProfile, _extended(source.named(label), source))
     labels = {key: _lower(labels) for key, labels in profile.labels.items()}
     if len(labels) < 2 or "" in labels or not all(labels.values()):
-        raise UsageError(
+        raise data.UsageError(
             f"{source.place('labels')}: [labels] is not a list of labels for each of two classes "
             "or more",
             'Write [labels] with lines such as bug = ["bug", "type: bug"]',
         )
-    SplitPlan.parse(profile.split)
+    data.SplitPlan.parse(profile.split)
     Balance.parse(profile.balance)
     return replace(profile, labels=labels, other_labels=_lower(profile.other_labels))
 
@@ -159,12 +159,12 @@ def profile_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"profile": load_profile(str(options["profile"])).plain()}
 
 
-def _extended(values: dict[str, Any], source: Source) -> dict[str, Any]:
+def _extended(values: dict[str, Any], source: data.Source) -> dict[str, Any]:
     """Return a profile's values over those of the shipped one that it builds on, if any."""
     if "extends" not in values:
         return values
     base = source.read(str, values.pop("extends"), ("extends",))
-    shipped = read_toml(PROFILES.find(base, where=source.place("extends")))
+    shipped = data.read_toml(PROFILES.find(base, where=source.place("extends")))
     below = _extended(dict(shipped.values), shipped)
     added = values.get("labels", {})
     if isinstance(added, dict):
@@ -177,3 +177,99 @@ def _extended(values: dict[str, Any], source: Source) -> dict[str, Any]:
 
 def _lower(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label.lower() for label in labels))
+
+
+_LABELS = "SELECT labels FROM entries WHERE kind = 'issue' AND state = 'closed'"
+_BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LabelClass:
+    """A label, in lower case."""
+
+    label: str
+    issues: int
+    """Closed issues that bear it."""
+    means: str | None
+    """Its class, an empty name for something that is none, None where nothing is known of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelClasses(data.Result):
+    """The labels of closed issues, the most frequent first, and what they mean."""
+
+    labels: tuple[LabelClass, ...]
+    issues: int
+    """Closed issues."""
+    classified: int
+    """Closed issues whose labels mean exactly one class."""
+    file: Path | None
+
+    def blocks(self) -> Iterator[data.Block]:
+        """Yield the labels as a table, and what may be done with it."""
+        names = {None: "", "": "none of the classes"}
+        rows = [
+            (each.label, each.issues, names.get(each.means, each.means)) for each in self.labels
+        ]
+        yield data.Table(("label", "issues", "class"), rows)
+        yield data.Line(
+            f"{self.classified:,} of {self.issues:,} closed issues have labels of exactly one class"
+        )
+        if self.file is None:
+            yield data.Line(
+                "To change the classes, write a profile with --output FILE.toml, and edit it"
+            )
+        else:
+            yield data.Line(f"Edit {self.file}, then build with --profile {self.file}")
+
+
+def list_labels(
+    workspace: data.Workspace,
+    repos: Sequence[str],
+    profile: IssueTypeProfile,
+    output: Path | str | None,
+) -> LabelClasses:
+    """Return the labels of mined repositories' closed issues, and write them as a profile.
+
+    The profile in `output`, a new file, has the settings of `profile`. Raises `WorkspaceError`
+    where tables are missing or damaged, and `UsageError` for a file that is there already.
+    """
+    path = None if output is None else Path(output)
+    if path is not None and (path.suffix != ".toml" or path.exists()):
+        problem = "exists already" if path.exists() else "does not end in .toml"
+        raise data.UsageError(f"--output {path} {problem}", "Give the name of a new file in .toml")
+    counts: Counter[str] = Counter()
+    issues = classified = 0
+    for repo in repos:
+        with data.open_tables(workspace, repo, ("entries",)) as connection:
+            for batch in connection.sql(_LABELS).to_arrow_reader(_BATCH):
+                for labels in batch["labels"].to_pylist():
+                    own = {label.lower() for label in labels or () if label}
+                    counts.update(own)
+                    issues += 1
+                    meant = {profile.class_of(label) for label in own} - {None}
+                    classified += len(meant) == 1 and "" not in meant
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    found = tuple(LabelClass(label, count, profile.class_of(label)) for label, count in ordered)
+    if path is not None:
+        data.write_whole(path, _to_edit(found, profile.plain()).encode())
+    return LabelClasses(found, issues, classified, path)
+
+
+def _to_edit(found: Sequence[LabelClass], profile: Mapping[str, Any]) -> str:
+    """Return a profile in which each label stands below its class, or as a comment.
+
+    A class without a label here keeps those that it has.
+    """
+    by_class: dict[str, list[str]] = {name: [] for name in ("", *profile["labels"])}
+    for each in found:
+        if each.means is not None:
+            by_class[each.means].append(each.label)
+    others = by_class.pop("")
+    settings = {key: value for key, value in profile.items() if key not in ("name", "labels")}
+    labels = {name: own or list(profile["labels"][name]) for name, own in by_class.items()}
+    text = data.toml_text({**settings, "prefixes": [], "other_labels": others, "labels": labels})
+    unknown = [each for each in found if each.means is None]
+    lines = [f"# {data.toml_value(each.label)}, {each.issues:,} issues\n" for each in unknown]
+    head = "\n# Labels that mean no class yet: put one below its class.\n" if lines else ""
+    return "".join([text, head, *lines])

@@ -12,10 +12,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from goldpan.papers.nlbse.issues.closings import Search, Unit
+from goldpan.papers.nlbse.issues.closings import Search, SourceUnit
 from goldpan.papers.nlbse.issues.profile import Balance
-from goldpan.plugins import filters
-from goldpan.plugins.core import Engine, connect_alone, named, read_table, verify_parquet
+from goldpan.plugins import data
+from goldpan.plugins.data import Engine, connect_alone, named, read_table, verify_parquet
 
 EXPLAINED = {
     "repeated-event": "the archive holds the event twice",
@@ -78,7 +78,7 @@ class Chosen:
     """How many rows each has, by its name in lower case, sorted."""
     labels: Mapping[str, int]
     redacted: Mapping[str, int]
-    """What was made unreadable, by kind."""
+    """Redactions by kind."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the candidates by id, a batch in memory.
@@ -91,7 +91,7 @@ class Chosen:
 
 
 def choose(
-    search: Search, units: Sequence[Unit], balance: Balance, seed: int, engine: Engine
+    search: Search, units: Sequence[SourceUnit], balance: Balance, seed: int, engine: Engine
 ) -> Chosen:
     """Choose among the candidates of all units, which lie in files.
 
@@ -155,7 +155,10 @@ def _spread(
 
 
 def _mark_near(
-    connection: duckdb.DuckDBPyConnection, search: Search, units: Sequence[Unit], engine: Engine
+    connection: duckdb.DuckDBPyConnection,
+    search: Search,
+    units: Sequence[SourceUnit],
+    engine: Engine,
 ) -> None:
     """Give the rows of a group of near duplicates the id of its earliest one."""
     rows = connection.sql(_AGES).to_arrow_table()
@@ -181,12 +184,12 @@ class KeptSketches:
     """A unit's file of sketches, and which of its rows are still wanted, by their order."""
 
     path: Path
-    rows: filters.Ids
+    rows: data.Ids
 
 
 def group_rows(
-    units: Sequence[KeptSketches], ages: filters.Ids, scratch: Path, engine: Engine
-) -> filters.Ids:
+    units: Sequence[KeptSketches], ages: data.Ids, scratch: Path, engine: Engine
+) -> data.Ids:
     """Return for each kept row of all units the row that stands for its group of near duplicates.
 
     `ages` ranks the rows, in the order of the units: the lowest of a group stands for it. A row
@@ -196,20 +199,20 @@ def group_rows(
     counts: list[int] = []
     texts = [np.empty(0, np.int64)]
     for unit in units:
-        with filters.SketchFile(unit.path) as file:
+        with data.SketchFile(unit.path) as file:
             which = file.column("which")[unit.rows]
-            texts.append(np.where(which == filters.NO_TEXT, filters.NO_TEXT, which + sum(counts)))
+            texts.append(np.where(which == data.NO_TEXT, data.NO_TEXT, which + sum(counts)))
             counts.append(file.count)
-    portions = filters.Portions.of([unit.path for unit in units], counts)
+    portions = data.Portions.of([unit.path for unit in units], counts)
     by_age = np.argsort(ages, kind="stable")
-    numbering = filters.number_texts(portions, np.concatenate(texts)[by_age])
-    links = filters.link(portions, numbering, filters.DuplicateSettings(), scratch, engine)
+    numbering = data.number_texts(portions, np.concatenate(texts)[by_age])
+    links = data.link(portions, numbering, data.DuplicateSettings(), scratch, engine)
     text = np.empty(len(ages), np.int64)
     text[by_age] = numbering.text
     rows = np.arange(len(ages))
     if not len(links.root):
         return rows
     oldest = np.empty(len(links.root), np.int64)
-    said = numbering.text != filters.NO_TEXT
+    said = numbering.text != data.NO_TEXT
     oldest[numbering.text[said][::-1]] = by_age[said][::-1]
-    return np.where(text == filters.NO_TEXT, rows, oldest[links.root[text]])
+    return np.where(text == data.NO_TEXT, rows, oldest[links.root[text]])

@@ -1,1 +1,0 @@
-"""Contamination: rows of a dataset that other data, such as a benchmark, hold too."""

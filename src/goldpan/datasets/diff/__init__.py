@@ -1,1 +1,0 @@
-"""Differences between two versions of a dataset, and their reasons."""

@@ -1,0 +1,347 @@
+"""Files of tasks: written from the registry's tasks (sections III-A and III-B), and checked."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from goldpan.papers.crosscodebench.instances import (
+    INSTANCES,
+    Instance,
+    Problem,
+    RowReader,
+    instance_of,
+    problem_of,
+    read_values,
+    task_instances,
+    write_instances,
+)
+from goldpan.papers.crosscodebench.kinds import kind_of_task, number_tasks, task_settings
+from goldpan.papers.crosscodebench.meta import (
+    DATA,
+    EXAMPLES,
+    META,
+    Meta,
+    TaskExample,
+    count_problem,
+    examine_meta,
+    list_metas,
+    meta_json,
+    meta_warnings,
+    stem_of,
+)
+from goldpan.plugins import data
+
+TASK_FILES = "crosscode-tasks"
+"""The family of a directory of task files, in its provenance."""
+_LANGUAGES = {"en": "English"}
+_SHORT = 400
+"""Characters of input and output together up to which an instance is no worse for its length."""
+_OUTPUTS = 64
+"""Different outputs that are told apart; further ones share a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDataset:
+    """A task and the directory of its rows."""
+
+    task: data.Task
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Exported(data.Result):
+    """The task files that were written."""
+
+    directory: Path
+    metas: tuple[Meta, ...]
+    without_rows: tuple[str, ...] = ()
+    """Tasks of the registry that the workspace has no rows of."""
+
+    @property
+    def instances(self) -> int:
+        """The instances of all tasks."""
+        return sum(meta.counts["total"] for meta in self.metas)
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was written as plain data."""
+        return {
+            "directory": str(self.directory),
+            "instances": self.instances,
+            "tasks": {
+                meta.stem: {"task": meta.name, "type": meta.kind.names, "instances": meta.counts}
+                for meta in self.metas
+            },
+            "without_rows": list(self.without_rows),
+        }
+
+    def blocks(self) -> Iterator[data.Block]:
+        """Yield the written tasks."""
+        for meta in self.metas:
+            total = meta.counts["total"]
+            yield data.Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
+        if self.without_rows:
+            yield data.Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
+        yield data.Line(f"{self.instances:,} instances written to {self.directory}")
+
+
+def export_tasks(
+    workspace: data.Workspace,
+    datasets: Sequence[TaskDataset],
+    directory: Path,
+    reporter: data.Reporter,
+    *,
+    seed: int = 0,
+) -> Exported:
+    """Write two files for each task to a directory, in place of an earlier one there.
+
+    Instances stream: memory follows a batch of rows. `seed` draws the examples that the registry
+    does not give. Numbers stay: those of tasks that are not shipped are kept in the provenance
+    of the directory. Raises `DatasetError` where a dataset is not that of its task.
+    """
+    stored = data.refuse_foreign(directory, TASK_FILES).get("settings", {}).get("numbers", {})
+    numbers = number_tasks([dataset.task for dataset in datasets], stored)
+    metas = []
+    inputs: dict[str, str] = {}
+    try:
+        with workspace.replacing(directory) as building:
+            with reporter.task("tasks", len(datasets)) as progress:
+                for dataset in sorted(datasets, key=lambda dataset: dataset.task.name):
+                    metas.append(_export(dataset, building, numbers[dataset.task.name], seed))
+                    inputs[dataset.task.name] = data.file_digest(
+                        dataset.directory / data.PROVENANCE
+                    )
+                    progress.advance()
+            total = sum(meta.counts["total"] for meta in metas)
+            about = {"family": TASK_FILES, "examples": total, "inputs": inputs}
+            settings = {"seed": seed, "numbers": dict(sorted(numbers.items()))}
+            files = {
+                path.name: {"sha256": data.file_digest(path), "bytes": path.stat().st_size}
+                for path in sorted(building.iterdir())
+            }
+            data.write_provenance(building, data.Provenance(settings=settings), about, files)
+    except OSError as error:
+        raise data.unwritable(directory, error, data.DatasetError) from None
+    return Exported(directory, tuple(metas))
+
+
+def meta_of(task: data.Task, number: int) -> Meta:
+    """Return what a task's file says before its instances are known."""
+    kind = kind_of_task(task)
+    own_settings = task_settings(task)
+    language = f"Natural Language -> {_LANGUAGES.get(task.language, task.language)}"
+    form = "" if own_settings.definition_is_whole else data.answer_form(task)
+    return Meta(
+        stem=stem_of(number, task.source.dataset, kind),
+        kind=kind,
+        description=task.description,
+        definition=" ".join(part for part in (task.definition.strip(), form) if part),
+        source=task.source.dataset,
+        categories=own_settings.categories or (task.category,),
+        input_language=own_settings.input_language or language,
+        output_language=own_settings.output_language or language,
+        bibtex=task.source.citation,
+        url=task.source.url,
+        task=task,
+    )
+
+
+def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Meta:
+    task = dataset.task
+    meta = meta_of(task, number)
+    if (building / f"{meta.stem}{META}").exists():
+        raise data.DatasetError(
+            f"{task.name} and another task are both called {meta.stem}",
+            "Give one of them another number or source dataset",
+        )
+    positive, negative = choose_examples(task, task_instances(dataset.directory, task), seed)
+    counts: Counter[str] = Counter()
+
+    def counted() -> Iterator[Instance]:
+        for instance in task_instances(dataset.directory, task):
+            counts[instance.split] += 1
+            yield instance
+
+    total = write_instances(building / f"{meta.stem}{DATA}", counted())
+    if not total:
+        raise data.DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
+    said = {**dict(sorted(counts.items())), "total": total}
+    whole = replace(meta, positive=positive, negative=negative, counts=said)
+    (building / f"{meta.stem}{META}").write_bytes(meta_json(whole))
+    return whole
+
+
+def choose_examples(
+    task: data.Task, instances: Iterable[Instance], seed: int
+) -> tuple[tuple[TaskExample, ...], tuple[TaskExample, ...]]:
+    """Return positive and negative examples, the task's own first, four of each where possible.
+
+    The paper's coders chose four of each among short instances (section III-B2). Where the
+    registry has fewer, `instances`, gone through once, make up for them: short ones, each output
+    in turn, and those for training before others, so that tests stay unseen. A negative example is
+    an input with the output of another, and says what would be right.
+    """
+    positive = [TaskExample(*fields) for fields in task.prompt.examples]
+    negative = [TaskExample(*fields) for fields in task.prompt.negative_examples]
+    needed = max(0, EXAMPLES - len(positive))
+    if not needed and len(negative) >= EXAMPLES:
+        return tuple(positive), tuple(negative)
+    inputs = {example.input for example in (*positive, *negative)}
+    candidates = _candidates(task, instances, seed, inputs)
+    positive += [TaskExample(instance.input, instance.output) for instance in candidates[:needed]]
+    outputs = [instance.output for instance in candidates]
+    outputs += [example.output for example in positive]
+    for instance in candidates[needed:] + candidates[:needed]:
+        others = list(dict.fromkeys(output for output in outputs if output != instance.output))
+        if len(negative) < EXAMPLES and others:
+            wrong = others[len(negative) % len(others)]
+            reason = f"The right output is: {instance.output}"
+            negative.append(TaskExample(instance.input, wrong, reason))
+    return tuple(positive), tuple(negative)
+
+
+def _candidates(
+    task: data.Task, instances: Iterable[Instance], seed: int, taken_inputs: set[str]
+) -> list[Instance]:
+    """Return short instances with different inputs, each output in turn."""
+    most = 2 * EXAMPLES
+    best: dict[str, list[tuple[tuple[int, int, int], int, Instance]]] = {}
+    for index, instance in enumerate(instances):
+        if instance.input in taken_inputs or not instance.input.strip():
+            continue
+        length = max(_SHORT, len(instance.input) + len(instance.output))
+        drawn = data.draw_number(seed, task.name, instance.split, instance.idx, "example")
+        rank = (-(instance.split != "train"), -length, -drawn)
+        output = instance.output if instance.output in best or len(best) < _OUTPUTS else ""
+        heap = best.setdefault(output, [])
+        heapq.heappush(heap, (rank, -index, instance))  # no two indexes are the same
+        if len(heap) > most:
+            heapq.heappop(heap)
+    groups = sorted((sorted(heap, reverse=True) for heap in best.values()), reverse=True)
+    candidates: dict[str, Instance] = {}
+    for turn in range(most):
+        for _, _, instance in (group[turn] for group in groups if turn < len(group)):
+            candidates.setdefault(instance.input, instance)
+    return list(candidates.values())[:most]
+
+
+_MOST = 20
+"""Problems of one file that are listed; further ones are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(data.Result):
+    """The result of checking task files."""
+
+    tasks: int
+    instances: int
+    problems: tuple[Problem, ...]
+    """By file, warnings among them."""
+    unlisted: int
+    """Problems beside those, in files with more than 20."""
+
+    @property
+    def passed(self) -> bool:
+        """Say whether nothing but warnings was found."""
+        return not self.unlisted and all(problem.kind == "warning" for problem in self.problems)
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is wrong, else 0."""
+        return 0 if self.passed else 1
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was found as plain data."""
+        return {**asdict(self), "passed": self.passed}
+
+    def blocks(self) -> Iterator[data.Block]:
+        """Yield what is wrong with the files."""
+        for problem in self.problems:
+            yield data.Line(f"{problem.kind}: {problem}")
+        if self.unlisted:
+            yield data.Line(f"and {self.unlisted:,} more")
+        state = ""
+        if self.passed:
+            state = " No errors, but see the warnings" if self.problems else " All is well"
+        yield data.Line(f"{self.tasks:,} tasks, {self.instances:,} instances.{state}")
+
+
+def check_task_files(directory: Path, reporter: data.Reporter) -> Checked:
+    """Check all tasks of a directory; raises `DatasetError` where there are none.
+
+    Both files have to be there and hold what the schema wants, in as many instances as
+    announced; a task that Goldpan wrote must also come back as rows. No two tasks may share a
+    number or, of Goldpan's, a name.
+    """
+    paths = list_metas(directory)
+    problems: list[Problem] = []
+    metas: list[Meta] = []
+    counts: Counter[str] = Counter()
+    with reporter.task("tasks", len(paths)) as progress:
+        for path in paths:
+            meta = examine_meta(path)
+            found: Iterable[Problem]
+            if isinstance(meta, Meta):
+                metas.append(meta)
+                problems += meta_warnings(meta)
+                found = _data_problems(meta, path.with_name(f"{meta.stem}{DATA}"), counts)
+            else:
+                found = meta
+            for number, problem in enumerate(found):
+                if number < _MOST:
+                    problems.append(problem)
+                else:
+                    counts["unlisted"] += 1
+            progress.advance()
+    problems += [*_data_without_meta(directory), *_twins(metas)]
+    return Checked(len(paths), counts["instances"], tuple(problems), counts["unlisted"])
+
+
+def _data_problems(meta: Meta, path: Path, totals: Counter[str]) -> Iterator[Problem]:
+    """Yield what is wrong, an instance after the other; `totals` gains the instances."""
+    reader = RowReader(meta.task) if meta.task else None
+    counts: Counter[str] = Counter()
+    index = -1
+    try:
+        for index, value in enumerate(read_values(path)):
+            totals["instances"] += 1
+            try:
+                instance = instance_of(value, index)
+                counts[instance.split] += 1
+                if reader:
+                    reader.row(instance, index)
+            except data.FieldError as error:
+                yield problem_of(error, path.name)
+    except data.FieldError as error:
+        yield problem_of(error, path.name)
+        return
+    except OSError as error:
+        yield Problem(path.name, "", f"cannot be read: {error.strerror}")
+        return
+    if index < 0:
+        yield Problem(path.name, INSTANCES, "is empty")
+    problem = count_problem(meta, counts)
+    if problem and sum(counts.values()) == index + 1:
+        yield problem
+
+
+def _data_without_meta(directory: Path) -> Iterator[Problem]:
+    """Yield the data files that no meta file describes."""
+    for path in sorted(directory.glob(f"task_*{DATA}")):
+        if not path.with_name(path.name.removesuffix(DATA) + META).exists():
+            yield Problem(path.name, "", f"has no {META} file next to it")
+
+
+def _twins(metas: list[Meta]) -> Iterator[Problem]:
+    """Yield the tasks whose number or name another one bears."""
+    numbers = Counter(meta.number for meta in metas)
+    names = Counter(meta.name for meta in metas)
+    for meta in metas:
+        if numbers[meta.number] > 1:
+            yield Problem(f"{meta.stem}{META}", "", f"another task has the number {meta.number}")
+        elif names[meta.name] > 1:
+            yield Problem(f"{meta.stem}{META}", "", f"another task is called {meta.name} too")

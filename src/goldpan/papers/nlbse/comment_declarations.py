@@ -1,0 +1,321 @@
+"""Comments on declarations: before them, in languages with a grammar, and Python's docstrings.
+
+A docstring is the first statement of a class, a module or a function.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from goldpan.papers.nlbse.comment_text import ByteSpan, Comment, CommentText, unmarked
+from goldpan.plugins.data import Grammar, Language, load_grammar, read_toml
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+    Match: TypeAlias = Mapping[str, list[tree_sitter.Node]]
+    """The nodes that a query captured together, by the names that it gives them."""
+
+_NO_KIND = frozenset({"name", "inner", "outer", "comment", "skip"})
+_DEEPEST_WRAP = 4
+_LONGEST_NAME = 200
+_LONGEST_PATH = 500
+_MOST_BETWEEN = 50
+_MOST_SPACE = 4_096
+_BLOCKS = (b"/*", b"=begin")
+_QUERIES = """
+(class_definition name: (_) @name body: (block)) @class
+(function_definition name: (_) @name body: (block)) @function
+(module) @module
+"""
+_GRAMMAR = Grammar("tree_sitter_python", comments=(), strings=(), patterns=_QUERIES)
+_PREFIX = re.compile(rb"[A-Za-z]{0,3}")
+_NO_DOCSTRING = frozenset("bft")
+"""Letters before a quote that make the string bytes, or an expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentRules:
+    """How the documented classes of a language are found."""
+
+    queries: str
+    """A declaration is captured as what it is, with its `@name`. Where a node `@outer` is around
+    it as `@inner`, the comment stands before that. What is `@skip` may stand between them."""
+    marks: str = r"/\*\*(?![/<])"
+    """A regular expression for the first characters of a comment that documents."""
+    comments: tuple[str, ...] = ("comment",)
+    """Node types."""
+    adjacent: bool = False
+    """True where a blank line between comment and declaration parts them."""
+
+    def grammar(self, language: Language) -> Grammar:
+        """Return the language's grammar with these queries in place of its own."""
+        assert language.grammar
+        package, entry = language.grammar.package, language.grammar.entry
+        return Grammar(package, self.comments, strings=(), patterns=self.queries, entry=entry)
+
+
+RULES = read_toml(Path(__file__).with_name("comment_languages.toml")).read(dict[str, CommentRules])
+RULES["TSX"] = RULES["TypeScript"]
+"""By the name of the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A class, and where it begins with what is wrapped around it."""
+
+    name: str
+    kind: str
+    node: tree_sitter.Node
+    outer: int
+
+    @property
+    def span(self) -> ByteSpan:
+        """Where it stands."""
+        return span_of(self.node)
+
+
+def read_declared(data: bytes, language: Language) -> tuple[list[Comment], bool]:
+    """Return the comments before classes of UTF-8 text, and whether it parses without error."""
+    rules = RULES[language.name]
+    matches, clean = parse(data, rules.grammar(language))
+    notes = Notes(data, _spans(matches, "comment"), _spans(matches, "skip"), rules)
+    comments: dict[ByteSpan, Comment] = {}
+    for declaration in qualified(find_declarations(matches)):
+        span = declaration.span
+        if spans := notes.before(span.start) or notes.before(declaration.outer):
+            whole = ByteSpan(spans[0].start, spans[-1].end)
+            about = ByteSpan(min(declaration.outer, span.start), span.end)
+            text, kind = unmarked(data, spans), declaration.kind
+            comment = Comment(declaration.name, kind, "doc-comment", text, whole, about)
+            comments.setdefault(whole, comment)
+    return list(comments.values()), clean
+
+
+def parse(data: bytes, grammar: Grammar) -> tuple[list[Match], bool]:
+    """Return what a grammar's queries find in UTF-8 text, and whether it parses without error.
+
+    Nothing bounds the time that a hostile text takes.
+    """
+    import tree_sitter
+
+    language, query = load_grammar(grammar)
+    root = tree_sitter.Parser(language).parse(data).root_node
+    matches = tree_sitter.QueryCursor(query).matches(root)
+    return [match for _, match in matches], not root.has_error
+
+
+def find_declarations(matches: Iterable[Match]) -> list[Declaration]:
+    """Return what queries captured as a kind of declaration, each once."""
+    around = {match["inner"][0].id: match["outer"][0] for match in matches if "outer" in match}
+    declarations: dict[tuple[ByteSpan, str], Declaration] = {}
+    for match in matches:
+        for capture in match.keys() - _NO_KIND:
+            node = outer = match[capture][0]
+            for _ in range(_DEEPEST_WRAP):
+                outer = around.get(outer.id, outer)
+            name, kind = _name(match), capture.replace("_", " ")
+            declaration = Declaration(name, kind, node, outer.start_byte)
+            declarations.setdefault((declaration.span, kind), declaration)
+    return list(declarations.values())
+
+
+def qualified(declarations: Iterable[Declaration]) -> Iterator[Declaration]:
+    """Yield declarations in the order of the file, each under the names of those around it."""
+    around: list[Declaration] = []
+    for declaration in sorted(declarations, key=lambda item: (item.span.start, -item.span.end)):
+        while around and around[-1].span.end <= declaration.span.start:
+            around.pop()
+        name = f"{around[-1].name}.{declaration.name}" if around else declaration.name
+        around.append(replace(declaration, name=name[-_LONGEST_PATH:]))
+        yield around[-1]
+
+
+def span_of(node: tree_sitter.Node) -> ByteSpan:
+    """Return where a node stands."""
+    return ByteSpan(node.start_byte, node.end_byte)
+
+
+def _spans(matches: Iterable[Match], capture: str) -> list[ByteSpan]:
+    return [span_of(node) for match in matches for node in match.get(capture, ())]
+
+
+def _name(match: Match) -> str:
+    """Return the name in a match on one line, cut where it is endless; a module has none."""
+    texts = [node.text or b"" for node in match.get("name", ())]
+    return " ".join(b"".join(texts[:1])[:_LONGEST_NAME].decode(errors="ignore").split())
+
+
+class Notes:
+    """The comments of a file, and what may stand between a comment and its declaration."""
+
+    def __init__(
+        self,
+        data: bytes,
+        comments: Iterable[ByteSpan],
+        skipped: Iterable[ByteSpan],
+        rules: CommentRules,
+    ) -> None:
+        self._data = data
+        self._marks = re.compile(rules.marks.encode())
+        self._adjacent = rules.adjacent
+        self._comments = {self._without_space(span) for span in comments}
+        self._spans = sorted({*self._comments, *skipped}, key=lambda span: span.end)
+        self._ends = [span.end for span in self._spans]
+
+    def before(self, position: int) -> tuple[ByteSpan, ...]:
+        """Return the comment for what begins at a place: a block, or lines; empty for none.
+
+        The nearest that documents is taken; others may stand between.
+        """
+        index = bisect_right(self._ends, position) - 1
+        for _ in range(_MOST_BETWEEN):
+            if index < 0 or not self._touches(index, position):
+                return ()
+            span = self._spans[index]
+            if self._documents(span):
+                return self._whole(index)
+            position, index = span.start, index - 1
+        return ()
+
+    def _touches(self, index: int, position: int) -> bool:
+        end = self._ends[index]
+        if position - end > _MOST_SPACE:
+            return False
+        gap = self._data[end:position]
+        return not gap.strip() and not (self._adjacent and _line_ends(gap) > 1)
+
+    def _documents(self, span: ByteSpan) -> bool:
+        return span in self._comments and bool(self._marks.match(self._data, span.start, span.end))
+
+    def _whole(self, index: int) -> tuple[ByteSpan, ...]:
+        """Return a comment, and where it is a line, the lines of its kind right above it."""
+        lines = [self._spans[index]]
+        if self._data.startswith(_BLOCKS, lines[0].start):
+            return tuple(lines)
+        if not self._stands_alone(lines[0]):
+            return ()
+        for position in reversed(range(index)):
+            above = self._spans[position]
+            gap = self._data[above.end : lines[-1].start][:_MOST_SPACE]
+            is_next = not gap.strip() and _line_ends(gap) == 1 and self._documents(above)
+            is_block = self._data.startswith(_BLOCKS, above.start)
+            if not is_next or is_block or not self._stands_alone(above):
+                break
+            lines.append(above)
+        return tuple(reversed(lines))
+
+    def _stands_alone(self, span: ByteSpan) -> bool:
+        """Tell a comment before which nothing stands on its line."""
+        before = self._data[max(0, span.start - _MOST_SPACE) : span.start]
+        line = before[max(before.rfind(b"\n"), before.rfind(b"\r")) + 1 :]
+        return not line.strip()
+
+    def _without_space(self, span: ByteSpan) -> ByteSpan:
+        """Return a comment without the white space after it that some grammars count to it."""
+        text = self._data[span.start : span.end]
+        return ByteSpan(span.start, span.start + len(text.rstrip()))
+
+
+def _line_ends(gap: bytes) -> int:
+    return gap.count(b"\n") or gap.count(b"\r")
+
+
+def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> tuple[list[Comment], bool]:
+    """Return the docstrings of UTF-8 text, and whether it parses without error.
+
+    `module` names the file, `kinds` is what is wanted: class, module, function.
+    """
+    matches, clean = parse(data, _GRAMMAR)
+    declared = find_declarations(matches)
+    modules = [item for item in declared if item.kind == "module"]
+    others = qualified(item for item in declared if item.kind != "module")
+    comments = []
+    for declaration in (*others, *modules):
+        value = _first_string(declaration.node) if declaration.kind in kinds else None
+        text = _docstring(data, value) if value else None
+        if value and text:
+            about = None if declaration.kind == "module" else declaration.span
+            name = declaration.name or module
+            span = span_of(value)
+            comments.append(Comment(name, declaration.kind, "docstring", text, span, about))
+    return comments, clean
+
+
+def _first_string(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """Return the string that is the first statement of a declaration's body, or of a module."""
+    value = _first_statement(node.child_by_field_name("body") or node)
+    if value is None or value.type != "expression_statement":
+        return None
+    while value is not None and value.type in ("expression_statement", "parenthesized_expression"):
+        value = value.named_child(0) if value.named_child_count == 1 else None
+    return value if value and value.type in ("string", "concatenated_string") else None
+
+
+def _first_statement(body: tree_sitter.Node) -> tree_sitter.Node | None:
+    cursor = body.walk()
+    more = cursor.goto_first_child()
+    while more:
+        node = cursor.node
+        if node is not None and node.is_named and node.type != "comment":
+            return node
+        more = cursor.goto_next_sibling()
+    return None
+
+
+def _docstring(data: bytes, value: tree_sitter.Node) -> CommentText | None:
+    """Return what a string says; None where it is no docstring, but bytes or an expression."""
+    text = CommentText()
+    parts = [value] if value.type == "string" else value.named_children
+    for string in (part for part in parts if part.type == "string"):
+        match = _PREFIX.match(data, string.start_byte)
+        prefix = match[0].decode().lower() if match else ""
+        if _NO_DOCSTRING & set(prefix):
+            return None
+        for content in string.named_children:
+            if content.type == "string_content":
+                _add(text, data, content, raw="r" in prefix)
+    return text
+
+
+def _add(text: CommentText, data: bytes, content: tree_sitter.Node, *, raw: bool) -> None:
+    """Add a string's content, escapes as what they stand for."""
+    for piece in _pieces(content, raw=raw):
+        written = data[piece.start : piece.end].decode()
+        value = _decoded(written) if written.startswith("\\") and not raw else None
+        if value is None:
+            text.add(data, piece.start, piece.end)
+        else:
+            text.add_for(value, piece)
+
+
+def _pieces(content: tree_sitter.Node, *, raw: bool) -> Iterator[ByteSpan]:
+    """Yield the parts of a string, escapes apart."""
+    at = content.start_byte
+    for escape in () if raw else content.named_children:
+        if escape.type == "escape_sequence":
+            if escape.start_byte > at:
+                yield ByteSpan(at, escape.start_byte)
+            yield span_of(escape)
+            at = escape.end_byte
+    if content.end_byte > at:
+        yield ByteSpan(at, content.end_byte)
+
+
+def _decoded(escape: str) -> str | None:
+    """Return what an escape stands for; None where it stands for itself, or for no text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(f'"""{escape}"""')
+    except (SyntaxError, ValueError):
+        return None
+    fitting = isinstance(value, str) and (value.isprintable() or value in "\n\t")
+    return value if fitting and value != escape else None

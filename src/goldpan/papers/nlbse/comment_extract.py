@@ -1,0 +1,350 @@
+"""Reads the comments of the files of commits, and takes them apart into sentences.
+
+A commit a repository; each file is read in a sandbox (`read_file`).
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from goldpan.papers.nlbse.comment_declarations import RULES, read_declared, read_docstrings
+from goldpan.papers.nlbse.comment_text import (
+    ByteSpan,
+    Comment,
+    Form,
+    is_filetree,
+    is_tonel,
+    read_smalltalk,
+)
+from goldpan.plugins import data
+from goldpan.plugins.data import (
+    LARGEST,
+    Encoding,
+    Failed,
+    Objects,
+    Reporter,
+    TreeFile,
+    UsageError,
+    Workspace,
+    Wrapping,
+    encodings,
+    find_private,
+    has_words,
+    language_of,
+    map_in_sandbox,
+    normalize_sentence,
+    redact,
+    second_language_of,
+    split_sentences,
+)
+
+PYTHON, SMALLTALK = "Python", "Smalltalk"
+LANGUAGES: tuple[str, ...] = tuple(sorted({*RULES, PYTHON, SMALLTALK} - {"TSX"}))
+"""The languages whose class comments can be read; TSX belongs to TypeScript."""
+LONGEST_COMMENT = 65_536
+"""Characters; what is longer is data or code that was commented out."""
+MOST_SENTENCES = 1_000
+_LONGEST_SHOWN = 4_000
+_LINES_OF_CODE = 20
+_LONGEST_CODE = 2_000
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+LEFT_OUT = {
+    "absent": "files that are not in the clone",
+    "pointer": "files that Git LFS keeps elsewhere",
+    "too-large": "files of more than a megabyte",
+    "binary": "files that are no text",
+    "timeout": "files that took too long to parse",
+    "crash": "files at which the parser failed",
+    "syntax-errors": "files with syntax errors, read as far as they can be",
+    "comment-too-long": "comments of more than 65,536 characters or 1,000 sentences",
+    "comment-without-words": "comments without a word",
+    "private": "sentences within a secret of several lines",
+}
+"""Explanations by the reason under which something is left out."""
+_OTHER_NAMES = {"pharo": SMALLTALK, "csharp": "C#", "cpp": "C++"}
+
+
+@dataclass(frozen=True, slots=True)
+class CommentSource:
+    """A file to be read."""
+
+    path: str
+    data: bytes = field(repr=False)
+    wrapping: Wrapping = "cut"
+    kinds: frozenset[str] = frozenset({"class"})
+    """Kinds of docstrings: class, module, function."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceFound:
+    """A sentence and where it stands: bytes of the file as it is, lines from 1."""
+
+    sentence: str
+    """As it stands, without what is private."""
+    text: str
+    """Normalized."""
+    span: ByteSpan
+    line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommentFound:
+    """A comment and its sentences."""
+
+    name: str
+    kind: str
+    form: Form
+    comment: str
+    """Its text without marks and private data, cut where it is long."""
+    code: str | None
+    """The first lines of what it is about, without the comment."""
+    sentences: tuple[SentenceFound, ...]
+
+
+@dataclass(slots=True)
+class FileRead:
+    """The comments of a file."""
+
+    language: str
+    encoding: Encoding | None
+    """None where the file is binary."""
+    comments: list[CommentFound] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """Comments that were left out, by reason."""
+    redacted: Counter[str] = field(default_factory=Counter)
+
+
+def written_in(path: str) -> str | None:
+    """Return the language whose comments a file may hold."""
+    if is_tonel(path) or is_filetree(path):
+        return SMALLTALK
+    language = language_of(path)
+    name = "TypeScript" if language and language.name == "TSX" else language and language.name
+    return name if name in LANGUAGES and name != SMALLTALK else None
+
+
+def read_file(source: CommentSource) -> FileRead:
+    """Read the comments of a file. Nothing bounds the time that a hostile file takes."""
+    language = written_in(source.path) or ""
+    encoding = next(iter(encodings(source.data)), None)
+    try:
+        text = source.data.decode(encoding).removeprefix("\ufeff").encode() if encoding else b""
+    except UnicodeEncodeError:  # half of a pair in UTF-16
+        encoding = None
+    if encoding is None:
+        return FileRead(language, None)
+    comments, clean, language = _comments(text, source, language)
+    file = FileRead(language, encoding)
+    if not clean:
+        file.counts["syntax-errors"] += 1
+    cut = _Cut(text, source.wrapping, file, _places(text, encoding))
+    for comment in sorted(comments, key=lambda comment: comment.span.start):
+        cut.take(comment)
+    return file
+
+
+def _comments(text: bytes, source: CommentSource, language: str) -> tuple[list[Comment], bool, str]:
+    """Return the comments of a file, whether it parses without error, and its language."""
+    if language == SMALLTALK:
+        comment = read_smalltalk(text, source.path)
+        return [comment] if comment else [], True, language
+    if language == PYTHON:
+        module = source.path.rpartition("/")[2].partition(".")[0]
+        return *read_docstrings(text, module, source.kinds), language
+    first = language_of(source.path)
+    assert first
+    comments, clean = read_declared(text, first)
+    second = second_language_of(source.path) if language == "C" else None
+    if second is None or (clean and comments):
+        return comments, clean, language
+    others, other_clean = read_declared(text, second)
+    if (len(others), other_clean) > (len(comments), clean):
+        return others, other_clean, second.name
+    return comments, clean, language
+
+
+def _places(text: bytes, encoding: Encoding) -> Sequence[int]:
+    """Return where the characters that begin at bytes of the UTF-8 text stand in the file."""
+    if encoding.startswith("utf-8"):
+        start = len(codecs.BOM_UTF8) if encoding == "utf-8-sig" else 0
+        return range(start, start + len(text) + 1)
+    if encoding == "latin-1":
+        return [*accumulate((byte & 0xC0 != 0x80 for byte in text), initial=0)]
+    widths = (2 * (byte & 0xC0 != 0x80) + 2 * (byte >= 0xF0) for byte in text)
+    return [*accumulate(widths, initial=len(codecs.BOM_UTF16_LE))]
+
+
+class _Cut:
+    """Cuts comments of one file into sentences, and counts what is left out."""
+
+    def __init__(
+        self, text: bytes, wrapping: Wrapping, file: FileRead, places: Sequence[int]
+    ) -> None:
+        self._text = text
+        self._wrapping = wrapping
+        self._file = file
+        self._places = places
+        self._line_ends = [match.end() for match in _LINE_END.finditer(text)]
+
+    def take(self, comment: Comment) -> None:
+        """Add a comment to what the file holds, unless it has no sentences or too many."""
+        words = comment.text.text
+        sentences = self._sentences(comment, words) if len(words) <= LONGEST_COMMENT else []
+        if len(words) > LONGEST_COMMENT or len(sentences) > MOST_SENTENCES:
+            self._file.counts["comment-too-long"] += 1
+        elif not sentences:
+            self._file.counts["comment-without-words"] += 1
+        else:
+            shown, code = self._public(words)[:_LONGEST_SHOWN].strip(), self._code(comment)
+            self._file.comments.append(
+                CommentFound(
+                    comment.name, comment.kind, comment.form, shown, code, tuple(sentences)
+                )
+            )
+
+    def _sentences(self, comment: Comment, words: str) -> list[SentenceFound]:
+        """Return the sentences that say anything and stand in no secret of several lines."""
+        private = [
+            finding for finding in find_private(words) if "\n" in words[finding.start : finding.end]
+        ]
+        sentences = []
+        for part in split_sentences(words, self._wrapping):
+            if any(finding.start < part.end and part.start < finding.end for finding in private):
+                self._file.counts["private"] += 1
+                continue
+            sentence = redact(words[part.start : part.end]).text
+            if has_words(sentence):
+                sentences.append(self._placed(sentence, comment.text.span(part.start, part.end)))
+        return sentences
+
+    def _placed(self, sentence: str, span: ByteSpan) -> SentenceFound:
+        return SentenceFound(
+            sentence,
+            normalize_sentence(sentence),
+            ByteSpan(self._places[span.start], self._places[span.end]),
+            bisect_right(self._line_ends, span.start) + 1,
+            bisect_right(self._line_ends, span.end - 1) + 1,
+        )
+
+    def _code(self, comment: Comment) -> str | None:
+        about, span = comment.about, comment.span
+        if about is None:
+            return None
+        text = self._text
+        if about.start <= span.start and span.end <= about.end:
+            head = text[about.start : span.start][:_LONGEST_CODE].rstrip()
+            code = head + text[span.end : min(about.end, span.end + _LONGEST_CODE)]
+        else:
+            code = text[about.start : min(about.end, about.start + _LONGEST_CODE)]
+        lines = code[:_LONGEST_CODE].decode(errors="ignore").splitlines()[:_LINES_OF_CODE]
+        return self._public("\n".join(lines))
+
+    def _public(self, text: str) -> str:
+        redacted = redact(text)
+        self._file.redacted.update(redacted.counts)
+        return redacted.text
+
+
+@dataclass(frozen=True, slots=True)
+class CommentReading:
+    """How files are read, and how those are fetched that a partial clone lacks."""
+
+    languages: Collection[str]
+    wrapping: Wrapping = "cut"
+    kinds: frozenset[str] = frozenset({"class"})
+    workers: int = 2
+    timeout: float = 20.0
+    """Seconds of processor time for a file."""
+    token: str | None = field(default=None, repr=False)
+    host: str = "github.com"
+
+
+def find_languages(names: Iterable[str]) -> frozenset[str]:
+    """Return languages by their names, all where none is named; raises `UsageError`."""
+    return frozenset(map(find_language, names)) or frozenset(LANGUAGES)
+
+
+def find_language(name: str) -> str:
+    """Return a language by its name; raises `UsageError`."""
+    known = {language.casefold(): language for language in LANGUAGES} | _OTHER_NAMES
+    if name.casefold() not in known:
+        raise UsageError(
+            f"Comments in {name!r} cannot be read", f"Choose among {', '.join(LANGUAGES)}"
+        )
+    return known[name.casefold()]
+
+
+def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[TreeFile]:
+    """Return the files of a commit that may hold comments in these languages, no path twice."""
+    paths = {file.path: file for file in files}
+    return [
+        file
+        for file in paths.values()
+        if file.kind == "file"
+        and written_in(file.path) in languages
+        and (
+            not is_filetree(file.path) or f"{file.path.rpartition('/')[0]}/properties.json" in paths
+        )
+    ]
+
+
+def files_of(
+    workspace: Workspace, commit: data.Commit, reading: CommentReading, reporter: Reporter
+) -> list[TreeFile]:
+    """Return the files of a commit that may hold comments, and fetch what the clone lacks.
+
+    Raises `GitError` where the commit lists no end of files, or its files cannot be fetched.
+    """
+    # A clone that lacks some is nobody else's while it is completed.
+    with workspace.lock(commit.repo) if data.promisor(commit.clone) else nullcontext():
+        with Objects(commit.clone) as objects:
+            files = wanted_files(objects.files(commit.id), reading.languages)
+        ids = {file.id for file in files}
+        data.prefetch(commit.clone, ids, reporter, token=reading.token, host=reading.host)
+    return files
+
+
+def read_commit(
+    commit: data.Commit, files: Sequence[TreeFile], reading: CommentReading, counts: Counter[str]
+) -> Iterator[tuple[TreeFile, FileRead]]:
+    """Yield the files that could be read, in order; what could not is counted.
+
+    A few are in memory at a time.
+    """
+    sent: list[TreeFile] = []
+
+    def sources(objects: Objects) -> Iterator[CommentSource]:
+        for file, blob in zip(files, objects.read(file.id for file in files), strict=True):
+            problem = _problem(blob)
+            if problem or blob is None or blob.data is None:
+                counts[problem or "absent"] += 1
+            else:
+                sent.append(file)
+                yield CommentSource(file.path, blob.data, reading.wrapping, reading.kinds)
+
+    with Objects(commit.clone, most_bytes=LARGEST) as objects:
+        results = map_in_sandbox(read_file, sources(objects), reading.workers, reading.timeout)
+        for index, result in enumerate(results):
+            if isinstance(result, Failed):
+                counts[result.reason] += 1
+            elif result.encoding is None:
+                counts["binary"] += 1
+            else:
+                counts.update(result.counts)
+                yield sent[index], result
+
+
+def _problem(blob: data.Object | None) -> str | None:
+    if blob is None or blob.kind != "blob":
+        return "absent"
+    if blob.data is None:
+        return "too-large"
+    return "pointer" if data.is_pointer(blob.data) else None

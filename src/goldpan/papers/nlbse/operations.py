@@ -1,0 +1,157 @@
+"""The operations goldpan build issue-type and goldpan build code-comments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from goldpan.plugins.data import repository_name
+from goldpan.plugins.operations import LOCAL, Execution, Limits, known_repositories, several
+
+if TYPE_CHECKING:
+    from goldpan.papers.nlbse.issues.profile import LabelClasses
+    from goldpan.plugins.operations import Dataset, Workspace
+
+
+def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operations
+    lab: Workspace,
+    *repos: str,
+    source: Literal["gharchive", "mined"] = "gharchive",
+    profile: str | Path = "default",
+    split: str | None = None,
+    balance: str | None = None,
+    seed: int = 0,
+    corrections: str | Sequence[str] = (),
+    labels: bool = False,
+    output: Path | str | None = None,
+    execution: Execution = LOCAL,
+) -> Dataset | LabelClasses:
+    """Build a dataset of issues and their types: bug, feature and the like.
+
+    Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
+    With leave-one-project-out, Python gets the first dataset, whose `built` names all.
+
+    Args:
+        source: Hours of GH Archive, or mined repositories.
+        profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml
+            file.
+        split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
+            project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
+            rows have one from their source, given. (default: the profile's)
+        balance: none, project:300 or project-label:100. (default: the profile's)
+        seed: Seed of the split and the balance.
+        corrections (PROJECT): An annotation project whose decisions replace labels; may be
+            given several times.
+        labels: Only list labels with their classes; --output FILE.toml is a profile to edit.
+        output: The dataset's directory. (default: WORKSPACE/datasets/...)
+        execution: Where hours or repositories are read.
+    """
+    from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
+    from goldpan.papers.nlbse.issues.closings import EventSource
+    from goldpan.papers.nlbse.issues.profile import list_labels, load_profile
+    from goldpan.plugins.data import open_engine
+    from goldpan.plugins.operations import Dataset
+
+    chosen = load_profile(str(profile))
+    lab.settings.trust.require("plugins")
+    names = (
+        known_repositories(lab.layout, repos, "tables")
+        if source == "mined" or labels
+        else list(dict.fromkeys(map(repository_name, repos)))
+    )
+    if labels:
+        return list_labels(lab.layout, names, chosen, output)
+    request = make_request(
+        EventSource(lab.layout, source, tuple(names)),
+        chosen,
+        split=split,
+        balance=balance,
+        seed=seed,
+        directory=Path(output) if output else None,
+        projects=several(corrections),
+    )
+    workers = execution.workers or lab.settings.processes
+    with (
+        lab.reporting() as reporter,
+        open_engine(execution.engine, workers, execution.address) as engine,
+    ):
+        built = build_issue_types(request, engine, reporter)
+    return Dataset(built.written[0].directory, built=built, workspace=lab)
+
+
+def code_comments(  # noqa: D417  # what help says of `repos` is said once
+    lab: Workspace,
+    *repos: str,
+    revision: str | None = None,
+    language: str | Sequence[str] = (),
+    kind: Sequence[Literal["class", "module", "function"]] = ("class",),
+    lines: Literal["cut", "join"] = "cut",
+    annotations: str | Sequence[str] = (),
+    require: str | Sequence[str] = (),
+    task: str | None = None,
+    corrections: str | Sequence[str] = (),
+    split: str = "none",
+    seed: int = 0,
+    timeout: Annotated[float, Limits(0.1)] = 20.0,
+    output: Path | str | None = None,
+) -> Dataset:
+    """Build a dataset of the sentences in class comments, from cloned repositories.
+
+    Each row is a sentence with its class, file and position in the file. Files that break
+    parsers are skipped and counted. Exits with 3 if the clone lacks files, or a file took too
+    long.
+
+    Args:
+        revision: A commit, branch or tag. (default: the default branch as cloned)
+        language (NAME): Java, Python, Smalltalk and so on; may be given several times.
+        kind: Which Python docstrings; may be given several times.
+        lines: cut ends a sentence at the end of a line, as in the paper; join does not.
+        annotations (PROJECT): An annotation project whose decisions become labels; may be given
+            several times.
+        require (PROJECT): Like --annotations, but only sentences with a decision are used; may
+            be given several times.
+        task (NAME): With --require, write the rows of this task, such as comment_type_java.
+        corrections (PROJECT): An annotation project whose decisions replace labels; may be
+            given several times.
+        split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
+            stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
+            their source, given; stratified needs --require.
+        seed: Seed of random and stratified splits.
+        timeout (SECONDS): The limit for one file, in seconds of processor time.
+        output: The dataset's directory. (default: WORKSPACE/datasets/...)
+    """
+    from goldpan.papers.nlbse import comment_build, comment_extract
+    from goldpan.plugins.data import (
+        SplitPlan,
+        cloned_repositories,
+        find_commits,
+        find_task,
+        tasks_directory,
+    )
+    from goldpan.plugins.operations import Dataset
+
+    settings = lab.settings
+    plan = SplitPlan.parse(split, seed)
+    settings.trust.require("plugins")
+    how = comment_extract.CommentReading(
+        comment_extract.find_languages(several(language)),
+        lines,
+        frozenset(kind),
+        workers=settings.processes,
+        timeout=timeout,
+        token=settings.tokens[0] if settings.tokens else None,
+        host=settings.git_host,
+    )
+    labels = comment_build.Annotations(several(annotations), several(require), several(corrections))
+    named = list(dict.fromkeys(map(repository_name, repos)))
+    named = cloned_repositories(lab.layout, named)
+    commits = find_commits(lab.layout, named, revision)
+    chosen = find_task(task, tasks_directory(lab.path)) if task else None
+    name = f"{task}-fresh" if task else comment_build.CODE_COMMENTS.name
+    directory = Path(output) if output else lab.layout.dataset(name)
+    with lab.reporting() as reporter:
+        built = comment_build.build_code_comments(
+            lab.layout, commits, how, labels, plan, directory, reporter, task=chosen
+        )
+    return Dataset(directory, built=built, workspace=lab)

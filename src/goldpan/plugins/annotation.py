@@ -1,5 +1,0 @@
-"""What plugins may use of `goldpan.annotation`; the stub beside this file lists it."""
-
-from goldpan.core.imports import lazily
-
-__getattr__ = lazily(globals())

@@ -1,1 +1,0 @@
-from goldpan.builders.repository_rows import mined_source as mined_source

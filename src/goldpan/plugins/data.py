@@ -1,0 +1,5 @@
+"""The means to read, make and write rows for plugins; the stub beside lists the names."""
+
+from goldpan.core.imports import lazily
+
+__getattr__ = lazily(globals())

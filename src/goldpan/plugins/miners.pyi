@@ -1,1 +1,0 @@
-from goldpan.miners.gharchive.store import ArchiveStore as ArchiveStore

@@ -1,0 +1,284 @@
+"""Rows in the report: sections that papers and plugins add, and the worst errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from goldpan.core.errors import DatasetError
+from goldpan.core.plugin_parts import Kind
+from goldpan.core.registry import Registry
+from goldpan.core.sanitize import line
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.provenance import PROVENANCE
+from goldpan.datasets.task import Task, input_column, target_column
+from goldpan.datasets.task_data import read_task_data, task_directory
+from goldpan.evaluation.comparison.question import ComparisonResult, System, split_of
+from goldpan.evaluation.metrics.generation import edit_similarity
+from goldpan.evaluation.metrics.words_and_numbers import smape_errors
+from goldpan.evaluation.runs import Run
+from goldpan.report.document import (
+    Content,
+    Fold,
+    GivenAnswer,
+    Mistake,
+    Remark,
+    Section,
+    SideBySide,
+    listed,
+)
+from goldpan.text.excerpts import excerpt
+from goldpan.text.redaction import redact
+
+_BATCH = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A test row."""
+
+    text: str
+    row_value: Any
+    """As the task's rows hold it."""
+    target: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """The rows of one task that were asked for."""
+
+    rows: Mapping[str, TaskRow]
+
+
+def read_task_rows(
+    workspace: Workspace, task: Task, runs: Iterable[Run], ids: Collection[str]
+) -> TaskRows | str:
+    """Read the rows of a task, or say why they are no help: they are not those of the runs."""
+    directory = task_directory(workspace, task)
+    if not (directory / PROVENANCE).exists():
+        return f"The rows of {task.name} are not in the workspace"
+    input_name, target = input_column(task.type).name, target_column(task.type).name
+    rows: dict[str, TaskRow] = {}
+    try:
+        data = read_task_data(directory, task)
+    except DatasetError as error:
+        return error.problem
+    if any(split_of(run) != (data.data_hash, data.split_hash) for run in runs):
+        return f"The rows of {task.name} in the workspace are not those that were tested"
+    # A batch at a time: rows as Python objects take many times the room.
+    for batch in data.splits["test"].to_batches(_BATCH) if "test" in data.splits else ():
+        for row in batch.filter(
+            pc.is_in(batch["id"], pa.array(sorted(ids), pa.string()))
+        ).to_pylist():
+            value = row[input_name]
+            text = value if isinstance(value, str) else " ".join(value)
+            rows[row["id"]] = TaskRow(text, value, row[target])
+    return TaskRows(rows)
+
+
+RowsByTask = Mapping[str, TaskRows | str]
+"""By task: its test rows, or why they cannot be read."""
+
+
+def _no_rows(compared: ComparisonResult, task: Task) -> Sequence[str]:
+    return ()
+
+
+def _nothing(compared: ComparisonResult) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """A section of the report, and what the summary says of it."""
+
+    name: str
+    make: Callable[[ComparisonResult, Mapping[str, Task], RowsByTask], Section | None]
+    """Returns the section; None where there is nothing to say. Tables for papers are those that it
+    has without tasks and rows."""
+    sentence: Callable[[ComparisonResult], str | None] = _nothing
+    """For the summary; None where there is nothing to say."""
+    rows: Callable[[ComparisonResult, Task], Sequence[str]] = _no_rows
+    """The ids of the test rows that it reads of `RowsByTask`."""
+    plain: Callable[[ComparisonResult], Any] = _nothing
+    """The value of the name in ``goldpan evaluate compare --json``; None leaves it out."""
+
+    def parts(self) -> Iterable[tuple[Kind, str, object]]:
+        """Return itself, as a plugin registers it."""
+        return [("report section", self.name, self)]
+
+
+SECTIONS: Registry[ReportSection] = Registry(
+    "section", dict, "report section", lambda item: item[0]
+)
+
+
+MOST_TASKS = 48
+_MOST_IN_ALL = 48
+_MOST_A_TASK = 10
+_MOST_NAMED = 6
+_MOST_ANSWERS = 5
+_LONGEST_ANSWER = 200
+_OPEN = 3
+_ERROR_OF_NONE = math.inf
+"""No valid answer at all is the worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """An example that the first model answered wrongly."""
+
+    id: str
+    origin: str
+    truth: Any
+    severity: float
+    why: str
+    answers: Mapping[str, Any]
+    """By model."""
+
+
+def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
+    """Return the worst errors of each task's first model in the ranking, the worst first."""
+    tasks = compared.tasks[:MOST_TASKS]
+    most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
+    mistakes = {}
+    for task in tasks:
+        systems = [system for system in compared.ranked if task in system.runs]
+        mistakes[task] = _worst(systems, task, most)
+    return mistakes
+
+
+def mistakes_section(
+    compared: ComparisonResult,
+    errors: Mapping[str, Sequence[Wrong]],
+    rows_by_task: Mapping[str, TaskRows | str],
+) -> Section:
+    """Show the worst errors with their texts, where the rows are still in the workspace."""
+    content: list[Content] = []
+    for task, wrong in errors.items():
+        task_rows = rows_by_task.get(task, f"The registry does not know {task}")
+        note: tuple[Content, ...] = ()
+        if isinstance(task_rows, str) and wrong:
+            note = (Remark(f"{task_rows}, so only ids are shown."),)
+        rows = {} if isinstance(task_rows, str) else task_rows.rows
+        type_of = next(system.runs[task][0] for system in compared.systems if task in system.runs)
+        cards = tuple(_card(error, rows.get(error.id), type_of.scores.task_type) for error in wrong)
+        shown: tuple[Content, ...] = (*note, SideBySide(cards)) if cards else (Remark("No error."),)
+        first = next(system.name for system in compared.ranked if task in system.runs)
+        content.append(Fold(f"{task}: {first}", shown, open=len(content) < _OPEN))
+    more = len(compared.tasks) - len(errors)
+    if more > 0:
+        content.append(Remark(f"{more:,} more tasks are not shown."))
+    return Section(
+        "errors",
+        "Worst errors",
+        tuple(content),
+        "For each task, the wrong answers that the first of the ranked models (where scores are"
+        " equal, the first by name) was surest of, or that are farthest off, beside what the other"
+        " models answered. Where all models agree against the right label, the label may be the"
+        " error. Texts are cut, what is private is unreadable, and nothing in them is rendered.",
+    )
+
+
+def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
+    best = systems[0].runs[task][0]
+    labels = [confusion.label for confusion in best.scores.label_confusions]
+    table = best.predictions()
+    columns = ("id", "repo", "document", "truth", "answer", "scores")
+    errors = []
+    for row in zip(*(table[name].to_pylist() for name in columns), strict=True):
+        id_, repo, document, truth, answer, scores = row
+        if not _right(best, truth, answer):
+            severity, why = _severity(best, truth, answer, scores, labels)
+            source = ", ".join(filter(None, [repo, document]))
+            errors.append(Wrong(id_, source, truth, severity, why, {}))
+    # Ties are parted by the others' answers, which are read for the worst alone.
+    errors = sorted(errors, key=lambda wrong: (-wrong.severity, wrong.id))[: 20 * most]
+    answered = {
+        system.name: _answers(system.runs[task][0], [error.id for error in errors])
+        for system in systems
+    }
+    errors = [
+        replace(wrong, answers={name: answers.get(wrong.id) for name, answers in answered.items()})
+        for wrong in errors
+    ]
+    right = {
+        wrong.id: sum(_right(best, wrong.truth, answer) for answer in wrong.answers.values())
+        for wrong in errors
+    }
+    return sorted(errors, key=lambda wrong: (-wrong.severity, right[wrong.id], wrong.id))[:most]
+
+
+def _answers(run: Run, ids: Sequence[str]) -> dict[str, Any]:
+    table = run.predictions().select(["id", "answer"])
+    table = table.filter(pc.is_in(table["id"], pa.array(ids, pa.string())))
+    return dict(zip(table["id"].to_pylist(), table["answer"].to_pylist(), strict=True))
+
+
+def _right(run: Run, truth: Any, answer: Any) -> bool:
+    if run.scores.task_type == "multi-label" and answer is not None:
+        return set(truth) == set(answer)
+    return bool(truth == answer)
+
+
+def _severity(
+    run: Run, truth: Any, answer: Any, scores: Sequence[float] | None, labels: Sequence[str]
+) -> tuple[float, str]:
+    if answer is None:
+        return _ERROR_OF_NONE, "no valid answer"
+    match run.scores.task_type:
+        case "binary" | "multi-class":
+            if scores is None or answer not in labels or truth not in labels:
+                return 0.0, ""
+            margin = scores[labels.index(answer)] - scores[labels.index(truth)]
+            return margin, f"score {margin:+.2f} against the right label"
+        case "multi-label":
+            wrong = len(set(truth) ^ set(answer))
+            return float(wrong), f"{wrong} labels are wrong"
+        case "regression":
+            error = float(smape_errors(np.array([truth]), np.array([answer]))[0])
+            return error, f"off by {abs(answer - truth):,.4g}"
+        case "ner" | "mlm":
+            wrong = sum(right != other for right, other in zip(truth, answer, strict=False))
+            wrong += abs(len(truth) - len(answer))
+            return float(wrong), f"{wrong} of {len(truth)} words are wrong"
+        case "text-generation":
+            alike = edit_similarity(truth, answer)
+            return 1 - alike, f"edit similarity {alike:.2f}"
+
+
+def _card(wrong: Wrong, row: TaskRow | None, task_type: str) -> Mistake:
+    words = row.row_value if row is not None and task_type == "ner" else None
+    truth = _answer_line(wrong.truth, words)
+    by_answer: dict[str, list[str]] = {}
+    for model, answer in wrong.answers.items():
+        by_answer.setdefault(_answer_line(answer, words), []).append(model)
+    answers = tuple(
+        GivenAnswer(answer, answer == truth, _named(models, len(wrong.answers)))
+        for answer, models in list(by_answer.items())[:_MOST_ANSWERS]
+    )
+    text = None if row is None else excerpt(redact(row.text[:6_000]).text, shown=500, most=2_500)
+    return Mistake(line(wrong.id), line(wrong.origin), text, truth, answers, wrong.why)
+
+
+def _named(models: Sequence[str], whole: int) -> str:
+    return f"all {whole} models" if len(models) == whole > 1 else listed(models, _MOST_NAMED)
+
+
+def _answer_line(answer: Any, words: Sequence[str] | None) -> str:
+    """Return a target or an answer as one short line."""
+    if answer is None:
+        return "no valid answer"
+    if isinstance(answer, float):
+        return f"{answer:,.6g}"
+    if isinstance(answer, str):
+        return line(redact(answer[: 10 * _LONGEST_ANSWER]).text, _LONGEST_ANSWER) or "(empty)"
+    if words is not None and len(words) == len(answer):
+        answer = [f"{word} {tag}" for word, tag in zip(words, answer, strict=True) if tag != "O"]
+    return line(redact(", ".join(answer)[: 10 * _LONGEST_ANSWER]).text, _LONGEST_ANSWER) or "none"

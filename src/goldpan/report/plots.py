@@ -1,0 +1,162 @@
+"""The style of drawings, the same bytes for the same data, and funnels drawn into a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.errors import UsageError
+from goldpan.core.imports import load
+from goldpan.core.resources import unwritable
+from goldpan.core.sanitize import line
+from goldpan.evaluation.statistics.scores import StatisticsError
+from goldpan.filters.funnel import PLURAL, Funnel
+from goldpan.report.distributions import Level, levels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+INK, SOFT, GOLD, PALE = "#1f1c17", "#5f594f", "#b8830f", "#e6d9b8"
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8830f", "#56b4e9", "#5f594f", "#000000")
+"""Told apart by people who see no red or green (Okabe and Ito)."""
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_MOST_OF_A_NAME = 32
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "goldpan",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.parse_math": False,
+}
+"""Settings that every drawing shares."""
+_COMPARED: dict[Any, Any] = {
+    **STYLE,
+    "text.color": INK,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": SOFT,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+}
+
+
+@dataclass(slots=True)
+class Canvas:
+    """A figure to draw on; `svg` holds it once the `with` block has ended."""
+
+    figure: Figure
+    svg: str = field(default="")
+
+
+@contextmanager
+def canvas(width: float, height: float) -> Iterator[Canvas]:
+    """Open a figure of this size in inches, which becomes SVG at the end."""
+    # matplotlib takes long to import, so only those who draw wait for it.
+    load("matplotlib", "Drawing", StatisticsError)
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_COMPARED):
+        plot = Canvas(Figure(figsize=(width, height), layout="constrained"))
+        FigureCanvasAgg(plot.figure)
+        yield plot
+        text = StringIO()
+        plot.figure.savefig(
+            text,
+            format="svg",
+            metadata={"Date": None, "Creator": "goldpan"},
+            facecolor="white",
+        )
+        # Without the prolog, which HTML would not take, it is still a whole SVG file.
+        plot.svg = text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def short_name(text: str) -> str:
+    """Return a model's or data set's name as one short visible line."""
+    return line(text, _MOST_OF_A_NAME)
+
+
+def colors(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return a color and a mark a name; both repeat only where there are very many."""
+    return {
+        text_: (COLORS[at % len(COLORS)], MARKS[(at + at // len(COLORS)) % len(MARKS)])
+        for at, text_ in enumerate(names)
+    }
+
+
+_LOST, _LOST_INK = "#e8bfb2", "#a03a1f"
+_SUFFIXES = (".svg", ".png", ".html")
+
+
+def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
+    """Draw funnels below each other as SVG, PNG or HTML, as the suffix of `path` says.
+
+    The same funnels give the same bytes. Raises `UsageError` for another suffix,
+    `WorkspaceError` where the file cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise UsageError(
+            f"--output {path} has no known format",
+            f"End it in {', '.join(_SUFFIXES[:-1])} or .html",
+        )
+    if suffix == ".html":
+        from goldpan.report.html import render, write_page
+
+        write_page(render("funnel_page.html.jinja", title="Goldpan funnel", funnels=funnels), path)
+        return
+    try:
+        _draw(funnels, path, suffix[1:])
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
+    load("matplotlib", "Drawing SVG or PNG")
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    shown = [funnel for funnel in funnels if funnel.rows] or list(funnels)
+    rows = [len(levels(funnel)) + 1 for funnel in shown]
+    with mpl.rc_context(STYLE):
+        figure = Figure(
+            figsize=(9.5, sum(0.34 * count + 0.75 for count in rows)), layout="constrained"
+        )
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(len(shown), squeeze=False, height_ratios=[n + 1.2 for n in rows])
+        for panel, funnel in zip(axes[:, 0], shown, strict=True):
+            _panel(panel, funnel)
+        metadata = (
+            {"Date": None, "Creator": "goldpan"} if kind == "svg" else {"Software": "goldpan"}
+        )
+        figure.savefig(path, format=kind, dpi=160, metadata=metadata, facecolor="white")
+
+
+def _panel(axes: Axes, funnel: Funnel) -> None:
+    """Draw one funnel: what each criterion leaves, and what it drops of what reached it."""
+    start = Level("mined", funnel.rows, funnel.rows)
+    rows = [start, *levels(funnel)]
+    largest = max(1, funnel.rows)
+    for row, level in enumerate(rows):
+        axes.barh(row, level.left, color=PALE if level is start else GOLD, height=0.78)
+        axes.barh(row, level.dropped, left=level.left, color=_LOST, height=0.78)
+        axes.text(largest * 1.09, row, f"{level.left:,}", ha="right", va="center", color=INK)
+        if level.dropped:
+            loss = f"−{level.dropped:,}"
+            axes.text(largest * 1.19, row, loss, ha="right", va="center", color=_LOST_INK)
+    axes.set_yticks(range(len(rows)), [level.criterion for level in rows], color=INK)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0, largest * 1.2)
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    title = f"{funnel.rows:,} {PLURAL[funnel.subject]} in, {funnel.kept:,} kept"
+    axes.set_title(title, loc="left", color=SOFT, fontsize=11, pad=8)
