@@ -36,7 +36,6 @@ from goldpan.report.document import (
     formatted,
     listed,
 )
-from goldpan.report.evaluation import EvaluationFiles, evaluation_page, write_evaluation
 from tests.comparing import (
     add_run,
     compared,
@@ -46,7 +45,6 @@ from tests.comparing import (
     two_labels,
     write_rows,
 )
-from tests.comparing import add_run, six_tasks, split_rows, two_labels, write_rows
 from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
 

@@ -10,17 +10,9 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.evaluation.comparison.question import ComparisonResult
-from goldpan.report import latex, markdown
-from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.latex import latex_tables
-from goldpan.report.markdown import markdown_report
-from tests.comparing import add_run, compared, six_tasks, two_labels
-from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
-from goldpan.evaluation.comparison.stored_runs import compare_runs
-from goldpan.evaluation.runs import read_runs
 from goldpan.report.comparison.make import make_report, paper_tables
 from goldpan.report.text_forms import escape, latex_escape, latex_tables, markdown_report
-from tests.comparing import add_run, six_tasks, two_labels
+from tests.comparing import add_run, compared, six_tasks, two_labels
 
 pytest.importorskip("scipy")
 EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"

@@ -11,8 +11,6 @@ from goldpan.core.workspace import Workspace
 from goldpan.plan.due import Assessment
 from goldpan.plan.status import page_addition
 from goldpan.plan.unit import Change, Recipe, Record, Unit
-from goldpan.report.workspace_page import write_workspace_page
-from goldpan.plan.unit import Unit
 from goldpan.report.page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo

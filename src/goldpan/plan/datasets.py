@@ -296,8 +296,7 @@ def tag_of(directory: Path, pattern: str) -> str:
     `DatasetError` where the dataset does not tell when it was mined, `UsageError` for another
     word in braces.
     """
-    from goldpan.datasets.diff.version import content_digest
-    from goldpan.datasets.provenance import read_provenance
+    from goldpan.datasets.provenance import content_digest, read_provenance
 
     if "{" not in pattern:
         return pattern

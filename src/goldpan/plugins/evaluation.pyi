@@ -181,10 +181,10 @@ from goldpan.report.document import formatted as formatted
 from goldpan.report.document import (
     listed as listed,
 )
+from goldpan.reproduce.cells import CellOutcome as CellOutcome
 from goldpan.reproduce.cells import (
     PaperContext as PaperContext,
 )
-from goldpan.reproduce.cells import CellOutcome as CellOutcome
 from goldpan.reproduce.cells import State as State
 from goldpan.reproduce.cells import (
     parsed as parsed,

@@ -15,16 +15,10 @@ from goldpan.core.sanitize import for_json
 from goldpan.core.workspace import make_directory
 from goldpan.report.compared import evaluation_page
 from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
-from goldpan.report.evaluation import evaluation_page
-from goldpan.report.markdown import markdown_report
-from goldpan.report.page import write_page
-from goldpan.reproduce.cells import MEANING, STATES, Cell, Reproduction, TableResult
-from goldpan.reproduce.recipe import SourceFile, Value
 from goldpan.report.html import write_page
 from goldpan.report.text_forms import markdown_report
-from goldpan.reproduce.cells import MEANING, STATES, Cell, TableResult
-from goldpan.reproduce.engine import Reproduction
-from goldpan.reproduce.recipe import Value
+from goldpan.reproduce.cells import MEANING, STATES, Cell, Reproduction, TableResult
+from goldpan.reproduce.recipe import SourceFile, Value
 
 FORMAT = 1
 NAMES = ("result.json", "result.md", "result.html")

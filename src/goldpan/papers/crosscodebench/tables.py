@@ -25,9 +25,9 @@ from goldpan.papers.crosscodebench.shortcuts import METRICS, percentages
 from goldpan.papers.crosscodebench.splits import Assigned, TaskFiles, assign_tasks, shipped_splits
 from goldpan.plugins.data import METHODS, DatasetError, UsageError
 from goldpan.plugins.evaluation import (
-    PaperContext,
-    FoundFile,
     CellOutcome,
+    FoundFile,
+    PaperContext,
     Run,
     State,
     StrictModel,
@@ -64,7 +64,9 @@ def categories(
         kind = rows.get(name.casefold(), name)
         counts.update({kind, kind.partition(" -> ")[0], _TOTAL})
     for row in table.rows:
-        yield CellOutcome(row, "categories", counts[row], "recomputed", "as the authors' code has them")
+        yield CellOutcome(
+            row, "categories", counts[row], "recomputed", "as the authors' code has them"
+        )
 
 
 def _types_of_categories(file: FoundFile) -> dict[str, str]:
@@ -81,7 +83,9 @@ def _types_of_categories(file: FoundFile) -> dict[str, str]:
         ) from None
 
 
-def tasks(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
+def tasks(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the cells of a table that follow from the task files that are there."""
     folders = sorted({path.parent for path in context.data.root.rglob(f"task_*{META}")})
     if not folders:
@@ -197,7 +201,9 @@ class _Rows(StrictModel):
     rows: Mapping[str, str]
 
 
-def runs(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
+def runs(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the cells of Table V of models that have finished runs; of several seeds, the mean.
 
     Rows of the table are `MODEL, METHOD`, columns `SPLIT METRIC`.
@@ -229,7 +235,9 @@ def _runs(context: PaperContext) -> list[tuple[str, Run]]:
     ]
 
 
-def _run_outcomes(table: TableRecipe, split: str, row: str, runs: list[Run]) -> Iterator[CellOutcome]:
+def _run_outcomes(
+    table: TableRecipe, split: str, row: str, runs: list[Run]
+) -> Iterator[CellOutcome]:
     rows = min(run.scores.examples for run in runs)
     seeds = len({run.seed for run in runs})
     notes = [f"{seeds} of {_SEEDS} seeds"] if seeds < _SEEDS else []
@@ -273,7 +281,9 @@ class _Curves(StrictModel):
     models: Mapping[str, tuple[str, ...]] = {}
 
 
-def scaling(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
+def scaling(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield what the curves of Figures 2 and 3 show, where at least two of their points were run.
 
     Rows are what the text says of a curve, columns the metrics. A note has the curve's points.

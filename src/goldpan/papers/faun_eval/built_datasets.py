@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from goldpan.plugins import Rules, data
 from goldpan.plugins.data import PROVENANCE, read_provenance, shard_paths
-from goldpan.plugins.evaluation import PaperContext, CellOutcome, State, TableRecipe, workspaces
+from goldpan.plugins.evaluation import CellOutcome, PaperContext, State, TableRecipe, workspaces
 
 _DATASETS = {"FAUN-Eval-QA": ("qa",), "FAUN-Eval-fix": ("code-edit", "fault-localization")}
 _PREFIX = "faun-eval-"
@@ -37,7 +37,9 @@ RULES = Rules(
 """The pairing rules of the paper (section 3.2)."""
 
 
-def compute(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
+def compute(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield the counts of the first workspace that has some."""
     for workspace in workspaces(context):
         counts = _mined(workspace)

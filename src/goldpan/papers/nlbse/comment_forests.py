@@ -19,9 +19,9 @@ from goldpan.papers.nlbse.nlbse23 import mean_scores
 from goldpan.plugins.data import DatasetError, open_text
 from goldpan.plugins.evaluation import (
     BinaryConfusion,
-    PaperContext,
-    FoundFile,
     CellOutcome,
+    FoundFile,
+    PaperContext,
     StrictModel,
     TableRecipe,
     load,
@@ -68,7 +68,9 @@ class SparseRows:
         return load("scipy.sparse").csr_matrix((values, (down, across)), shape=shape)
 
 
-def compute(context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[CellOutcome]:
+def compute(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
     chosen = parsed(_ForestSettings, settings)
     if not context.effort.run:

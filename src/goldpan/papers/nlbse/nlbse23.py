@@ -229,7 +229,9 @@ def comment_cells(
         mean = table.number(row, "F1")
         if won.isdigit() and mean is not None:
             reached = comment_rule(mean, int(won), len(BASELINE))
-            yield evaluation.CellOutcome(row, _SCORE, reached, "recomputed", "from the rounded mean F1")
+            yield evaluation.CellOutcome(
+                row, _SCORE, reached, "recomputed", "from the rounded mean F1"
+            )
     for column, value in mean_scores(BASELINE.values()).items():
         yield evaluation.CellOutcome(chosen.baseline, column, value, "recomputed")
     if context.effort.tasks:
@@ -268,7 +270,9 @@ def _entry(
     cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
     for column, value in cells.items() if model.title in table.own else ():
         note = "; ".join(dict.fromkeys(notes))
-        yield evaluation.CellOutcome(model.title, column, value, "in part" if notes else "run", note)
+        yield evaluation.CellOutcome(
+            model.title, column, value, "in part" if notes else "run", note
+        )
 
 
 def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:

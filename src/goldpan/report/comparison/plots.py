@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from goldpan.evaluation.metrics.curves import POOLED, Curve, Point
-from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
 from goldpan.datasets.task import CLASSIFICATION
 from goldpan.evaluation.comparison.facts import Skipped, positive_counts
 from goldpan.evaluation.comparison.question import ComparisonResult, System
-from goldpan.evaluation.metrics.estimate import Scores
-from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
-from goldpan.evaluation.statistics.curves import (
+from goldpan.evaluation.metrics.curves import (
     POOLED,
     Curve,
     Point,
@@ -25,6 +20,9 @@ from goldpan.evaluation.statistics.curves import (
     roc_curve,
     thinned,
 )
+from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.statistics.comparison import ComparedPair, Comparison, Decision
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.summary import decision_words, rank_range
 from goldpan.report.document import Content, Figure, Fold, Remark, SideBySide
