@@ -23,7 +23,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, Via
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.github.pace import Flow
+from goldpan.miners.github.limits import Flow
 from goldpan.miners.mine import MineResult, mine
 from goldpan.miners.mine_many import Outcomes, mine_many
 from goldpan.miners.tables.normalize import normalize

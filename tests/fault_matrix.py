@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from goldpan.core.errors import GoldpanError, MiningError
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from tests.mining import Tables, assert_current, mine_twin, table_bytes
 from tests.twin import ERRORS, Editor, Fault, Faults, Limits, Twin, World

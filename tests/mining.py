@@ -24,7 +24,7 @@ from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import MINED
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
 from tests.program import MINE, Done, Running, goldpan, start

@@ -38,7 +38,7 @@ from goldpan.git.refs import RECORD as REFS
 from goldpan.git.refs import find_ref_flaws
 from goldpan.git.refs import remedy as clone_again
 from goldpan.miners.repair import Repair, check_archive, repair
-from goldpan.miners.tables.normalize_all import check_replies
+from goldpan.miners.tables.normalize import check_replies
 
 _MOST_DEPENDENTS = 8
 _REVIEWED = ".llm.parquet"

@@ -18,8 +18,8 @@ from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, Table
 from goldpan.core.terminal import show
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
-from goldpan.miners.announced import Path as Via
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize

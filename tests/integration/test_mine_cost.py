@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.miners.announced import Path as Via
-from goldpan.miners.estimate import Pace as RequestPace
-from goldpan.miners.github.sample import Sample, graphql_requests, sweep_requests
+from goldpan.miners.github.announced import Path as Via
+from goldpan.miners.github.cost import Pace as RequestPace
+from goldpan.miners.github.cost import Sample, graphql_requests, sweep_requests
 from goldpan.miners.mine import predict
 from tests.mining import (
     BOTH,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.archive import Archive
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.rest_feeds import ISSUES

@@ -13,7 +13,7 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from goldpan.miners.mine_many import Outcomes, mine_many
 from tests.mining import (

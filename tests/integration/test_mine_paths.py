@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.parse_timeline import EVENTS
 from tests.mining import (
     BOTH,

@@ -18,7 +18,7 @@ import pytest
 from goldpan.core import archive as archive_module
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from tests.mining import (
     BOTH,
     SLUICE,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from tests.mining import (
     BOTH,

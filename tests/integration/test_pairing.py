@@ -18,7 +18,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
 from goldpan.core.workspace import Workspace
-from goldpan.miners.former_names import candidate_names
+from goldpan.miners.github.announced import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair
 from tests.drawing import examples
 from tests.mining import SLUICE, Row, mine_twin, rows

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import RepositoryError, UsageError
-from goldpan.miners.estimate import Estimate
+from goldpan.miners.github.cost import Estimate
 from goldpan.miners.mine import predict
 from goldpan.miners.mine_many import predict_many
 from tests.mining import PACE, SOFT, Notes, twin_settings

@@ -12,9 +12,9 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.repair import repair
 from goldpan.miners.tables.normalize import normalize
 from tests.integration.test_backup import GEM, issue, pull

@@ -15,8 +15,8 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
 from goldpan.miners.backup import mine_backup
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import (

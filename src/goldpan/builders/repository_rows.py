@@ -43,8 +43,8 @@ from goldpan.filters.repo_view import open_material
 from goldpan.filters.stored import current_verdicts, inputs_digest
 from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.journal import sources_in
 from goldpan.miners.pairing import find_rules
-from goldpan.miners.sources import sources_in
 
 
 def cloned_source(workspace: Workspace, repo: str, source: MinedSource) -> MinedSource:

@@ -1,7 +1,7 @@
 """Mines a metadata backup on disk: issues and pull requests as REST gave them.
 
 A backup is a ``.jsonl`` file (also ``.jsonl.xz`` or ``.jsonl.gz``) or a folder of such files and
-of ``.json`` files with one entry each, in a shape that `backup_shapes` knows. The bytes of each
+of ``.json`` files with one entry each, in a shape that `backup_entries` knows. The bytes of each
 entry are archived as they are, so the tables come out of the same machinery as mined ones.
 """
 
@@ -23,8 +23,7 @@ from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.workspace import Workspace
-from goldpan.miners.backup_files import Listing, Text, list_files, read_texts
-from goldpan.miners.backup_shapes import glance, read_shape
+from goldpan.miners.backup_entries import Listing, Text, glance, list_files, read_shape, read_texts
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal

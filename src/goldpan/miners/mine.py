@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, repository_name
@@ -15,25 +15,52 @@ from goldpan.core.errors import GoldpanError, MiningError, QueryError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Results, Table, Title
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Announced, Path, announce, chosen_path
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.miners.dry_run import Rehearsal
-from goldpan.miners.estimate import Estimate, Miner, price, price_first
-from goldpan.miners.former_names import ask_former_names
 from goldpan.miners.github import queries
-from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connect import connect
+from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path
+from goldpan.miners.github.client import GitHub, connect
+from goldpan.miners.github.cost import Estimate, Miner, Rehearsal, price, price_first
 from goldpan.miners.github.graphql_miner import GraphQLMiner
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.github.rest_miner import RestMiner
 from goldpan.miners.github.rest_survey import RestSurveyor, stamp
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
 from goldpan.miners.repair import unresolved
+from goldpan.miners.replies import NoAnswerError
 from goldpan.miners.tables.normalize import normalize
-from goldpan.miners.turns import Turns
+
+T = TypeVar("T")
+
+
+class Turns:
+    """Lets one repository at a time make its tables, and each be mined under one name at a time."""
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self._alone = alone
+        self._tables = asyncio.Lock()
+        self._repositories: dict[str, asyncio.Lock] = {}
+
+    def of(self, repo: str) -> asyncio.Lock:
+        """Return the lock of a repository, which may be asked for under two of its names."""
+        return self._repositories.setdefault(repo.lower(), asyncio.Lock())
+
+    async def take(self, make: Callable[[], T]) -> T:
+        """Return what `make` gives, which takes memory and time, while others go on asking.
+
+        It is waited for even by what is stopped: it writes what a lock protects meanwhile.
+        """
+        if self._alone:
+            return make()
+        async with self._tables:
+            future = asyncio.ensure_future(asyncio.to_thread(make))
+            try:
+                return await asyncio.shield(future)
+            except asyncio.CancelledError:
+                await asyncio.wait([future])
+                raise
+
 
 _NOTHING = Estimate(0, 0, 0.0)
 

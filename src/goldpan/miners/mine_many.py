@@ -10,13 +10,11 @@ from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError
 from goldpan.core.progress import Reporter, Task
 from goldpan.core.resources import available_memory, explain
-from goldpan.miners.announced import chosen_path
-from goldpan.miners.estimate import Estimate
-from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connect import connect
+from goldpan.miners.github.announced import chosen_path
+from goldpan.miners.github.client import GitHub, connect
+from goldpan.miners.github.cost import Estimate
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import MineResult, mine_with, predict_with
-from goldpan.miners.turns import Turns
+from goldpan.miners.mine import MineResult, Turns, mine_with, predict_with
 
 # Asks GitHub of several repositories at once: one event loop, one limiter, one pool of tokens.
 #

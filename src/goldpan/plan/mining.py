@@ -18,7 +18,7 @@ from goldpan.plan.unit import Cost, Outcome, Step, Unit
 
 if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
-    from goldpan.miners.estimate import Estimate
+    from goldpan.miners.github.cost import Estimate
     from goldpan.miners.mine import MineResult
 
 _DAY = timedelta(days=1)

@@ -17,8 +17,7 @@ from goldpan.core.errors import MiningError, UsageError, WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import DamagedError, read_json, sealed_json
 from goldpan.core.workspace import make_directory, write_whole
-from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connect import connect
+from goldpan.miners.github.client import GitHub, connect
 from goldpan.plan.sections import MOST_SELECTED, Repositories, Select
 
 _PAGE = 100

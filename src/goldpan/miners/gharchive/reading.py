@@ -23,10 +23,16 @@ import pyarrow.parquet as pq
 from goldpan.core import parquet
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace, publish
-from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
-from goldpan.miners.gharchive.report import METADATA_KEY, HourReport, State, as_json
-from goldpan.miners.gharchive.rows import Row, read_event
-from goldpan.miners.gharchive.store import ArchiveStore, file_name, hour_name
+from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, Row, read_event
+from goldpan.miners.gharchive.store import (
+    METADATA_KEY,
+    ArchiveStore,
+    HourReport,
+    State,
+    as_json,
+    file_name,
+    hour_name,
+)
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
 from goldpan.miners.replies import parse_json
 

@@ -20,21 +20,25 @@ import httpx
 import orjson
 
 from goldpan._version import __version__
+from goldpan.core.config import Settings
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
+from goldpan.core.progress import Reporter
 from goldpan.core.retry import jittered
 from goldpan.core.tls import shared_context
-from goldpan.miners.github.limits import Pace, Token, TokenPool
-from goldpan.miners.github.pace import FAILURES_TO_DOUBT, Flow, Health
-from goldpan.miners.github.request import (
+from goldpan.core.tokens import tokens_of_command
+from goldpan.miners.github.limits import FAILURES_TO_DOUBT, Flow, Health, Pace, Token, TokenPool
+from goldpan.miners.replies import (
     RUN_AGAIN,
     NoAnswerError,
+    Reply,
     Request,
     Tag,
+    Verdict,
     host_of,
     on_same_host,
     path_of,
+    read_reply,
 )
-from goldpan.miners.replies import Reply, Verdict, read_reply
 
 # Sends one request to GitHub once: whatever goes wrong comes back as a reply that failed.
 
@@ -374,3 +378,24 @@ class GitHub:
         except (KeyError, ValueError):
             seconds = self._pace.secondary * 2.0 ** min(times, 10)
         return min(seconds, 900.0)
+
+
+def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) -> GitHub:
+    """Return a client; it says by the reporter what it waits for.
+
+    Raises `UsageError` where the server is the word of a workspace that is not trusted.
+    """
+    settings.trust.require("api_url")
+    pace = pace or replace(Pace(), patience=settings.patience)
+    command = settings.token_command
+    return GitHub(
+        settings.api_url,
+        settings.graphql_url,
+        TokenPool(settings.tokens, pace, reporter.note),
+        concurrency=settings.concurrency,
+        retries=settings.retries,
+        timeout=settings.timeout,
+        pace=pace,
+        note=reporter.note,
+        refresh=(lambda: tokens_of_command(command)) if command else None,
+    )

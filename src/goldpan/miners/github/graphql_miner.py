@@ -18,17 +18,15 @@ from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS
+from goldpan.miners.github.cost import Sample, discussion_requests, graphql_requests
 from goldpan.miners.github.dialect import Dialect
-from goldpan.miners.github.graphql_entries import EntryFetcher, by_kind, key_of
+from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, key_of
 from goldpan.miners.github.graphql_lists import PART_OF, More, list_flaw, open_lists, read_problems
-from goldpan.miners.github.graphql_run import GraphQLRun
 from goldpan.miners.github.limits import Pace, TokenPool
 from goldpan.miners.github.queries import KINDS, Kind
-from goldpan.miners.github.request import NoAnswerError
-from goldpan.miners.github.sample import Sample, discussion_requests, graphql_requests
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply
+from goldpan.miners.replies import NoAnswerError, Reply
 
 # Fetches the pages of entries' lists that did not fit into the reply with the entry.
 

@@ -14,10 +14,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from goldpan.core.archive import Record
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.request import NoAnswerError, Tag
 from goldpan.miners.github.rest_feeds import ISSUES, Feed, mentions_of, relations_of
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, links_of
+from goldpan.miners.replies import NoAnswerError, Reply, Tag, links_of
 
 # Reads one page of a repository's list into the journal, once a run.
 #

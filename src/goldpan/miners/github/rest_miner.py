@@ -12,14 +12,13 @@ from dataclasses import replace
 from goldpan.core.progress import Reporter, Task
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.github.cost import MOST_FILES, Sample
 from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, relations_of
 from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
-from goldpan.miners.github.sample import MOST_FILES, Sample
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, links_of, parse_json
+from goldpan.miners.replies import NoAnswerError, Reply, links_of, parse_json
 
 _LENGTHS = (100, 30, 10, 1)
 

@@ -23,9 +23,8 @@ from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import list_flaw
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import Kind, sweep_document, sweep_page
-from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, errors_of
+from goldpan.miners.replies import NoAnswerError, Reply, errors_of
 
 _RESTARTS = 3
 FIELDS: dict[Kind, str] = {

@@ -32,9 +32,9 @@ from goldpan.git.objects import (
 from goldpan.git.trees import SUBMODULE, SYMLINK, path_text
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.request import NoAnswerError
-from goldpan.miners.history.pulls import Pull
+from goldpan.miners.history.commit_pairs import Pull
 from goldpan.miners.journal import Journal
+from goldpan.miners.replies import NoAnswerError
 
 ChangeKind = Literal["text", "binary", "submodule", "symlink", "lfs", "large", "missing"]
 

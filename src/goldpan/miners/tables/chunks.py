@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from goldpan.core.archive import Record
 from goldpan.core.resources import named, without_collection
-from goldpan.miners.backup_shapes import read_shape
+from goldpan.miners.backup_entries import read_shape
 from goldpan.miners.replies import parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest
 from goldpan.miners.tables.rows import FACETS, MALFORMED, PART_OF_RECORD, UNIT, Rows
