@@ -40,7 +40,7 @@ from goldpan.filters.issues.text_quality import describe
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.reading import pieces_of
-from goldpan.miners.replies import Reply, Verdict, links_of
+from goldpan.miners.replies import HttpReply, Verdict, links_of
 from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
 from goldpan.papers.nlbse.comments.declarations import Notes, Rules
 from goldpan.text.credentials import find_secrets
@@ -178,7 +178,7 @@ def documented(text: str) -> None:
 
 
 def linked(text: str) -> None:
-    links_of(Reply(200, {"link": text}, b"", None, Verdict.DONE))
+    links_of(HttpReply(200, {"link": text}, b"", None, Verdict.DONE))
 
 
 def read_number(text: str) -> None:

@@ -14,7 +14,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
-from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, Table
+from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, TableSchema
 from goldpan.core.terminal import show
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
@@ -35,7 +35,7 @@ PLAN = {"via": "graphql", "repo": GEM, "host": "github.com", "since": None}
 both = pytest.mark.parametrize("via", BOTH)
 
 
-def save(workspace: Workspace, table: Table, content: list[Row]) -> None:
+def save(workspace: Workspace, table: TableSchema, content: list[Row]) -> None:
     names = table.schema.names
     made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
     path = workspace.table(GEM, table.name)

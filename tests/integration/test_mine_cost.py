@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.miners.github.announced import Path as Via
-from goldpan.miners.github.cost import Pace as RequestPace
-from goldpan.miners.github.cost import Sample, graphql_requests, sweep_requests
+from goldpan.miners.github.cost import LengthSample, graphql_requests, sweep_requests
+from goldpan.miners.github.cost import RequestRate as RequestPace
 from goldpan.miners.mine import predict
 from tests.mining import (
     BOTH,
@@ -60,7 +60,7 @@ def test_the_workload_fits_its_budget(tmp_path: Path) -> None:
 
 def test_a_repository_of_numpy_s_size_fits_one_hour() -> None:
     pulls = [{"reviewThreads": 3, "files": 2, "reviews": 2, "comments": 3, "timelineItems": 9}]
-    sampled = Sample([{"comments": 4, "timelineItems": 9}], pulls)
+    sampled = LengthSample([{"comments": 4, "timelineItems": 9}], pulls)
     requests = sweep_requests(13_500, 17_500) + graphql_requests(13_500, 17_500, sampled)
     assert 1_500 < requests < 5_000
 

@@ -15,7 +15,7 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
-from goldpan.miners.mine_many import Outcomes, mine_many
+from goldpan.miners.mine_many import MinedRepositories, mine_many
 from tests.mining import (
     PACE,
     SOFT,
@@ -48,7 +48,7 @@ def mined(
 ) -> dict[str, MineResult | GoldpanError]:
     notes = notes or Notes()
     with notes.task("Repositories", 1) as task:
-        results = Outcomes(notes, task)
+        results = MinedRepositories(notes, task)
         mine_many(settings, dict.fromkeys(names), notes, results, PACE)
     return results.by_name
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from goldpan.core.workspace import Workspace
-from goldpan.miners.versions import Work, Written, open_versions
+from goldpan.miners.versions import TextHistory, Work, open_versions
 
 UNTOLD = "earlier-text"
 LATER = "written-later"
@@ -22,7 +22,7 @@ REASONS = {
 class EarlierTexts:
     """The versions of one repository's texts, and the work on its pull requests."""
 
-    written: Mapping[int, tuple[Written, ...]]
+    written: Mapping[int, tuple[TextHistory, ...]]
     work: Mapping[int, Work]
 
     def question(self, number: int, moment: datetime) -> tuple[str, str] | str:

@@ -25,7 +25,7 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.resources import named
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
@@ -284,7 +284,9 @@ def _take_rows(batch: pa.RecordBatch, start: int, places: Container[int]) -> pa.
     return batch.take(pa.array(indices, pa.int64()))
 
 
-def _counted(repositories: Iterable[RepositoryRows], task: Task) -> Iterator[RepositoryRows]:
+def _counted(
+    repositories: Iterable[RepositoryRows], task: ProgressTask
+) -> Iterator[RepositoryRows]:
     for rows in repositories:
         task.advance()
         yield rows

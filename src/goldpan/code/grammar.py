@@ -57,7 +57,7 @@ class Grammar:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedCode:
     """One version of a file as its grammar sees it; `clean` where it parses without error."""
 
     text: bytes
@@ -68,7 +68,7 @@ class Reading:
     grammar: Grammar
 
 
-def read(text: bytes, grammar: Grammar) -> Reading:
+def read(text: bytes, grammar: Grammar) -> ParsedCode:
     """Parse UTF-8 text. Nothing bounds the time that a hostile text takes."""
     import tree_sitter
 
@@ -84,7 +84,7 @@ def read(text: bytes, grammar: Grammar) -> Reading:
     marks: dict[int, Mark] = {}
     for _, _, mark, node in nodes:
         marks[node] = mark.within(marks[node]) if node in marks else mark
-    return Reading(
+    return ParsedCode(
         text=text,
         stripped=_take_apart(text, nodes, grammar),
         clean=not tree.root_node.has_error,

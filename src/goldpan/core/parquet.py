@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.resources import named
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
 from goldpan.core.sealed import EMPTY, KEY, seal_parquet, verify_parquet
 from goldpan.core.workspace import Workspace, publish
 
@@ -62,12 +62,12 @@ class Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow is not typed
                 seal_parquet(self._path)
 
 
-def writer(path: Path, table: Table) -> Writer:
+def writer(path: Path, table: TableSchema) -> Writer:
     """Open a table's file."""
     return Writer(path, table.schema)
 
 
-def write(target: pq.ParquetWriter, table: Table, repo: str, rows: pa.Table) -> None:
+def write(target: pq.ParquetWriter, table: TableSchema, repo: str, rows: pa.Table) -> None:
     """Write sorted rows in the table's columns, with the repository's name where it lacks."""
     if "repo" in table.schema.names and "repo" not in rows.column_names:
         rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
@@ -77,7 +77,7 @@ def write(target: pq.ParquetWriter, table: Table, repo: str, rows: pa.Table) -> 
 
 def replace_tables(
     workspace: Workspace,
-    tables: Mapping[Path, tuple[Table, pa.Table]],
+    tables: Mapping[Path, tuple[TableSchema, pa.Table]],
     repo: str = "",
     metadata: Mapping[bytes, bytes] | None = None,
 ) -> None:

@@ -25,7 +25,7 @@ from goldpan.core.terminal import Terminal, clean
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class Task:
+class ProgressTask:
     """One long piece of work that is counted."""
 
     def __init__(self, reporter: Reporter, title: str, total: int) -> None:
@@ -93,9 +93,9 @@ class Reporter:
             self._console.print(clean(text), soft_wrap=True)
 
     @contextmanager
-    def task(self, title: str, total: int) -> Iterator[Task]:
+    def task(self, title: str, total: int) -> Iterator[ProgressTask]:
         """Count a piece of work; the display shows it while the block runs."""
-        task = Task(self, title, total)
+        task = ProgressTask(self, title, total)
         try:
             yield task
         finally:

@@ -44,7 +44,7 @@ from goldpan.core.schemas import (
     PAIRS,
     REVISIONS,
     VERDICTS,
-    Table,
+    TableSchema,
 )
 from goldpan.core.workspace import Workspace
 from goldpan.filters.bots import Bots, mark_bots
@@ -178,7 +178,7 @@ def open_material(
 
 
 def _create_empty(
-    connection: duckdb.DuckDBPyConnection, table: Table, name: str | None = None
+    connection: duckdb.DuckDBPyConnection, table: TableSchema, name: str | None = None
 ) -> None:
     connection.register("no_rows", table.schema.empty_table())
     connection.execute(f"CREATE TEMP TABLE {name or table.name} AS FROM no_rows")

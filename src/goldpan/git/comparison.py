@@ -71,7 +71,7 @@ class Touched:
 
 
 @dataclass(slots=True)
-class _Group:
+class _PairGroup:
     """What git has told of one pair so far."""
 
     after: str
@@ -95,7 +95,7 @@ def _compare(
     """Yield what differs for those pairs, from the first on, that git has surely told whole."""
     lines = (f"{pair.after} {pair.before}\n".encode() for pair in pairs)
     with stream("diff-tree", *_OPTIONS, *depth.value, clone=clone, stdin=lines) as process:
-        last: _Group | None = None
+        last: _PairGroup | None = None
         for pair, group in zip(
             pairs, _groups(_fields(cast(IO[bytes], process.stdout))), strict=False
         ):
@@ -117,9 +117,9 @@ def _fields(output: IO[bytes]) -> Iterator[bytes]:
         yield from fields
 
 
-def _groups(fields: Iterator[bytes]) -> Iterator[_Group]:
+def _groups(fields: Iterator[bytes]) -> Iterator[_PairGroup]:
     """Gather what git tells of each pair: a commit, the files, then their line counts."""
-    group: _Group | None = None
+    group: _PairGroup | None = None
     for field in fields:
         if group is not None and field.startswith(b":"):
             group.touched.append(_touched(field, fields))
@@ -139,7 +139,7 @@ def _groups(fields: Iterator[bytes]) -> Iterator[_Group]:
         else:
             if group is not None:
                 yield group
-            group = _Group(field.decode(), [])
+            group = _PairGroup(field.decode(), [])
     if group is not None:
         yield group
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, Budget, Estimate
 from goldpan.llm.endpoint import connect
@@ -38,7 +38,7 @@ def ask_all(
     store: ResponseStore,
     budget: Budget,
     settings: EndpointSettings,
-    task: Task,
+    task: ProgressTask,
     note: Callable[[str], None],
 ) -> SentRequest:
     """Ask until nothing is open, in rounds: a text that was too long is cut for the next one.

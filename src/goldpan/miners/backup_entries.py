@@ -39,7 +39,7 @@ _MANY = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json.gz", ".json.xz")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class BackupFiles:
     """The files of a backup that may hold entries, their bytes, and the files that cannot."""
 
     name: str
@@ -50,7 +50,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class EntryText:
     """What may be an entry: where it stands, its bytes, and whether it is a file of its own."""
 
     location: str
@@ -68,10 +68,10 @@ class Unreadable:
     reason: str
 
 
-def list_files(source: Path) -> Listing:
+def list_files(source: Path) -> BackupFiles:
     """Find the files of a backup; raises `UsageError` where there is nothing to read."""
     if source.is_file():
-        return Listing(source.name, source.parent, (source,), source.stat().st_size, ())
+        return BackupFiles(source.name, source.parent, (source,), source.stat().st_size, ())
     if not source.is_dir():
         raise UsageError(f"{source} does not exist", "Name a backup's folder or .jsonl file")
     files: list[Path] = []
@@ -88,14 +88,14 @@ def list_files(source: Path) -> Listing:
         raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
     files.sort()
     size = sum(path.stat().st_size for path in files)
-    return Listing(source.name, source, tuple(files), size, tuple(others))
+    return BackupFiles(source.name, source, tuple(files), size, tuple(others))
 
 
 def _refuse(error: OSError) -> None:
     raise UsageError(f"{error.filename} cannot be read: {error.strerror}", "Change its permissions")
 
 
-def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
+def read_texts(listing: BackupFiles) -> Iterator[EntryText | Unreadable]:
     """Yield all that may be entries, file by file, and what cannot be read."""
     before = 0
     for path in listing.files:
@@ -113,7 +113,7 @@ def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
                             yield _too_large(at)
                         elif body:
                             bytes_read = before + file.tell() if line % _SELDOM == 1 else bytes_read
-                            yield Text(at, body, False, bytes_read)
+                            yield EntryText(at, body, False, bytes_read)
                 before += size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             yield Unreadable(
@@ -133,10 +133,10 @@ def _too_large(location: str) -> Unreadable:
     return Unreadable(location, f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is")
 
 
-def _whole_file(location: str, file: BinaryIO, bytes_read: int) -> Text | Unreadable:
+def _whole_file(location: str, file: BinaryIO, bytes_read: int) -> EntryText | Unreadable:
     body = file.read(LARGEST_ENTRY + 1)
     return (
-        Text(location, body, True, bytes_read)
+        EntryText(location, body, True, bytes_read)
         if len(body) <= LARGEST_ENTRY
         else _too_large(location)
     )

@@ -43,7 +43,7 @@ from typing import Any
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.workspace import Workspace
-from goldpan.miners.replies import Reply
+from goldpan.miners.replies import HttpReply
 
 UNSEEN = "references from other repositories since {since}"
 
@@ -89,7 +89,7 @@ class Journal:
         part: str,
         keys: Sequence[str],
         request: Mapping[str, object],
-        reply: Reply,
+        reply: HttpReply,
         *,
         sync: bool = True,
         digest: str | None = None,

@@ -19,7 +19,7 @@ from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.github import queries
 from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path
 from goldpan.miners.github.client import GitHub, connect
-from goldpan.miners.github.cost import Estimate, Miner, Rehearsal, price, price_first
+from goldpan.miners.github.cost import CostEstimate, DryRunArchive, Miner, price, price_first
 from goldpan.miners.github.graphql_miner import GraphQLMiner
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.rest_lists import Lists
@@ -62,7 +62,7 @@ class Turns:
                 raise
 
 
-_NOTHING = Estimate(0, 0, 0.0)
+_NOTHING = CostEstimate(0, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class MineResult(Result):
     """Requests that did not count against the limit (304)."""
     points: int = 0
     seconds: float = 0.0
-    predicted: Estimate = _NOTHING
+    predicted: CostEstimate = _NOTHING
     tables: Mapping[str, int] = field(default_factory=dict)
     """How many rows each table has."""
     coverage: Coverage | None = None
@@ -188,14 +188,14 @@ def mine(
 
 def predict(
     settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None
-) -> Estimate:
+) -> CostEstimate:
     """Return what mining a repository would cost; nothing is written.
 
     A first crawl is predicted from what GitHub announces and a sample; an update, or a crawl
     since a date, by reading the lists that tell what changed.
     """
 
-    async def ask() -> Estimate:
+    async def ask() -> CostEstimate:
         async with connect(settings, reporter, pace) as github:
             return await predict_with(github, settings, repository_name(repo), reporter, pace)
 
@@ -204,10 +204,10 @@ def predict(
 
 async def predict_with(
     github: GitHub, settings: Settings, repo: str, reporter: Reporter, pace: Pace | None
-) -> Estimate:
+) -> CostEstimate:
     """Predict by a client that counts for this repository alone, as `predict` does."""
     announced = await announce(github, settings, repo)
-    archive = Rehearsal(Workspace(settings.workspace).raw(announced.repo))
+    archive = DryRunArchive(Workspace(settings.workspace).raw(announced.repo))
     if settings.since is None and not archive.holds_entries:
         return await price_first(github, settings, announced)
     journal = Journal(archive)
@@ -240,7 +240,7 @@ async def mine_with(
             "it allows 5,000. Stop at any time; the same command resumes"
         )
     tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
-    failure, estimate = None, Estimate(0, 0, 0.0)
+    failure, estimate = None, CostEstimate(0, 0, 0.0)
     async with turns.of(repo):
         with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
             journal = _begin(archive, settings, announced, reporter, license)
@@ -362,7 +362,7 @@ def _miner(
     )
 
 
-def _say(estimate: Estimate, reporter: Reporter) -> None:
+def _say(estimate: CostEstimate, reporter: Reporter) -> None:
     points = f", {estimate.points:,} points" if estimate.points else ""
     reporter.note(
         f"Predicted: {estimate.requests:,} requests{points}, {duration(estimate.seconds)}"

@@ -29,7 +29,7 @@ RUN_AGAIN = "Run the same command again later: it resumes where it stopped"
 class NoAnswerError(ServerError):
     """One request was not answered, however often it was asked: ask for less, or later."""
 
-    def __init__(self, what: str, reply: Reply) -> None:
+    def __init__(self, what: str, reply: HttpReply) -> None:
         super().__init__(f"{what} failed ({reply.problem})", RUN_AGAIN)
         self.reason = reply.problem
         self.status = reply.status or None
@@ -44,7 +44,7 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """One request as it is sent, but for the token."""
 
     resource: Resource
@@ -121,7 +121,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """One HTTP reply; `data` is its parsed JSON, `problem` what is wrong with it."""
 
     status: int
@@ -172,7 +172,7 @@ def _without_surrogates(value: Any) -> Any:
 
 def read_reply(
     status: int, headers: Mapping[str, str], body: bytes, *, graphql: bool, text: bool = False
-) -> Reply:
+) -> HttpReply:
     """Judge a reply by status, headers and body; with `text` a good one need not be JSON."""
     data: Any = None
     if body:
@@ -181,9 +181,9 @@ def read_reply(
         except ValueError:
             data = None
     if text and status == 200:
-        return Reply(status, headers, body, data, Verdict.DONE)
+        return HttpReply(status, headers, body, data, Verdict.DONE)
     verdict, problem = _judge(status, headers, body, data, graphql=graphql)
-    return Reply(status, headers, body, data, verdict, problem)
+    return HttpReply(status, headers, body, data, verdict, problem)
 
 
 def _judge(
@@ -275,7 +275,7 @@ def _stalled(data: Mapping[str, Any], error: Mapping[str, Any]) -> bool:
     )
 
 
-def links_of(reply: Reply) -> dict[str, str]:
+def links_of(reply: HttpReply) -> dict[str, str]:
     """Return a reply's `Link` header: relation to address."""
     return dict(_links(reply.headers.get("link", "")))
 

@@ -78,7 +78,7 @@ class Mine(Group):
         """Mine repositories; the progress of one alone does not begin with its name."""
         from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import mine
-        from goldpan.miners.mine_many import Outcomes, mine_many
+        from goldpan.miners.mine_many import MinedRepositories, mine_many
 
         settings, stated = self.lab.settings, stated_license(license)
         with self.lab.reporting() as reporter:
@@ -90,7 +90,7 @@ class Mine(Group):
                 except GoldpanError as error:
                     return [self._failed(names[0], error)]
             with reporter.task("Repositories", len(names)) as task:
-                outcomes = Outcomes(reporter, task)
+                outcomes = MinedRepositories(reporter, task)
                 mine_many(settings, dict.fromkeys(names), reporter, outcomes)
         found = {name: outcomes.by_name[name.lower()] for name in names}
         return [

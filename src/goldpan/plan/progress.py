@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import orjson
 
 from goldpan.core.log import is_json
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Terminal
@@ -45,7 +45,7 @@ class Display:
     def __init__(self, reporter: Reporter, stack: ExitStack) -> None:
         self._reporter = reporter
         self._stack = stack
-        self._stages: dict[str, Task] = {}
+        self._stages: dict[str, ProgressTask] = {}
         self._units: dict[str, ExitStack] = {}
 
     def __call__(self, event: Event) -> None:

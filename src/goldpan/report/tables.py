@@ -21,7 +21,7 @@ from goldpan.core.schemas import (
     REPOSITORIES,
     REVISIONS,
     VERDICTS,
-    Table,
+    TableSchema,
 )
 from goldpan.core.sealed import DamagedError, verify_parquet
 from goldpan.core.workspace import Workspace
@@ -148,7 +148,7 @@ def file_list(paths: Sequence[Path]) -> str:
 
 
 def _create_view(
-    connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path]
+    connection: duckdb.DuckDBPyConnection, table: TableSchema, files: Sequence[Path]
 ) -> None:
     existing = [path for path in files if path.exists()]
     if existing:

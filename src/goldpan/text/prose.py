@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from goldpan.text.lines import Kind, Line, classify
+from goldpan.text.lines import LineKind, TextLine, classify
 
 _LETTER_SHARE = 0.5  # of a line's visible characters makes it prose; numbers and code have fewer
 
@@ -53,12 +53,12 @@ def prose(text: str, *, quotes: bool = False, template: frozenset[str] = frozens
     return prose_of(classify(text, template), quotes=quotes)
 
 
-def prose_of(lines: Iterable[Line], *, quotes: bool = False) -> str:
+def prose_of(lines: Iterable[TextLine], *, quotes: bool = False) -> str:
     """Return the prose of classified lines."""
     rows = [
-        line.text.lstrip(" \t>") if line.kind is Kind.QUOTE else line.text
+        line.text.lstrip(" \t>") if line.kind is LineKind.QUOTE else line.text
         for line in lines
-        if line.kind is Kind.PROSE or (quotes and line.kind is Kind.QUOTE)
+        if line.kind is LineKind.PROSE or (quotes and line.kind is LineKind.QUOTE)
     ]
     cleaned = _clean("\n".join(rows))
     return "\n".join(line for raw in cleaned.split("\n") if _reads_well(line := raw.strip()))

@@ -29,7 +29,7 @@ from goldpan.annotation.review.votes import ReviewEstimate, ReviewPlanner
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import replace_tables
 from goldpan.core.progress import Reporter
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
 from goldpan.core.workspace import Workspace, tasks_directory
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.registry import find_task
@@ -146,7 +146,7 @@ def _kinds(settings: ReviewSettings) -> list[SubjectKind]:
 
 
 STAGE = "llm"
-LABEL_VERDICTS = Table(
+LABEL_VERDICTS = TableSchema(
     "label_verdicts",
     pa.schema(
         [

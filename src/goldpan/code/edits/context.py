@@ -128,7 +128,7 @@ class EditBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class BlockVersion:
     """A file's text, its lines as one character each, and where in the text each line starts."""
 
     text: str
@@ -236,9 +236,9 @@ class TwoVersions:
         return bool(search)
 
 
-def _version(text: str, lines: list[str], characters: dict[str, str]) -> Version:
+def _version(text: str, lines: list[str], characters: dict[str, str]) -> BlockVersion:
     starts = list(accumulate(map(len, lines), initial=0))
-    return Version(text, as_characters(lines, characters), starts)
+    return BlockVersion(text, as_characters(lines, characters), starts)
 
 
 def _tails(characters: dict[str, str]) -> set[str]:

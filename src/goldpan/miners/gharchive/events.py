@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import unknown_name
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
 from goldpan.miners.tables.columns import user
 
 _TEXT = pa.string()
@@ -28,7 +28,7 @@ _COUNT = pa.int64()
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 
-ARCHIVE_EVENTS = Table(
+ARCHIVE_EVENTS = TableSchema(
     "archive_events",
     pa.schema(
         [
@@ -62,7 +62,7 @@ ARCHIVE_EVENTS = Table(
     key=("hour", "line"),
 )
 
-ARCHIVE_HOURS = Table(
+ARCHIVE_HOURS = TableSchema(
     "archive_hours",
     pa.schema(
         [

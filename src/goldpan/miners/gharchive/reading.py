@@ -144,7 +144,7 @@ def read_hour(unit: HourUnit) -> HourReport:
         with workspace.scratch() as scratch:
             events, aside = scratch / "events.parquet", scratch / "corrupt.jsonl"
             unpacking = Unpacking()
-            reader = _Reader(unit.hour, frozenset(unit.types))
+            reader = _HourReader(unit.hour, frozenset(unit.types))
             with parquet.writer(events, ARCHIVE_EVENTS) as target:
                 reader.read(unpack(unit.path, unpacking), target)
                 report = HourReport(
@@ -183,7 +183,7 @@ def _publish(archive_store: ArchiveStore, report: HourReport, events: Path, asid
 
 
 @dataclass(slots=True)
-class _Reader:
+class _HourReader:
     """Reads lines into rows and counts; every line is parsed, wanted or not."""
 
     hour: datetime

@@ -16,7 +16,7 @@ from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.queries import INTROSPECTION, dialect_of, lacking_columns
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import NoAnswerError, Reply, Resource, errors_of
+from goldpan.miners.replies import HttpReply, NoAnswerError, Resource, errors_of
 
 Path = Literal["graphql", "rest"]
 RESOURCES: Mapping[Path, Resource] = {"graphql": "graphql", "rest": "core"}
@@ -27,7 +27,7 @@ class Announced:
     """What the repository says of itself before anything is mined."""
 
     repo: str
-    reply: Reply
+    reply: HttpReply
     request: Mapping[str, object]
     identity: int | None
     issues: int | None

@@ -31,7 +31,7 @@ _HOURLY: Mapping[bool, int] = {True: 5_000, False: 60}  # with a token, and with
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """A predicted cost; `points` count against GraphQL's limit, `requests` against REST's."""
 
     requests: int
@@ -40,7 +40,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RequestRate:
     """What a run knows of the time that requests take, and of the limit on them."""
 
     seconds: float
@@ -54,7 +54,7 @@ class Pace:
         return max(count * self.seconds / self.at_once, (count - 1) // self.hourly * 3_600.0)
 
 
-def pace_of(github: GitHub, resource: Resource) -> Pace:
+def pace_of(github: GitHub, resource: Resource) -> RequestRate:
     """Return what this run learned so far; before that, what is usual."""
     seconds = (
         github.seconds / github.requests
@@ -65,7 +65,7 @@ def pace_of(github: GitHub, resource: Resource) -> Pace:
     usual = _HOURLY[bool(tokens)] * max(1, len(tokens))
     # GraphQL's answers may take a minute of GitHub's time a minute, REST's one and a half.
     at_once = 1.0 if resource == "graphql" else min(1.5, github.flow.most)
-    return Pace(seconds, github.pool.limit(resource) or usual, at_once * max(1, len(tokens)))
+    return RequestRate(seconds, github.pool.limit(resource) or usual, at_once * max(1, len(tokens)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class RestCounts:
     comments: int
     review_comments: int
 
-    def requests(self, sampled: Sample) -> int:
+    def requests(self, sampled: LengthSample) -> int:
         """Return how many requests a first crawl takes: lists, timelines and files."""
         counts = (self.entries, self.pulls, self.comments, self.review_comments)
         lists = sum(max(1, ceil(count / PAGE)) for count in counts)
@@ -96,7 +96,7 @@ class Miner(Protocol):
         """The issues and pull requests that are to be fetched, known after the survey."""
         ...
 
-    def remaining(self, sampled: Sample) -> int:
+    def remaining(self, sampled: LengthSample) -> int:
         """Return how many requests the run will still take after the survey."""
         ...
 
@@ -111,13 +111,13 @@ class Miner(Protocol):
 
 async def price(
     github: GitHub, journal: Journal, settings: Settings, announced: Announced, miner: Miner
-) -> Estimate:
+) -> CostEstimate:
     """Predict what a run costs in all, once it knows what is to be fetched."""
-    sampled = Sample()
+    sampled = LengthSample()
     if miner.fresh and settings.tokens:
         record = next(journal.of_run("sample"), None)
         if record is not None:
-            sampled = Sample(record.meta["issues"], record.meta["pulls"])
+            sampled = LengthSample(record.meta["issues"], record.meta["pulls"])
         else:
             sampled = await sample(github, announced.repo, miner.fresh)
             journal.mark("sample", [], issues=sampled.issues, pulls=sampled.pulls)
@@ -125,13 +125,13 @@ async def price(
     path = chosen_path(settings)
     points = github.points + (remaining if path == "graphql" else 0)
     pace = pace_of(github, RESOURCES[path])
-    return Estimate(github.requests + remaining, points, pace.time(remaining))
+    return CostEstimate(github.requests + remaining, points, pace.time(remaining))
 
 
-async def price_first(github: GitHub, settings: Settings, announced: Announced) -> Estimate:
+async def price_first(github: GitHub, settings: Settings, announced: Announced) -> CostEstimate:
     """Predict a first crawl from what GitHub announces, without reading any list."""
     path = chosen_path(settings)
-    sampled, sweep = Sample(), 0
+    sampled, sweep = LengthSample(), 0
     issues, pulls = announced.issues, announced.pulls
     counts: dict[str, int] = {}
     if path == "rest":
@@ -161,7 +161,7 @@ async def price_first(github: GitHub, settings: Settings, announced: Announced) 
     pace = pace_of(github, RESOURCES[path])
     # A real run samples what it found, too, so what was asked here counts as it is.
     points = github.points + (remaining if path == "graphql" else sweep)
-    return Estimate(github.requests + remaining, points, pace.time(remaining))
+    return CostEstimate(github.requests + remaining, points, pace.time(remaining))
 
 
 async def _count_lists(github: GitHub, repo: str) -> dict[str, int]:
@@ -242,7 +242,7 @@ query Discussed($owner: String!, $name: String!) {
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LengthSample:
     """How long the lists of some entries are: list name to one length an entry, by type.
 
     And about how many of an entry's texts were edited.
@@ -287,7 +287,7 @@ class Sample:
         return sum(pages) / len(pages) if pages else 1.0
 
 
-async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> Sample:
+async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> LengthSample:
     """Ask for the lengths of the lists of some of these entries: 300 at the most.
 
     What cannot be had is left out: a sample needs not be whole.
@@ -315,7 +315,7 @@ async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> Sample:
             if node:
                 of = issues if node["__typename"] == "Issue" else pulls
                 of.append(_lengths(node))
-    return Sample(issues, pulls)
+    return LengthSample(issues, pulls)
 
 
 def _lengths(node: Mapping[str, Any]) -> dict[str, float]:
@@ -335,7 +335,7 @@ def _lengths(node: Mapping[str, Any]) -> dict[str, float]:
     return {**lengths, **({_EDITED: edited} if edited else {})}
 
 
-def graphql_requests(issues: int, pulls: int, sampled: Sample) -> int:
+def graphql_requests(issues: int, pulls: int, sampled: LengthSample) -> int:
     """Return how many requests fetch so many entries and whatever their first pages lack."""
     batches = ceil(issues / entries_batch("issue")) + ceil(pulls / entries_batch("pull"))
     further = sampled.further("Issue", issues) + sampled.further("PullRequest", pulls)
@@ -377,7 +377,7 @@ def sweep_requests(issues: int, pulls: int) -> int:
     return max(1, ceil(issues / sweep_page("issue"))) + max(1, ceil(pulls / sweep_page("pull")))
 
 
-class Rehearsal(Archive):
+class DryRunArchive(Archive):
     """A repository's archive whose new records stay in memory, and there without their bodies."""
 
     def __init__(self, directory: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub
@@ -26,7 +26,7 @@ from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import KINDS, Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import NoAnswerError, Reply
+from goldpan.miners.replies import HttpReply, NoAnswerError
 
 _FLAWED_TRIES = 2
 
@@ -76,7 +76,7 @@ class GraphQLRun:
         """Begin to count anew, for an item that is asked for again when all else is done."""
         self._flawed_tries.pop(item, None)
 
-    def record_hidden(self, number: int, part: str, reason: str, reply: Reply) -> None:
+    def record_hidden(self, number: int, part: str, reason: str, reply: HttpReply) -> None:
         """Record a part that the token may not see; in this run asking again cannot help."""
         if not any(self.journal.of_run("forbidden")):
             remedy = "Authorize the token for the organization (SAML), or give it more access"
@@ -92,7 +92,7 @@ _GONE = "NOT_FOUND"
 class _Fetched:
     """A reply with entries, and what was asked for."""
 
-    reply: Reply
+    reply: HttpReply
     document: str
     variables: Mapping[str, object]
     lists: tuple[str, ...] | None = None
@@ -102,7 +102,7 @@ class _Fetched:
 
 
 @dataclass(slots=True)
-class _Sorted:
+class _SortedEntries:
     """The entries of a batch, by what their reply is good for."""
 
     good: list[tuple[int, Target]] = field(default_factory=list)
@@ -134,7 +134,9 @@ class EntryFetcher:
         self._failed, self._missing = [], []
         return postponed
 
-    async def _fetch_kind(self, kind: Kind, targets: tuple[Target, ...], task: Task) -> None:
+    async def _fetch_kind(
+        self, kind: Kind, targets: tuple[Target, ...], task: ProgressTask
+    ) -> None:
         run = self._run
         size = BatchSize(queries.entries_batch(kind), run.last_batch_size("entries", kind))
 
@@ -192,9 +194,11 @@ class EntryFetcher:
                 self._run.record_hidden(number, part, reason, fetched.reply)
         return entries.retries
 
-    async def _sort(self, batch: list[Target], nodes: list[Any], fetched: _Fetched) -> _Sorted:
+    async def _sort(
+        self, batch: list[Target], nodes: list[Any], fetched: _Fetched
+    ) -> _SortedEntries:
         run = self._run
-        entries = _Sorted()
+        entries = _SortedEntries()
         problems = read_problems(
             fetched.reply,
             len(batch),
@@ -223,7 +227,12 @@ class EntryFetcher:
         return entries
 
     def _archive(
-        self, kind: Kind, nodes: list[Any], fetched: _Fetched, entries: _Sorted, size: BatchSize
+        self,
+        kind: Kind,
+        nodes: list[Any],
+        fetched: _Fetched,
+        entries: _SortedEntries,
+        size: BatchSize,
     ) -> None:
         journal, lists = self._run.journal, fetched.lists
         flawed = {flaw[0] for flaw in entries.flaws}  # left without a key: a later run asks again

@@ -48,7 +48,7 @@ FAILURES_TO_DOUBT = 3
 """Failures in a row after which GitHub itself is doubted."""
 
 
-class Health:
+class ServerHealth:
     """Whether GitHub answers at all."""
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ class Load:
 
 
 @dataclass(slots=True)
-class Budget:
+class Allowance:
     """What one token may still ask of one resource; unknown until the first reply."""
 
     limit: int | None = None  # requests or points an hour
@@ -170,8 +170,8 @@ class Token:
     """One access token (or none at all) with what is known of it."""
 
     secret: str | None = field(repr=False)
-    budgets: dict[Resource, Budget] = field(
-        default_factory=lambda: {"core": Budget(), "graphql": Budget()}
+    budgets: dict[Resource, Allowance] = field(
+        default_factory=lambda: {"core": Allowance(), "graphql": Allowance()}
     )
     load: Load = field(default_factory=Load)
     paused_until: float = 0.0  # server time

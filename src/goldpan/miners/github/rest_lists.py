@@ -16,7 +16,7 @@ from goldpan.core.archive import Record
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.rest_feeds import ISSUES, Feed, mentions_of, relations_of
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import NoAnswerError, Reply, Tag, links_of
+from goldpan.miners.replies import HttpReply, NoAnswerError, Tag, links_of
 
 # Reads one page of a repository's list into the journal, once a run.
 #
@@ -33,7 +33,7 @@ class StaleCursorError(Exception):
 class RefusedError(NoAnswerError):
     """GitHub does not serve a list, as where issues are turned off, or not to this token."""
 
-    def __init__(self, path: str, reply: Reply) -> None:
+    def __init__(self, path: str, reply: HttpReply) -> None:
         problem = reply.problem or f"HTTP {reply.status}: no list came"
         super().__init__(path, replace(reply, problem=problem))
 
@@ -89,7 +89,7 @@ class Pages:
             next=links_of(reply).get("next"),
         )
 
-    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> Reply:
+    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> HttpReply:
         """Ask for a page, for less of it where that fails and its place is named by a cursor."""
         query = dict(parse_qsl(urlsplit(url).query))
         is_numbered = "page" in query and "after" not in query

@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.cost import MOST_FILES, Sample
+from goldpan.miners.github.cost import MOST_FILES, LengthSample
 from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, relations_of
 from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import NoAnswerError, Reply, links_of, parse_json
+from goldpan.miners.replies import HttpReply, NoAnswerError, links_of, parse_json
 
 _LENGTHS = (100, 30, 10, 1)
 
 Fetch = Callable[[int], Awaitable[None]]
 
 
-class _RefusedError(NoAnswerError):
+class _EntryRefusedError(NoAnswerError):
     """GitHub refuses something of one entry: a smaller page would not help, later may."""
 
-    def __init__(self, url: str, reply: Reply) -> None:
+    def __init__(self, url: str, reply: HttpReply) -> None:
         problem = reply.problem or f"HTTP {reply.status}: nothing of the kind came"
         super().__init__(url, replace(reply, problem=problem))
 
@@ -69,7 +69,7 @@ class RestMiner:
         survey = self._survey
         return sorted({*survey.issues, *survey.pulls, *survey.timelines, *survey.files})
 
-    def remaining(self, sampled: Sample) -> int:
+    def remaining(self, sampled: LengthSample) -> int:
         """Return how many requests the run will still take after the survey."""
         survey = self._survey
         timelines = len(survey.timelines) * sampled.pages("timelineItems")
@@ -118,7 +118,7 @@ class RestMiner:
         if self._is_gone_by(number, reply):
             return
         if reply.status != 200 or not isinstance(reply.data, dict):
-            raise _RefusedError(url, reply)
+            raise _EntryRefusedError(url, reply)
         self._journal.keep(
             "issue",
             [key],
@@ -137,7 +137,7 @@ class RestMiner:
             url = f"{self._root}/pulls/{number}"
             reply = await self._github.get(url)
             if reply.status != 200 or not isinstance(reply.data, dict):
-                raise _RefusedError(url, reply)
+                raise _EntryRefusedError(url, reply)
             record = self._journal.keep(
                 "pull", [key], {"url": url}, reply, number=number, items=[PULLS.item(reply.data)]
             )
@@ -190,7 +190,7 @@ class RestMiner:
         for length in _LENGTHS[:-1]:
             try:
                 return await self._pages(number, part, f"{url}?per_page={length}", end_keys)
-            except _RefusedError:
+            except _EntryRefusedError:
                 raise
             except NoAnswerError:
                 continue
@@ -207,7 +207,7 @@ class RestMiner:
                 if part == "timeline" and self._is_gone_by(number, reply):
                     return None
                 if reply.status != 200 or not isinstance(reply.data, list):
-                    raise _RefusedError(following, reply)
+                    raise _EntryRefusedError(following, reply)
                 after = links_of(reply).get("next")
                 record = self._journal.keep(
                     part,
@@ -228,7 +228,7 @@ class RestMiner:
         record = self._journal.find(f"gone|{self._journal.run}|{number}")
         return record is not None or number in self._lost
 
-    def _is_gone_by(self, number: int, reply: Reply) -> bool:
+    def _is_gone_by(self, number: int, reply: HttpReply) -> bool:
         """Tell by a reply whether an entry is no longer there; 404 and 410 are hints, no proof."""
         if reply.status in (404, 410):
             self._lost[number] = reply.problem
@@ -238,7 +238,7 @@ class RestMiner:
             return False
         return True
 
-    def _is_elsewhere(self, reply: Reply) -> bool:
+    def _is_elsewhere(self, reply: HttpReply) -> bool:
         """Tell a transferred entry, whose address leads into another repository."""
         ours = (f"{self._root}/".lower(), f"/repositories/{self._identity}/")
         return bool(reply.moved) and not any(start in reply.moved.lower() for start in ours)
@@ -270,7 +270,7 @@ class RestMiner:
             self._mark_gone(number)
 
     async def _fetch_each(
-        self, numbers: Iterable[int], part: str, fetch: Fetch, task: Task
+        self, numbers: Iterable[int], part: str, fetch: Fetch, task: ProgressTask
     ) -> None:
         waiting = iter(numbers)
 

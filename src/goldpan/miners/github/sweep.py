@@ -16,7 +16,7 @@ from typing import Any
 
 from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.progress import Task
+from goldpan.core.progress import ProgressTask
 from goldpan.miners.github.batches import BatchSize
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
@@ -24,7 +24,7 @@ from goldpan.miners.github.graphql_lists import list_flaw
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import Kind, sweep_document, sweep_page
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import NoAnswerError, Reply, errors_of
+from goldpan.miners.replies import HttpReply, NoAnswerError, errors_of
 
 _RESTARTS = 3
 FIELDS: dict[Kind, str] = {
@@ -76,7 +76,7 @@ class Sweep:
         self._dialect = dialect
         self._pace = pace
 
-    async def run(self, kind: Kind, task: Task) -> list[Target]:
+    async def run(self, kind: Kind, task: ProgressTask) -> list[Target]:
         """Return all entries of a kind (those updated since the limit, if there is one).
 
         A cursor that GitHub no longer takes starts the list again. A page that cannot be had is
@@ -120,7 +120,9 @@ class Sweep:
             yield record
             cursor = record.meta["next"]
 
-    async def _walk(self, kind: Kind, attempt: int, targets: dict[str, Target], task: Task) -> None:
+    async def _walk(
+        self, kind: Kind, attempt: int, targets: dict[str, Target], task: ProgressTask
+    ) -> None:
         order = ("UPDATED_AT", "DESC") if self._since else ("CREATED_AT", "ASC")
         size = BatchSize(sweep_page(kind))
         pages = list(self._recorded(kind, attempt))
@@ -156,7 +158,9 @@ class Sweep:
             if cursor is None or self._is_late(record):
                 return
 
-    def _take(self, record: Record, kind: Kind, targets: dict[str, Target], task: Task) -> None:
+    def _take(
+        self, record: Record, kind: Kind, targets: dict[str, Target], task: ProgressTask
+    ) -> None:
         if record.meta["request"]["variables"]["after"] is None:
             task.extend(max(0, record.meta["announced"] - len(targets)))
         for node, number, fingerprint in record.meta["items"]:
@@ -174,7 +178,7 @@ class Sweep:
     def _key(self, kind: Kind, attempt: int, cursor: str) -> str:
         return f"sweep|{self._journal.run}|{kind}|{attempt}|{cursor}"
 
-    async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> Reply:
+    async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> HttpReply:
         """Ask for one page, smaller and smaller, at last without what makes it heavy."""
         failures, light = 0, False
         while True:
@@ -194,7 +198,7 @@ class Sweep:
             variables["first"] = size.current
             await asyncio.sleep(self._pace.pause(failures + 1))
 
-    async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> Reply:
+    async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> HttpReply:
         """Ask once; raises `NoAnswerError` for a page that lacks anything."""
         document = sweep_document(kind, self._dialect, light=light)
         self._journal.document(document)
@@ -213,7 +217,7 @@ class Sweep:
             raise NoAnswerError("The list", replace(reply, problem=problem))
         return reply
 
-    def _connection(self, reply: Reply, kind: Kind) -> dict[str, Any]:
+    def _connection(self, reply: HttpReply, kind: Kind) -> dict[str, Any]:
         repository = reply.data["data"].get("repository")
         connection: dict[str, Any] = (repository or {}).get(FIELDS[kind]) or {}
         return _NOTHING if _is_off(reply) else connection
@@ -239,7 +243,7 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def _is_stale(reply: Reply) -> bool:
+def _is_stale(reply: HttpReply) -> bool:
     return any(
         error.get("type") == "INVALID_CURSOR_ARGUMENTS"
         or "valid cursor" in str(error.get("message", ""))
@@ -247,11 +251,11 @@ def _is_stale(reply: Reply) -> bool:
     )
 
 
-def _facts_of(reply: Reply) -> dict[str, Any]:
+def _facts_of(reply: HttpReply) -> dict[str, Any]:
     return {"off": True} if _is_off(reply) else {}
 
 
-def _is_off(reply: Reply) -> bool:
+def _is_off(reply: HttpReply) -> bool:
     """Tell that a repository has discussions turned off, whatever its list says."""
     repository = reply.data["data"].get("repository") or {}
     return repository.get("hasDiscussionsEnabled") is False

@@ -42,7 +42,7 @@ _STATUS = {"A": "added", "C": "copied", "D": "removed", "R": "renamed", "T": "ch
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedFile:
     """A row of `changes`, without the repository."""
 
     number: int
@@ -63,7 +63,7 @@ class Change:
     final_newline: bool | None
 
 
-def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[Change]:
+def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[ChangedFile]:
     """Yield a row for each changed file of the numbered pull requests, reading both versions."""
     listed = list(touched)
     ids = (id for _, file in listed for id in (_file(file, before=True), _file(file, before=False)))
@@ -90,13 +90,15 @@ def _file(touched: Touched, *, before: bool) -> str | None:
     return None if mode == SUBMODULE else blob
 
 
-def _describe(number: int, touched: Touched, before: Object | None, after: Object | None) -> Change:
+def _describe(
+    number: int, touched: Touched, before: Object | None, after: Object | None
+) -> ChangedFile:
     kind = _kind(touched, before, after)
     texts = [side.data for side in (before, after) if side and side.data is not None]
     encoding = shared_encoding(*texts) if kind == "text" else None
     if kind == "text" and encoding is None:
         kind = "binary"
-    return Change(
+    return ChangedFile(
         number=number,
         path=path_text(touched.path),
         previous_path=None if touched.previous is None else path_text(touched.previous),

@@ -20,8 +20,7 @@ from goldpan.core.config import Settings
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.core.schemas import CHANGES, REVISIONS
-from goldpan.core.schemas import Table as Schema
+from goldpan.core.schemas import CHANGES, REVISIONS, TableSchema
 from goldpan.core.workspace import Workspace, publish
 from goldpan.git.ancestry import Ancestry, read_ancestry
 from goldpan.git.clone import CloneResult, clone
@@ -32,7 +31,7 @@ from goldpan.git.remote import find_remote, source_of
 from goldpan.git.trees import path_text
 from goldpan.miners.github.client import connect
 from goldpan.miners.history.base_resolution import Revision, Settler
-from goldpan.miners.history.changes import Change, Connect, describe, read_diffs
+from goldpan.miners.history.changes import ChangedFile, Connect, describe, read_diffs
 from goldpan.miners.history.commit_pairs import Reader, Refs, Tables, open_pulls
 
 _AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it
@@ -117,7 +116,9 @@ class _Counts:
         self._notes: Counter[str] = Counter()
         self._disagreeing: list[int] = []
 
-    def add(self, revisions: Sequence[Revision], changes: Sequence[Change], unasked: int) -> None:
+    def add(
+        self, revisions: Sequence[Revision], changes: Sequence[ChangedFile], unasked: int
+    ) -> None:
         """Count the rows of one batch."""
         self._pulls += len(revisions)
         self._changes += len(changes)
@@ -172,7 +173,7 @@ def _sorted_files(
         yield from ((revision.number, once[path]) for path in sorted(once))
 
 
-def _table(rows: Sequence[Revision] | Sequence[Change], table: Schema) -> pa.Table:
+def _table(rows: Sequence[Revision] | Sequence[ChangedFile], table: TableSchema) -> pa.Table:
     schema = pa.schema([field for field in table.schema if field.name != "repo"])
     columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in schema]
     return pa.table(columns, schema=schema)

@@ -31,8 +31,15 @@ from goldpan.core.progress import Reporter
 from goldpan.core.resources import frugal
 from goldpan.core.result import Block, Result, Table
 from goldpan.core.run_file import Seal
-from goldpan.core.schemas import COMMENTS, ENTRIES, LEDGER, MINED, REPOSITORIES, UNKNOWN
-from goldpan.core.schemas import Table as Schema
+from goldpan.core.schemas import (
+    COMMENTS,
+    ENTRIES,
+    LEDGER,
+    MINED,
+    REPOSITORIES,
+    UNKNOWN,
+    TableSchema,
+)
 from goldpan.core.workers import WorkerEndedError, WorkerPool
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.facts import Facts, read_facts
@@ -45,7 +52,7 @@ from goldpan.miners.tables.chunks import (
     range_of,
     read_ranges,
 )
-from goldpan.miners.tables.current_records import Live, Open, find_live
+from goldpan.miners.tables.current_records import CurrentRecords, Open, find_current_records
 from goldpan.miners.tables.ledger import list_ledger
 from goldpan.miners.tables.range_tables import RangeTables, Undocumented
 from goldpan.miners.tables.rows import FACETS
@@ -55,7 +62,7 @@ from goldpan.miners.tables.rows import FACETS
 _WRITERS = 2
 
 
-def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[str, Path]:
+def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter) -> dict[str, Path]:
     """Merge the part files in `scratch` and return each table's finished file."""
     paths = {table.name: scratch / f"{table.name}.parquet" for table in MINED}
     writers = {table.name: writer(paths[table.name], table) for table in MINED}
@@ -99,7 +106,7 @@ def merge(scratch: Path, facts: Facts, live: Live, reporter: Reporter) -> dict[s
     return paths
 
 
-def _by_range(live: Live) -> dict[int, dict[tuple[int | None, str], Open]]:
+def _by_range(live: CurrentRecords) -> dict[int, dict[tuple[int | None, str], Open]]:
     """Sort what lacks of entries into the ranges that they lie in."""
     by_range: dict[int, dict[tuple[int | None, str], Open]] = {}
     for (number, part), trouble in live.open.items():
@@ -130,7 +137,7 @@ class _Sums:
         self.stored = dict.fromkeys(lists, 0)
         self.unstored = 0
 
-    def add(self, table: Schema, rows: pa.Table) -> None:
+    def add(self, table: TableSchema, rows: pa.Table) -> None:
         """Add the rows of one range."""
         names = {
             ENTRIES: {"issue": "issues", "pull": "pulls", "discussion": "discussions"},
@@ -172,7 +179,7 @@ def normalize(
         raise WorkspaceError(
             f"{workspace.root} holds no raw replies of {repo}", f"Run goldpan mine --repo {repo}"
         )
-    live = find_live(records)
+    live = find_current_records(records)
     pulls = frozenset(
         item[0]
         for record in records
@@ -233,7 +240,12 @@ class Parsing:
             self._cut()
 
     def publish(
-        self, repo: str, facts: Facts, live: Live, seals: Mapping[str, Seal], reporter: Reporter
+        self,
+        repo: str,
+        facts: Facts,
+        live: CurrentRecords,
+        seals: Mapping[str, Seal],
+        reporter: Reporter,
     ) -> dict[str, int]:
         """Parse what is left, merge the tables, put them in place and return their row counts.
 
