@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
+from goldpan.core.workers import _AHEAD, Failed, map_in_sandbox
 from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
 from tests.processes import workers
 

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from rich.text import Text
 
 from goldpan.core.errors import UsageError
+from goldpan.core.progress import Terminal, clean
 from goldpan.core.sanitize import printable
-from goldpan.core.terminal import Terminal, clean
 from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.gold import (
     CANNOT_TELL,

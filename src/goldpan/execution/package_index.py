@@ -20,7 +20,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import httpx
 
 from goldpan.core.errors import UsageError
-from goldpan.core.tls import shared_context
+from goldpan.core.http import shared_context
 
 Place = tuple[str, int]
 """A host's name in lower case, and a port."""

@@ -267,7 +267,7 @@ class Annotate(Group):
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.serve import serve
         from goldpan.annotation.studio.shown import Pushed, running_blocks
-        from goldpan.core.terminal import show
+        from goldpan.core.progress import show
         from goldpan.operations.repositories import dataset_directory
 
         layout = self.lab.layout

@@ -16,10 +16,10 @@ from cyclopts.validators import Number
 
 from goldpan.core.errors import StoppedError, UsageError
 from goldpan.core.log import is_json
+from goldpan.core.progress import show
 from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import show
 from goldpan.operations.group import owner_of
 from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
 from goldpan.operations.messages import complain

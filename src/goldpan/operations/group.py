@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from goldpan.core.commands import imported
+from goldpan.core.plugin_parts import imported
 from goldpan.operations.table import every_command
 
 if TYPE_CHECKING:

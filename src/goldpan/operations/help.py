@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from goldpan.core.commands import PANELS
+from goldpan.core.plugin_parts import PANELS
 from goldpan.core.plugin_parts import Kind as PartKind
 from goldpan.core.plugins import names_of
 from goldpan.operations.signature import (

@@ -10,9 +10,9 @@ import orjson
 from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
 from goldpan.core.log import LOG, PARTS, is_json
 from goldpan.core.plugins import left_out
+from goldpan.core.progress import Terminal
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import Terminal
 
 _JSON = "--json"
 

@@ -13,8 +13,8 @@ from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any
 
-from goldpan.core.commands import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command
 from goldpan.core.errors import UsageError
+from goldpan.core.plugin_parts import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command
 from goldpan.core.plugins import names_of, source_of
 from goldpan.core.registry import Registry
 

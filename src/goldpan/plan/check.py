@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.commands import find_builder, imported
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins import names_of
+from goldpan.core.plugin_parts import imported
+from goldpan.core.plugins import find_builder, names_of
 from goldpan.plan.file import PlanFile
 from goldpan.plan.publishing import check_tag
 from goldpan.plan.section import StageSection

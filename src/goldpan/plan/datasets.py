@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.commands import Builder, Reads, find_builder, imported
 from goldpan.core.errors import DatasetError
+from goldpan.core.plugin_parts import Builder, Reads, imported
+from goldpan.core.plugins import find_builder
 from goldpan.core.workspace import make_directory
 from goldpan.plan.context import files_below
 from goldpan.plan.file import LAST

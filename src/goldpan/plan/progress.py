@@ -9,10 +9,9 @@ from contextlib import ExitStack, contextmanager
 import orjson
 
 from goldpan.core.log import is_json
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.progress import ProgressTask, Reporter, Terminal
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import Terminal
 from goldpan.plan.record import named_changes
 from goldpan.plan.results import Event, Listener
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.commands import find_builder
 from goldpan.core.errors import DatasetError, PublishError, TagTakenError, UsageError
+from goldpan.core.plugins import find_builder
 from goldpan.core.workspace import size_of
 from goldpan.plan.context import files_below
 from goldpan.plan.record import digests_of

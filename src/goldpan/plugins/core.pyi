@@ -66,8 +66,6 @@ from goldpan.core.result import (
 from goldpan.core.result import (
     Title as Title,
 )
-from goldpan.core.sandbox import Failed as Failed
-from goldpan.core.sandbox import map_in_sandbox as map_in_sandbox
 from goldpan.core.sealed import (
     DamagedError as DamagedError,
 )
@@ -80,6 +78,8 @@ from goldpan.core.sealed import (
 from goldpan.core.settings_file import Source as Source
 from goldpan.core.settings_file import read_toml as read_toml
 from goldpan.core.settings_file import toml_text as toml_text
+from goldpan.core.workers import Failed as Failed
+from goldpan.core.workers import map_in_sandbox as map_in_sandbox
 from goldpan.core.workspace import (
     UNPAIRED as UNPAIRED,
 )

@@ -31,11 +31,11 @@ from goldpan.annotation.studio.client import Server, Studio, is_web_address
 from goldpan.annotation.studio.project import Project
 from goldpan.annotation.studio.transport import StudioError
 from goldpan.core.errors import UsageError
+from goldpan.core.http import shared_context
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, without_secrets
-from goldpan.core.tls import shared_context
 from goldpan.core.workspace import make_directory, write_whole
 
 _ACTIONS = (

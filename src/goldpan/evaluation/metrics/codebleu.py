@@ -19,7 +19,7 @@ from importlib.resources import files
 import numpy as np
 
 from goldpan.code.languages import language_of
-from goldpan.core.sandbox import Failed, map_in_sandbox
+from goldpan.core.workers import Failed, map_in_sandbox
 from goldpan.evaluation.metrics.generation import ORDERS, bleu_counts, bleu_of_counts, ngrams
 from goldpan.evaluation.metrics.syntax import Shape, data_flow, read_code, subtrees
 

@@ -14,7 +14,7 @@ import numpy as np
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.edit import EditError, FileEdits
 from goldpan.code.edits.parse import parse_edits
-from goldpan.core.sandbox import map_in_sandbox
+from goldpan.core.workers import map_in_sandbox
 from goldpan.evaluation.metrics.codebleu import SECONDS, CodePair, codebleu
 from goldpan.evaluation.metrics.estimate import Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.metrics.syntax import same_code

@@ -22,8 +22,7 @@ import httpx
 from goldpan._version import __version__
 from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.retry import jittered
-from goldpan.core.tls import shared_context
+from goldpan.core.http import jittered, shared_context
 from goldpan.core.workspace import make_directory
 from goldpan.miners.gharchive.reading import HourUnit
 from goldpan.miners.gharchive.store import ArchiveStore, file_name

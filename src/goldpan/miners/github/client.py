@@ -22,10 +22,9 @@ import orjson
 from goldpan._version import __version__
 from goldpan.core.config import Settings
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
+from goldpan.core.http import jittered, shared_context
 from goldpan.core.progress import Reporter
-from goldpan.core.retry import jittered
-from goldpan.core.tls import shared_context
-from goldpan.core.tokens import tokens_of_command
+from goldpan.core.trust import tokens_of_command
 from goldpan.miners.github.limits import (
     FAILURES_TO_DOUBT,
     Flow,

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Self
 
 from goldpan.core.errors import AuthenticationError
-from goldpan.core.retry import Backoff
+from goldpan.core.http import Backoff
 from goldpan.miners.replies import Resource
 
 
