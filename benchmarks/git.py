@@ -22,11 +22,10 @@ from goldpan.core.query import open_tables
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import read_ancestry
 from goldpan.git.clone import clone, prefetch
-from goldpan.git.comparison import CommitPair, Depth, compare
 from goldpan.git.objects import Objects
 from goldpan.git.process import NOWHERE, environment
 from goldpan.git.refs import read_refs
-from goldpan.git.trees import path_bytes, path_text
+from goldpan.git.trees import CommitPair, Depth, compare, path_bytes, path_text
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import read_history
 

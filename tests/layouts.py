@@ -13,7 +13,7 @@ from goldpan.execution.outcome import Verdict
 from goldpan.execution.records import FixInstance, Settings, TrialRecord
 from goldpan.execution.verify_all import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.patches import patches
+from goldpan.git.trees import patches
 from tests.git_repositories import REPO, Repository
 from tests.mining import Notes
 

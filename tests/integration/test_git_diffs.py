@@ -15,8 +15,8 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.progress import show
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
-from goldpan.git.comparison import CommitPair, Depth, Touched, compare
 from goldpan.git.objects import Objects
+from goldpan.git.trees import CommitPair, Depth, Touched, compare
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool

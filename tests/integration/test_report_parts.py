@@ -22,7 +22,7 @@ from goldpan.filters.funnel import Funnel, Step
 from goldpan.report.distributions import percent, share, short
 from goldpan.report.folders import draw_around
 from goldpan.report.funnel_plot import plot_funnel
-from goldpan.text.excerpts import excerpt
+from goldpan.text.markdown import excerpt
 
 FUNNEL = Funnel(
     "issue",

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
 from goldpan.audit.fixes import Fix
 from goldpan.audit.rows import Row
+from goldpan.code.grammar import Symbol, symbols_around
 from goldpan.code.languages import language_of
 from goldpan.code.substance import LARGEST
-from goldpan.code.symbols import Symbol, symbols_around
 from goldpan.core.errors import UsageError
 from goldpan.text.lines import LineKind, classify
 

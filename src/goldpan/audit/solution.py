@@ -21,9 +21,8 @@ from goldpan.audit.times import joined
 from goldpan.audit.token_text import TokenText, tokens_of
 from goldpan.text.keywords import find_mentions
 from goldpan.text.lines import LineKind, classify
-from goldpan.text.prose import prose
+from goldpan.text.prose import prose, split_sentences
 from goldpan.text.remarks import read_remarks
-from goldpan.text.sentences import split_sentences
 
 NAME: FindingName = "solution-in-issue"
 _SHARE = 0.5

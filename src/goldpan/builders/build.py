@@ -31,10 +31,10 @@ from goldpan.builders.repository_rows import (
 from goldpan.builders.requirements import NOT, VERIFIED, RowCheck, required_reviews
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
-from goldpan.core.lineage import read_lineage
 from goldpan.core.plugins import digests
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.sealed import read_lineage
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.examples import QA

@@ -22,12 +22,11 @@ from goldpan.builders.recipes import find_recipe
 from goldpan.builders.requirements import RowCheck
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
-from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
 from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.resources import named
-from goldpan.core.sealed import seal_of_parquet
+from goldpan.core.sealed import read_lineage, seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP, Family

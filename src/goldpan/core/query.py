@@ -12,11 +12,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.errors import WorkspaceError
-from goldpan.core.lineage import check_outputs
+from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.parquet import read_table
 from goldpan.core.resources import told_otherwise
-from goldpan.core.sealed import DamagedError, verify_parquet
+from goldpan.core.sealed import check_outputs, verify_parquet
 from goldpan.core.workspace import Workspace
 
 _NUMBERS = count(1)

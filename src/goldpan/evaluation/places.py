@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table
-from goldpan.core.sealed import file_digest
+from goldpan.core.sealed import file_digest, read_lineage
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import shard_paths
 from goldpan.datasets.task import Task

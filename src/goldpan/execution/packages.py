@@ -16,8 +16,9 @@ from pathlib import Path
 
 import orjson
 
+from goldpan.core.errors import DamagedError
 from goldpan.core.progress import Reporter
-from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.checkout import make_accessible
 

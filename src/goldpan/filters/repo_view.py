@@ -32,7 +32,6 @@ from typing import Any, Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.lineage import check_inputs
 from goldpan.core.query import open_tables
 from goldpan.core.schemas import (
     CHANGES,
@@ -46,6 +45,7 @@ from goldpan.core.schemas import (
     VERDICTS,
     TableSchema,
 )
+from goldpan.core.sealed import check_inputs
 from goldpan.core.workspace import Workspace
 from goldpan.filters.bots import Bots, mark_bots
 from goldpan.git.objects import Objects

@@ -26,7 +26,6 @@ import duckdb
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import write, writer
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.plugins import blamed, digests
@@ -34,7 +33,7 @@ from goldpan.core.query import open_tables
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import PAIRS
-from goldpan.core.sealed import seal_of_parquet
+from goldpan.core.sealed import seal_of_parquet, write_lineage
 from goldpan.core.workspace import DEFAULT_RULES, Workspace, publish
 from goldpan.text.keywords import STANCES
 

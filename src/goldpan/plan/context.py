@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.lineage import read_lineage
+from goldpan.core.sealed import read_lineage
 from goldpan.operations.values import EngineName, Execution
 from goldpan.plan.file import PlanFile
 from goldpan.plan.record import Record, digest_of, digests_of

@@ -2,6 +2,7 @@ from goldpan.core.config import repository_name as repository_name
 from goldpan.core.engine import Engine as Engine
 from goldpan.core.engine import EngineError as EngineError
 from goldpan.core.engine import open_engine as open_engine
+from goldpan.core.errors import DamagedError as DamagedError
 from goldpan.core.errors import (
     DatasetError as DatasetError,
 )
@@ -65,9 +66,6 @@ from goldpan.core.result import (
 )
 from goldpan.core.result import (
     Title as Title,
-)
-from goldpan.core.sealed import (
-    DamagedError as DamagedError,
 )
 from goldpan.core.sealed import (
     file_digest as file_digest,

@@ -5,6 +5,18 @@ from goldpan.text.language import (
     model_languages as model_languages,
 )
 from goldpan.text.markers import escaped as escaped
+from goldpan.text.prose import (
+    Wrapping as Wrapping,
+)
+from goldpan.text.prose import (
+    has_words as has_words,
+)
+from goldpan.text.prose import (
+    normalize_sentence as normalize_sentence,
+)
+from goldpan.text.prose import (
+    split_sentences as split_sentences,
+)
 from goldpan.text.redaction import (
     find_private as find_private,
 )
@@ -13,16 +25,4 @@ from goldpan.text.redaction import (
 )
 from goldpan.text.redaction import (
     redact as redact,
-)
-from goldpan.text.sentences import (
-    Wrapping as Wrapping,
-)
-from goldpan.text.sentences import (
-    has_words as has_words,
-)
-from goldpan.text.sentences import (
-    normalize_sentence as normalize_sentence,
-)
-from goldpan.text.sentences import (
-    split_sentences as split_sentences,
 )

@@ -22,7 +22,7 @@ from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.report.folders import Branch, draw_around
 from goldpan.report.health import Health, ShownFinding, examples_of, show_findings, summarize
 from goldpan.report.tables import file_list, rows
-from goldpan.text.excerpts import Excerpt, excerpt
+from goldpan.text.markdown import Excerpt, excerpt
 from goldpan.text.redaction import redact
 
 _LONGEST = 20_000

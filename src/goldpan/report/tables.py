@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.query import connect
 from goldpan.core.resources import told_otherwise
 from goldpan.core.schemas import (
@@ -23,7 +23,7 @@ from goldpan.core.schemas import (
     VERDICTS,
     TableSchema,
 )
-from goldpan.core.sealed import DamagedError, verify_parquet
+from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 
 # Says what each repository gave.

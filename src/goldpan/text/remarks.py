@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 
 from goldpan.text.lines import LineKind, classify
-from goldpan.text.prose import prose_of
-from goldpan.text.sentences import split_sentences
+from goldpan.text.prose import prose_of, split_sentences
 
 _MOST_SENTENCES = 200
 _LONGEST = 1_000  # characters of a sentence that are looked at

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from goldpan.filters.criterion import Subject
 from goldpan.filters.repo_view import RepoView
-from goldpan.git.patches import patches
+from goldpan.git.trees import patches
 from goldpan.llm.parts import Part
 
 ReviewSubject = Literal["issue", "pair", "label"]

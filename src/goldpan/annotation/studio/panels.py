@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from goldpan.code.patch import split_patch
 from goldpan.code.unified_diff import DiffLine, DiffRow, side_by_side
 from goldpan.core.sanitize import line, visible
-from goldpan.text.excerpts import excerpt
+from goldpan.text.markdown import excerpt
 
 # Draws inline Markdown of GitHub's texts: code, emphasis and escapes; all else is shown as text.
 #

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.edit import EditError, FileEdits
+from goldpan.code.edits.apply import EditError, FileEdits, apply_edits
 from goldpan.code.edits.parse import parse_edits
 from goldpan.core.workers import map_in_sandbox
 from goldpan.evaluation.metrics.codebleu import SECONDS, CodePair, codebleu

@@ -12,10 +12,9 @@ from goldpan.code.patch import FileDiff, apply, parse_diff
 from goldpan.core.archive import Record
 from goldpan.core.errors import GitError
 from goldpan.git.ancestry import Ancestry
-from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
 from goldpan.git.process import git
-from goldpan.git.trees import SUBMODULE
+from goldpan.git.trees import SUBMODULE, Touched
 from goldpan.miners.history.commit_pairs import (
     CommitReading,
     Pull,

@@ -18,7 +18,6 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import MiningError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.git.comparison import Touched
 from goldpan.git.objects import (
     Encoding,
     LineEnds,
@@ -29,7 +28,7 @@ from goldpan.git.objects import (
     line_ends,
     shared_encoding,
 )
-from goldpan.git.trees import SUBMODULE, SYMLINK, path_text
+from goldpan.git.trees import SUBMODULE, SYMLINK, Touched, path_text
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.history.commit_pairs import Pull

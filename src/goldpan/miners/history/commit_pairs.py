@@ -23,9 +23,8 @@ from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.clone import prefetch, promisor
-from goldpan.git.comparison import CommitPair, Depth, Touched, compare
 from goldpan.git.objects import Objects
-from goldpan.git.trees import SUBMODULE, is_unsafe, path_text
+from goldpan.git.trees import SUBMODULE, CommitPair, Depth, Touched, compare, is_unsafe, path_text
 
 _WANTED = """
 SELECT number, merged, base_ref, base_sha, head_sha, merge_sha, changed_files, additions,

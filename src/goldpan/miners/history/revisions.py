@@ -24,11 +24,10 @@ from goldpan.core.schemas import CHANGES, REVISIONS, TableSchema
 from goldpan.core.workspace import Workspace, publish
 from goldpan.git.ancestry import Ancestry, read_ancestry
 from goldpan.git.clone import CloneResult, clone
-from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
 from goldpan.git.refs import read_refs, verify_clone
 from goldpan.git.remote import find_remote, source_of
-from goldpan.git.trees import path_text
+from goldpan.git.trees import Touched, path_text
 from goldpan.miners.github.client import connect
 from goldpan.miners.history.base_resolution import Revision, Settler
 from goldpan.miners.history.changes import ChangedFile, Connect, describe, read_diffs

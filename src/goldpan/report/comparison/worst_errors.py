@@ -27,7 +27,7 @@ from goldpan.report.document import (
     SideBySide,
     listed,
 )
-from goldpan.text.excerpts import excerpt
+from goldpan.text.markdown import excerpt
 from goldpan.text.redaction import redact
 
 MOST_TASKS = 48
