@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace

@@ -12,8 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.parquet import count_rows, open_file, read_metadata, read_table, write_table
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import (
+    count_rows,
+    open_file,
+    open_tables,
+    read_metadata,
+    read_table,
+    write_table,
+)
 from goldpan.core.sealed import EMPTY, read_json, sealed_json
 from goldpan.core.workspace import Workspace
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.settings_file import toml_text, toml_value
 from goldpan.core.workspace import Workspace, write_whole

@@ -32,7 +32,7 @@ from typing import Any, Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.schemas import (
     CHANGES,
     DISCUSSION_COMMENTS,

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.query import read_tables
+from goldpan.core.parquet import read_tables
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import UNSEEN

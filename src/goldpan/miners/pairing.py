@@ -26,10 +26,9 @@ import duckdb
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import write, writer
+from goldpan.core.parquet import open_tables, write, writer
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.plugins import blamed, digests
-from goldpan.core.query import open_tables
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import PAIRS

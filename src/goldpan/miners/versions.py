@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import duckdb
 
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.workspace import Workspace
 
 Source = Literal["title", "body", "comment"]

@@ -22,9 +22,11 @@ from goldpan.core.imports import load as load
 from goldpan.core.parquet import (
     Writer as Writer,
 )
+from goldpan.core.parquet import connect_alone as connect_alone
 from goldpan.core.parquet import (
     count_rows as count_rows,
 )
+from goldpan.core.parquet import open_tables as open_tables
 from goldpan.core.parquet import (
     read_table as read_table,
 )
@@ -32,8 +34,6 @@ from goldpan.core.parquet import (
     write_table as write_table,
 )
 from goldpan.core.progress import Reporter as Reporter
-from goldpan.core.query import connect_alone as connect_alone
-from goldpan.core.query import open_tables as open_tables
 from goldpan.core.registry import (
     Registry as Registry,
 )

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.query import connect
+from goldpan.core.parquet import connect
 from goldpan.core.resources import told_otherwise
 from goldpan.core.schemas import (
     CHANGES,

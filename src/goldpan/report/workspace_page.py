@@ -9,8 +9,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.parquet import count_rows
-from goldpan.core.query import read_tables
+from goldpan.core.parquet import count_rows, read_tables
 from goldpan.core.workspace import DEFAULT_RULES, Workspace, size_of
 from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by

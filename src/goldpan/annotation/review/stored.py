@@ -19,8 +19,7 @@ from goldpan.annotation.review.subjects import ReviewItem
 from goldpan.annotation.review.votes import NOT_ASKED, ReviewDecision
 from goldpan.core.archive import lost_replies
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.parquet import read_metadata, read_table, reading, replace_tables
-from goldpan.core.query import connect
+from goldpan.core.parquet import connect, read_metadata, read_table, reading, replace_tables
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.sealed import read_json, seal_of_parquet, write_lineage

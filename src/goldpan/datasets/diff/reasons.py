@@ -11,8 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import read_metadata
-from goldpan.core.query import connect
+from goldpan.core.parquet import connect, read_metadata
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.diff.version import DatasetVersion, parquet_scan
 from goldpan.filters.stored import INPUTS_KEY

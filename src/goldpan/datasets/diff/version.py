@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.query import connect_alone
+from goldpan.core.parquet import connect_alone
 from goldpan.core.resources import told_otherwise
 from goldpan.datasets.card import escape
 from goldpan.datasets.diff.result import DiffResult

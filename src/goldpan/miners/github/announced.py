@@ -8,7 +8,7 @@ from typing import Literal
 
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import QueryError, RepositoryError, UsageError
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.workspace import Workspace
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries

@@ -17,8 +17,8 @@ from typing import Literal
 
 import duckdb
 
+from goldpan.core.parquet import open_tables, second
 from goldpan.core.progress import Reporter
-from goldpan.core.query import open_tables, second
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import Ancestry
