@@ -23,7 +23,7 @@ from goldpan.miners.journal import Journal
 from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
-from tests.mining import BOTH, SLUICE, Row, mine_twin, rows, rows_of, undisturbed
+from tests.mining import BOTH, SLUICE, Row, coverage_of, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Editor, Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import File
@@ -258,8 +258,7 @@ def test_files_beyond_what_github_lists_are_withheld(via: Via, tmp_path: Path) -
     number = Editor(world).pull("All at once", files=files)
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, via)
-    assert mined.coverage is not None
-    (gap,) = mined.coverage.gaps
+    (gap,) = coverage_of(mined).gaps
     assert (gap.number, gap.part, gap.state) == (number, "files", "withheld")
     assert "3,010" in gap.reason
 

@@ -18,6 +18,7 @@ from tests.mining import (
     SLUICE,
     TOKEN,
     Notes,
+    coverage_of,
     graphql_daily,
     mine_twin,
     twin_settings,
@@ -34,9 +35,8 @@ def assert_budget(entries: int, points: int, requests: int, workspace: Path) -> 
         mined = mine_twin(twin, workspace)
         assert twin.points == mined.points <= points
         assert twin.count == mined.requests <= requests
-    assert mined.coverage is not None
-    assert mined.coverage.complete
-    stored = {count.kind: count.stored for count in mined.coverage.counts}
+    assert coverage_of(mined).complete
+    stored = {count.kind: count.stored for count in coverage_of(mined).counts}
     assert stored == {
         "issues": entries,
         "pulls": entries,
@@ -123,8 +123,7 @@ def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
 def test_faults_do_not_make_it_crawl(tmp_path: Path) -> None:
     with Twin(workload_world(issues=100, pulls=100), Faults(rate=0.1, seed=3)) as twin:
         mined = mine_twin(twin, tmp_path)
-        assert mined.coverage is not None
-        assert mined.coverage.complete
+        assert coverage_of(mined).complete
         assert twin.count <= 5 * mined.predicted.requests
 
 

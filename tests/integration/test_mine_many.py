@@ -24,6 +24,7 @@ from tests.mining import (
     Watched,
     assert_same,
     command_line,
+    coverage_of,
     graphql_daily,
     keys_kept_twice,
     mine_twin,
@@ -66,8 +67,7 @@ def test_at_once_gives_the_bytes_of_one_after_another(twin: Twin, via: Via, tmp_
         result = results[name]
         assert isinstance(result, MineResult)
         assert result.requests == requests / len(MILLS)  # each counts its own
-        assert result.coverage is not None
-        assert result.coverage.complete
+        assert coverage_of(result).complete
 
 
 def test_no_more_requests_are_under_way_than_of_one(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.resources import write_file
+from goldpan.core.workspace import write_whole
 
 KEY = "goldpan.sha256"
 _MARK = "goldpan-seal:"
@@ -191,9 +191,7 @@ def write_lineage(
         **({"plugins": dict(plugins)} if plugins else {}),
         **({"rules": dict(rules)} if rules else {}),
     }
-    unfinished = directory / f"{stage}.json.new"
-    write_file(unfinished, sealed_json(facts))
-    unfinished.replace(directory / f"{stage}.json")
+    write_whole(directory / f"{stage}.json", sealed_json(facts))
 
 
 def read_lineage(directory: Path, stage: str) -> dict[str, dict[str, Any]]:

@@ -236,6 +236,12 @@ class Touched:
     additions: int | None = None
     deletions: int | None = None
 
+    @property
+    def blobs(self) -> tuple[str | None, str | None]:
+        """The file before and after; None where there is none, or a submodule."""
+        before = None if self.mode_before == SUBMODULE else self.blob_before
+        return before, None if self.mode_after == SUBMODULE else self.blob_after
+
 
 @dataclass(slots=True)
 class _PairGroup:

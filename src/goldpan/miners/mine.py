@@ -240,7 +240,7 @@ async def mine_with(
             "it allows 5,000. Stop at any time; the same command resumes"
         )
     tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
-    failure, estimate = None, CostEstimate(0, 0, 0.0)
+    failure, estimate = None, _NOTHING
     async with turns.of(repo):
         with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
             journal = _begin(archive, settings, announced, reporter, license)

@@ -7,7 +7,6 @@ by the beginning of the next one (2017, 2021), runs of NUL bytes (2018, 2023).
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -34,7 +32,7 @@ from goldpan.miners.gharchive.store import (
     hour_name,
 )
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
-from goldpan.miners.replies import parse_json
+from goldpan.miners.replies import fast_parser, parse_json
 
 LONGEST_LINE = 16 << 20
 _LONG = 1 << 20
@@ -273,7 +271,7 @@ class _HourReader:
 
 def _type_reader() -> Callable[[bytes], str]:
     """Return a function that parses a line and gives its type; it raises for what is no event."""
-    parse = _parser()
+    parse = fast_parser()
 
     def type_of(line: bytes) -> str:
         kind = parse(line)["type"]
@@ -282,12 +280,3 @@ def _type_reader() -> Callable[[bytes], str]:
         return kind
 
     return type_of
-
-
-def _parser() -> Callable[[bytes], Any]:
-    """Return the fastest parser there is; simdjson's makes no Python objects of what it parsed."""
-    try:
-        parse: Callable[[bytes], Any] = importlib.import_module("simdjson").Parser().parse
-    except ImportError:  # no wheels for the newest Python: the same rows, more slowly
-        return orjson.loads
-    return parse

@@ -68,24 +68,16 @@ def pace_of(github: GitHub, resource: Resource) -> RequestRate:
     return RequestRate(seconds, github.pool.limit(resource) or usual, at_once * max(1, len(tokens)))
 
 
-@dataclass(frozen=True, slots=True)
-class RestCounts:
-    """How many items the repository's REST lists hold, as far as anything tells."""
+def _rest_requests(
+    entries: int, pulls: int, comments: tuple[int, int], sampled: LengthSample
+) -> int:
+    """Return how many requests a first crawl over REST takes: lists, timelines and files.
 
-    entries: int
-    pulls: int
-    comments: int
-    review_comments: int
-
-    def requests(self, sampled: LengthSample) -> int:
-        """Return how many requests a first crawl takes: lists, timelines and files."""
-        counts = (self.entries, self.pulls, self.comments, self.review_comments)
-        lists = sum(max(1, ceil(count / PAGE)) for count in counts)
-        return (
-            lists
-            + round(self.entries * sampled.pages("timelineItems"))
-            + round(self.pulls * (sampled.pages("files") + sampled.unlisted()))
-        )
+    `comments` are those on entries, and those on lines of pull requests.
+    """
+    lists = sum(max(1, ceil(count / PAGE)) for count in (entries, pulls, *comments))
+    files = pulls * (sampled.pages("files") + sampled.unlisted())
+    return lists + round(entries * sampled.pages("timelineItems")) + round(files)
 
 
 class Miner(Protocol):
@@ -151,13 +143,11 @@ async def price_first(github: GitHub, settings: Settings, announced: Announced) 
             remaining += ceil(len(lengths) / PAGE) - bool(lengths) + discussion_requests(lengths)
     else:
         entries = issues + pulls
-        counted = RestCounts(
-            entries,
-            pulls,
+        comments = (
             counts.get("comments", round(entries * sampled.mean("comments"))),
             counts.get("review_comments", round(pulls * sampled.mean("reviewThreads"))),
         )
-        remaining = sweep + counted.requests(sampled)
+        remaining = sweep + _rest_requests(entries, pulls, comments, sampled)
     pace = pace_of(github, RESOURCES[path])
     # A real run samples what it found, too, so what was asked here counts as it is.
     points = github.points + (remaining if path == "graphql" else sweep)
@@ -394,16 +384,8 @@ class DryRunArchive(Archive):
         self._number = self.runs if resume else self.runs + 1
         return self._number
 
-    def append(
-        self,
-        meta: dict[str, Any],
-        body: bytes = b"",
-        *,
-        sync: bool = True,
-        digest: str | None = None,
-    ) -> Record:
+    def append(self, meta: dict[str, Any], body: bytes = b"", **_: Any) -> Record:
         """Remember what a record would say."""
-        del sync, digest
         path = self.directory / f"run-{self._number:04}.zst"
         record = Record(path, 0, 0, len(body), len(self.records), self._number, meta)
         self.records.append(record)

@@ -62,6 +62,7 @@ class RestMiner:
         self._later: list[tuple[int, str, Fetch]] = []
         self._lost: dict[int, str] = {}
         self._is_last = False
+        self._timeline = self._list("timeline", "issues/{}/timeline")
 
     @property
     def fresh(self) -> list[int]:
@@ -93,12 +94,12 @@ class RestMiner:
             await self._fetch_each(survey.pulls, "entry", self._pull, task)
             await self._fetch_each(survey.timelines, "timeline", self._timeline, task)
             await self._fetch_each(survey.files, "files", self._files, task)
-            await self._fetch_each(
-                survey.review_comments, "review_comments", self._review_comments, task
-            )
+            fetch = self._list("pull_comments", "pulls/{}/comments")
+            await self._fetch_each(survey.review_comments, "review_comments", fetch, task)
             for part in RELATIONS:
                 numbers = [number for number, of in survey.relations if of == part]
-                await self._fetch_each(numbers, part, self._relation(part), task)
+                fetch = self._list(part, f"issues/{{}}/{RELATIONS[part]}")
+                await self._fetch_each(numbers, part, fetch, task)
         self._is_last = True
         if self._later:
             self._reporter.note(f"{len(self._later):,} lists failed: asking for them once more")
@@ -143,11 +144,6 @@ class RestMiner:
             )
         self._survey.heads[number] = record.meta["items"][0][2:4]
 
-    async def _timeline(self, number: int) -> None:
-        key = f"timeline|{self._journal.run}|{number}"
-        if not self._journal.find(key) and not self._is_gone(number):
-            await self._walk(number, "timeline", f"{self._root}/issues/{number}/timeline", [key])
-
     async def _files(self, number: int) -> None:
         key = f"files|{self._journal.run}|{number}"
         if self._journal.find(key) or self._is_gone(number):
@@ -165,19 +161,13 @@ class RestMiner:
         state = self._survey.heads[number]
         self._journal.mark("complete", [key], number=number, of="files", state=state)
 
-    async def _review_comments(self, number: int) -> None:
-        key = f"pull_comments|{self._journal.run}|{number}"
-        if not self._journal.find(key) and not self._is_gone(number):
-            url = f"{self._root}/pulls/{number}/comments"
-            await self._walk(number, "pull_comments", url, [key])
+    def _list(self, part: str, path: str) -> Fetch:
+        """Return what fetches a list of one entry, below the repository's address, once a run."""
 
-    def _relation(self, part: str) -> Fetch:
         async def fetch(number: int) -> None:
             key = f"{part}|{self._journal.run}|{number}"
             if not self._journal.find(key) and not self._is_gone(number):
-                await self._walk(
-                    number, part, f"{self._root}/issues/{number}/{RELATIONS[part]}", [key]
-                )
+                await self._walk(number, part, f"{self._root}/{path.format(number)}", [key])
 
         return fetch
 

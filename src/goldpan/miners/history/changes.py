@@ -65,8 +65,7 @@ class ChangedFile:
 def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[ChangedFile]:
     """Yield a row for each changed file of the numbered pull requests, reading both versions."""
     listed = list(touched)
-    ids = (id for _, file in listed for id in (_file(file, before=True), _file(file, before=False)))
-    contents = objects.read(id or "" for id in ids)
+    contents = objects.read(blob or "" for _, file in listed for blob in file.blobs)
     for number, file in listed:
         before, after = next(contents), next(contents)
         yield _describe(number, file, before, after)
@@ -77,16 +76,6 @@ def status_of(touched: Touched) -> str:
     if touched.letter == "M":
         return "changed" if touched.blob_before == touched.blob_after else "modified"
     return _STATUS[touched.letter]
-
-
-def _file(touched: Touched, *, before: bool) -> str | None:
-    """Return the blob of one side, None where the side has none."""
-    mode, blob = (
-        (touched.mode_before, touched.blob_before)
-        if before
-        else (touched.mode_after, touched.blob_after)
-    )
-    return None if mode == SUBMODULE else blob
 
 
 def _describe(

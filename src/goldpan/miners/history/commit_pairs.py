@@ -24,7 +24,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.clone import prefetch, promisor
 from goldpan.git.objects import Objects
-from goldpan.git.trees import SUBMODULE, CommitPair, Depth, Touched, compare, is_unsafe, path_text
+from goldpan.git.trees import CommitPair, Depth, Touched, compare, is_unsafe, path_text
 
 _WANTED = """
 SELECT number, merged, base_ref, base_sha, head_sha, merge_sha, changed_files, additions,
@@ -368,11 +368,8 @@ class Reader:
             blob
             for touched in compare(self.clone, pairs, Depth.FOLDERS)
             for file in touched or ()
-            for mode, blob in (
-                (file.mode_before, file.blob_before),
-                (file.mode_after, file.blob_after),
-            )
-            if blob is not None and mode != SUBMODULE
+            for blob in file.blobs
+            if blob is not None
         }
         prefetched = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
         self.fetched += prefetched.fetched
