@@ -3,7 +3,7 @@
 The digest stands in the file's own metadata (a key of a Parquet footer, a member of a JSON
 object) and is that of the file with zeros in its place. So a file and its digest are published
 by one rename, go wherever the file goes, and no second file can disagree after a kill.
-Files without a digest, made before there were any, are taken as they are.
+Files of others, without a digest, are taken as they are.
 
 ``STAGE.json`` beside a stage's tables names the digests of what it read and of what it wrote, its
 lineage; ``pair.RULES`` is the stage that made the pairs by these rules. Whoever takes the tables

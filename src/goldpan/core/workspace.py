@@ -78,16 +78,7 @@ class Workspace:
         return self.tables(repo) / f"pairs.{rules}.parquet"
 
     def paired_by(self, repo: str) -> tuple[str, ...]:
-        """Return the rules by which a repository was paired, sorted.
-
-        Raises `WorkspaceError` for pairs of an earlier Goldpan, which kept those of one set.
-        """
-        earlier = self.tables(repo) / "pairs.parquet"
-        if earlier.exists():
-            raise WorkspaceError(
-                f"{earlier} is of an earlier Goldpan, which kept the pairs of one set of rules",
-                f"Delete it, then run goldpan pair --repo {repo} and goldpan filter --repo {repo}",
-            )
+        """Return the rules by which a repository was paired, sorted."""
         files = self.tables(repo).glob("pairs.*.parquet")
         return tuple(sorted(path.stem.removeprefix("pairs.") for path in files))
 

@@ -268,9 +268,8 @@ def relation(pair: Mapping[str, Any]) -> str:
 def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
     """Write a repository's pairs by these rules, beside those by others, and say what was found.
 
-    Raises `WorkspaceError` where the repository has no tables, or pairs of an earlier Goldpan.
+    Raises `WorkspaceError` where the repository has no tables.
     """
-    workspace.paired_by(repo)  # which refuses pairs of an earlier Goldpan
     tables = ("repositories", "entries", "commits", "references")
     with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
         name = _scalar(connection, "SELECT max(repo) FROM repositories")

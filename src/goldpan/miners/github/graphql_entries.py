@@ -297,8 +297,5 @@ def key_of(target: Target) -> str:
 
 
 def entry_key(version: str) -> str:
-    """Return the key under which the journal knows a version of an entry and of its edits.
-
-    Archives without edits have other keys, so that their entries are fetched once more.
-    """
+    """Return the key under which the journal knows a version of an entry and of its edits."""
     return f"edited-entry|{version}"
