@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,6 +26,14 @@ class Backoff:
     def pause(self, failures: int) -> float:
         """Return how long to wait after so many failures in a row."""
         return min(self.backoff * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), self.longest)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks to wait; None where it names none, or a date."""
+    try:
+        return max(0.0, float(headers["retry-after"]))
+    except (KeyError, ValueError):
+        return None
 
 
 def jittered(pause: float) -> float:

@@ -37,6 +37,10 @@ class NoAnswerError(ServerError):
         self.status = reply.status or None
 
 
+class StaleCursorError(Exception):
+    """GitHub does not take a cursor that it gave."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tag:
     """An ETag and the identity of the token that it belongs to: others get another one."""

@@ -22,7 +22,7 @@ import orjson
 from goldpan._version import __version__
 from goldpan.core.config import Settings
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
-from goldpan.core.http import jittered, shared_context
+from goldpan.core.http import jittered, retry_after, shared_context
 from goldpan.core.progress import Reporter
 from goldpan.core.trust import tokens_of_command
 from goldpan.miners.github.limits import (
@@ -379,9 +379,8 @@ class GitHub:
         self.pool.refused(token, reply.problem, tries)
 
     def _pause(self, reply: HttpReply, times: int) -> float:
-        try:
-            seconds = float(reply.headers["retry-after"])
-        except (KeyError, ValueError):
+        seconds = retry_after(reply.headers)
+        if seconds is None:
             seconds = self._pace.secondary * 2.0 ** min(times, 10)
         return min(seconds, 900.0)
 

@@ -20,7 +20,7 @@ from goldpan.core.errors import QueryError
 from goldpan.miners.github.announced import RESOURCES, Announced, chosen_path
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS
-from goldpan.miners.github.queries import FURTHER, entries_batch, sweep_page
+from goldpan.miners.github.queries import FURTHER, RATE, entries_batch, sweep_page
 from goldpan.miners.github.rest_feeds import FEEDS
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import NoAnswerError, Resource, links_of
@@ -217,17 +217,17 @@ fragment sized on IssueOrPullRequest {{
 """
 
 
-_DISCUSSED = """
-query Discussed($owner: String!, $name: String!) {
-  repository(owner: $owner, name: $name) {
+_DISCUSSED = f"""
+query Discussed($owner: String!, $name: String!) {{
+  repository(owner: $owner, name: $name) {{
     hasDiscussionsEnabled
-    discussions(first: 100, orderBy: {field: CREATED_AT, direction: DESC}) {
+    discussions(first: 100, orderBy: {{field: CREATED_AT, direction: DESC}}) {{
       totalCount
-      nodes { comments { totalCount } }
-    }
-  }
-  rateLimit { cost limit remaining resetAt nodeCount }
-}
+      nodes {{ comments {{ totalCount }} }}
+    }}
+  }}
+  {RATE}
+}}
 """
 
 
@@ -295,7 +295,7 @@ async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> LengthSam
         document = (
             "query Sample($owner: String!, $name: String!) {\n"
             f"  repository(owner: $owner, name: $name) {{\n{aliases}\n  }}\n"
-            f"  rateLimit {{ cost limit remaining resetAt nodeCount }}\n}}\n{_COUNTED}"
+            f"  {RATE}\n}}\n{_COUNTED}"
         )
         try:
             reply = await github.graphql(document, {"owner": owner, "name": name})

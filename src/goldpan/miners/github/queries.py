@@ -136,6 +136,11 @@ query Probe($owner: String!, $name: String!) {{
 """Small, and answered whenever GitHub answers anything of the repository."""
 
 
+def list_field(kind: Kind) -> str:
+    """Return the repository's field that lists all entries of a kind."""
+    return _LISTINGS[kind].field
+
+
 def repository_document(dialect: Dialect = NEWEST) -> str:
     """Return the document that asks for a repository's facts."""
     return adapt(REPOSITORY, dialect)

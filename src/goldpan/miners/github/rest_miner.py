@@ -7,14 +7,13 @@ at the end, and then recorded as failed: no entry ends a run.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 
 from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.cost import MOST_FILES, LengthSample
 from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, relations_of
-from goldpan.miners.github.rest_lists import Lists
+from goldpan.miners.github.rest_lists import Lists, RefusedError
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
@@ -23,14 +22,6 @@ from goldpan.miners.replies import HttpReply, NoAnswerError, links_of, parse_jso
 _LENGTHS = (100, 30, 10, 1)
 
 Fetch = Callable[[int], Awaitable[None]]
-
-
-class _EntryRefusedError(NoAnswerError):
-    """GitHub refuses something of one entry: a smaller page would not help, later may."""
-
-    def __init__(self, url: str, reply: HttpReply) -> None:
-        problem = reply.problem or f"HTTP {reply.status}: nothing of the kind came"
-        super().__init__(url, replace(reply, problem=problem))
 
 
 class RestMiner:
@@ -119,7 +110,7 @@ class RestMiner:
         if self._is_gone_by(number, reply):
             return
         if reply.status != 200 or not isinstance(reply.data, dict):
-            raise _EntryRefusedError(url, reply)
+            raise RefusedError(url, reply)
         self._journal.keep(
             "issue",
             [key],
@@ -138,7 +129,7 @@ class RestMiner:
             url = f"{self._root}/pulls/{number}"
             reply = await self._github.get(url)
             if reply.status != 200 or not isinstance(reply.data, dict):
-                raise _EntryRefusedError(url, reply)
+                raise RefusedError(url, reply)
             record = self._journal.keep(
                 "pull", [key], {"url": url}, reply, number=number, items=[PULLS.item(reply.data)]
             )
@@ -177,14 +168,15 @@ class RestMiner:
         Returns how many items came, null where the list could not be read. Where a page fails
         the list is read in smaller ones; raises `NoAnswerError` where the smallest fails.
         """
-        for length in _LENGTHS[:-1]:
+        *longer, shortest = _LENGTHS
+        for length in longer:
             try:
                 return await self._pages(number, part, f"{url}?per_page={length}", end_keys)
-            except _EntryRefusedError:
+            except RefusedError:
                 raise
             except NoAnswerError:
                 continue
-        return await self._pages(number, part, f"{url}?per_page={_LENGTHS[-1]}", end_keys)
+        return await self._pages(number, part, f"{url}?per_page={shortest}", end_keys)
 
     async def _pages(self, number: int, part: str, url: str, end_keys: list[str]) -> int | None:
         count = 0
@@ -197,7 +189,7 @@ class RestMiner:
                 if part == "timeline" and self._is_gone_by(number, reply):
                     return None
                 if reply.status != 200 or not isinstance(reply.data, list):
-                    raise _EntryRefusedError(following, reply)
+                    raise RefusedError(following, reply)
                 after = links_of(reply).get("next")
                 record = self._journal.keep(
                     part,

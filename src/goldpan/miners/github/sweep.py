@@ -22,16 +22,11 @@ from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import list_flaw
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.queries import Kind, sweep_document, sweep_page
+from goldpan.miners.github.queries import Kind, list_field, sweep_document, sweep_page
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import HttpReply, NoAnswerError, errors_of
+from goldpan.miners.replies import HttpReply, NoAnswerError, StaleCursorError, errors_of
 
 _RESTARTS = 3
-FIELDS: dict[Kind, str] = {
-    "issue": "issues",
-    "pull": "pullRequests",
-    "discussion": "discussions",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +84,7 @@ class Sweep:
                     self._take(record, kind, targets, task)
                 await self._walk(kind, attempt, targets, task)
                 break
-            except _StaleCursorError as error:
+            except StaleCursorError as error:
                 reason = str(error)
             except NoAnswerError as error:
                 self._journal.fail(None, FIELDS_OF[kind], error.reason, error.status)
@@ -206,10 +201,10 @@ class Sweep:
             reply = await self._github.graphql(document, variables)
         except (QueryError, NoAnswerError) as error:
             if "cursor" in error.problem.lower():
-                raise _StaleCursorError(error.problem) from None
+                raise StaleCursorError(error.problem) from None
             raise
         if _is_stale(reply):
-            raise _StaleCursorError(reply.problem)
+            raise StaleCursorError(reply.problem)
         if _is_off(reply):
             return reply
         problem = reply.problem or list_flaw(self._connection(reply, kind))
@@ -219,7 +214,7 @@ class Sweep:
 
     def _connection(self, reply: HttpReply, kind: Kind) -> dict[str, Any]:
         repository = reply.data["data"].get("repository")
-        connection: dict[str, Any] = (repository or {}).get(FIELDS[kind]) or {}
+        connection: dict[str, Any] = (repository or {}).get(list_field(kind)) or {}
         return _NOTHING if _is_off(reply) else connection
 
     def _absent(self, reason: str) -> RepositoryError:
@@ -232,10 +227,6 @@ class Sweep:
 _NOTHING = {"totalCount": 0, "nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
 FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls", "discussion": "discussions"}
 """What a kind's list is called where a failure names it."""
-
-
-class _StaleCursorError(Exception):
-    """GitHub does not take a cursor that it gave."""
 
 
 def moment(text: str) -> datetime:
