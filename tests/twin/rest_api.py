@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl
 
 from . import rest_views as views
 from .paging import Key
-from .rest_answers import Answer, FailedError
-from .rest_pages import Call, Pager
+from .rest_pages import Answer, Call, FailedError, Pager
 from .rest_search import search_repositories
 from .store import World
 from .world import Entry, Repository

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from . import rest_views as views
-from .rest_answers import Answer, FailedError
+from .rest_pages import Answer, FailedError
 from .store import World
 from .world import Repository
 
