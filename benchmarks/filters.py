@@ -27,7 +27,7 @@ from benchmarks.scale import base_world, mine_world, scratch
 from goldpan.code.substance import FilePair, compare_all
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
-from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Table
+from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, TableSchema
 from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.repo_view import RepoView, open_material
@@ -80,7 +80,7 @@ def _moved(rows: pa.Table, columns: tuple[str, ...], by: int) -> pa.Table:
     return rows
 
 
-def _save(target: Workspace, table: Table, repo: str, rows: pa.Table) -> None:
+def _save(target: Workspace, table: TableSchema, repo: str, rows: pa.Table) -> None:
     path = target.table(repo, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with writer(path, table) as file:

@@ -17,16 +17,15 @@ from typing import Any
 
 from benchmarks.scale import REPO, scratch
 from goldpan.core.config import Settings
+from goldpan.core.parquet import open_tables
 from goldpan.core.progress import Reporter
-from goldpan.core.query import open_tables
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import read_ancestry
 from goldpan.git.clone import clone, prefetch
-from goldpan.git.comparison import CommitPair, Depth, compare
 from goldpan.git.objects import Objects
 from goldpan.git.process import NOWHERE, environment
 from goldpan.git.refs import read_refs
-from goldpan.git.trees import path_bytes, path_text
+from goldpan.git.trees import CommitPair, Depth, compare, path_bytes, path_text
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import read_history
 

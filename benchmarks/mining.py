@@ -23,9 +23,9 @@ from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, Via
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.github.pace import Flow
+from goldpan.miners.github.limits import Flow
 from goldpan.miners.mine import MineResult, mine
-from goldpan.miners.mine_many import Outcomes, mine_many
+from goldpan.miners.mine_many import MinedRepositories, mine_many
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import Fault, Faults, Limits, Twin, workload_world
 
@@ -142,7 +142,7 @@ def compare_at_once(count: int, tokens: int, latency: float = 0.35) -> None:
             with scratch() as directory, Reporter(quiet=True) as reporter:
                 settings = Settings(Path(directory), url, secrets, at_once=at_once, workers=1)
                 with reporter.task("Repositories", count) as task:
-                    results = Outcomes(reporter, task)
+                    results = MinedRepositories(reporter, task)
                     started = time.perf_counter()
                     mine_many(settings, dict.fromkeys(names), reporter, results, FAST)
                     seconds.append(time.perf_counter() - started)

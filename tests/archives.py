@@ -12,7 +12,7 @@ from typing import Any
 from goldpan.core.archive import Archive
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import SLUICE, mine_twin
 from tests.twin import Twin, synthetic_world

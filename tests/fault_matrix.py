@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from goldpan.core.errors import GoldpanError, MiningError
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
-from tests.mining import Tables, assert_current, mine_twin, table_bytes
+from tests.mining import Tables, assert_current, coverage_of, mine_twin, table_bytes
 from tests.twin import ERRORS, Editor, Fault, Faults, Limits, Twin, World
 from tests.twin.mentions import link
 from tests.twin.world import File, Ref, Repository
@@ -203,8 +203,7 @@ def undisturbed(via: Via, *, update: bool) -> tuple[Tables, int]:
         root = _begin(Path(directory) / "w", via, update=update)
         with Twin(world_after() if update else world_before()) as twin:
             mined = mine_twin(twin, root, via)
-        assert mined.coverage is not None
-        assert mined.coverage.complete, mined.coverage.gaps
+        assert coverage_of(mined).complete, coverage_of(mined).gaps
         return table_bytes(root, RIFFLE), mined.requests
 
 
@@ -237,8 +236,7 @@ def run_cell(cell: Cell, directory: Path) -> Outcome:
         if not mended:
             twin.faults = Faults()
             again = mine_twin(twin, root, cell.via, repo=RIFFLE)
-            assert again.coverage is not None
-            mended = again.coverage.complete and again.failure is None
+            mended = coverage_of(again).complete and again.failure is None
             mended &= _is_current(table_bytes(root, RIFFLE), expected)
     return Outcome(
         failure,
@@ -266,10 +264,10 @@ def _status(mined: MineResult | None) -> str:
     """Return the last lines of what `goldpan status` says."""
     if mined is None or mined.coverage is None:
         return "nothing mined yet"
-    if mined.coverage.complete:
+    if coverage_of(mined).complete:
         return "Nothing is missing."
-    gaps = mined.coverage.gaps
-    unfinished = "" if mined.coverage.finished else "the last run did not finish"
+    gaps = coverage_of(mined).gaps
+    unfinished = "" if coverage_of(mined).finished else "the last run did not finish"
     if not gaps:
         return unfinished
     unfinished += "; " if unfinished else ""

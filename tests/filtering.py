@@ -24,7 +24,7 @@ from goldpan.core.schemas import (
     REFERENCES,
     REPOSITORIES,
     REVISIONS,
-    Table,
+    TableSchema,
 )
 from goldpan.core.workspace import Workspace
 from goldpan.filters.clusters import workspace_duplicates
@@ -85,7 +85,7 @@ def build(
     """Write a repository's tables; those that are None are not there."""
     workspace = Workspace(root)
     _save(workspace, REPOSITORIES, [{"default_branch": "main", "license": license}])
-    tables: tuple[tuple[Table, Iterable[Row] | None], ...] = (
+    tables: tuple[tuple[TableSchema, Iterable[Row] | None], ...] = (
         (ENTRIES, entries),
         (COMMENTS, comments),
         (REFERENCES, references),
@@ -145,7 +145,7 @@ def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
     }
 
 
-def _save(workspace: Workspace, table: Table, content: Iterable[Row]) -> None:
+def _save(workspace: Workspace, table: TableSchema, content: Iterable[Row]) -> None:
     path = workspace.table(REPO, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = [{**dict.fromkeys(table.schema.names), "repo": REPO, **row} for row in content]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.parquet import write, writer
-from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES, Table
+from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES, TableSchema
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
 from goldpan.miners.history.revisions import History, read_history
@@ -158,7 +158,7 @@ def write_tables(
     write_table(workspace, PAIRS, paired)
 
 
-def write_table(workspace: Workspace, table: Table, rows: list[dict[str, Any]]) -> None:
+def write_table(workspace: Workspace, table: TableSchema, rows: list[dict[str, Any]]) -> None:
     """Write one table of the repository; columns that rows lack are null."""
     path = workspace.table(REPO, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)

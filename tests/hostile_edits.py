@@ -6,8 +6,8 @@ import random
 import subprocess
 from pathlib import Path
 
+from goldpan.code.edits.apply import as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import diff_lines
-from goldpan.code.edits.edit import as_characters, number_lines, split_lines
 
 
 def edited(lines: int, kinds: int, changes: int, seed: int = 0) -> tuple[str, str]:

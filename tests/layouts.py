@@ -12,7 +12,7 @@ from goldpan.execution.network import NetworkName
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings, Verdict
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.patches import patches
+from goldpan.git.trees import patches
 from tests.git_repositories import REPO, Repository
 from tests.mining import Notes
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import io
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,11 +22,13 @@ from goldpan.core.config import Settings
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import MINED
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.coverage import Coverage
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
 from tests.program import MINE, Done, Running, goldpan, start
-from tests.twin import Limits, Request, Twin, synthetic_world
+from tests.shared_folder import made_once
+from tests.twin import Limits, Request, Twin, World, synthetic_world
 
 PACE = Pace(
     backoff=0.01,
@@ -162,6 +162,17 @@ def command_line(twin: Twin, workspace: Path, *options: str) -> Done:
     return done
 
 
+def coverage_of(mined: MineResult) -> Coverage:
+    """Return how complete a mined repository is."""
+    assert mined.coverage is not None
+    return mined.coverage
+
+
+def gaps_of(mined: MineResult) -> list[tuple[int | None, str, str]]:
+    """Return number, part and state of what a mined repository lacks."""
+    return [(gap.number, gap.part, gap.state) for gap in coverage_of(mined).gaps]
+
+
 def table_bytes(workspace: Path, repo: str = SLUICE) -> Tables:
     """Return each table's file."""
     lab = Workspace(workspace)
@@ -260,23 +271,25 @@ def keys_kept_twice(workspace: Path, repo: str = SLUICE) -> list[str]:
 @cache
 def undisturbed(via: Via) -> Tables:
     """Return the tables of the synthetic world, mined with nothing in the way."""
-    return table_bytes(_mined_once(via))
+    return table_bytes(_mined_once(f"mined-{via}", synthetic_world, via=via))
 
 
 def copy_mined(workspace: Path, via: Via = "graphql") -> None:
     """Make a workspace in which the synthetic world was mined before, with nothing in the way."""
-    shutil.copytree(_mined_once(via), workspace, dirs_exist_ok=True)
+    copy_mined_once(workspace, f"mined-{via}", synthetic_world, via=via)
 
 
-@cache
-def _mined_once(via: Via) -> Path:
-    directory = tempfile.TemporaryDirectory()
-    atexit.register(directory.cleanup)
-    with Twin(synthetic_world()) as twin:
-        mined = mine_twin(twin, Path(directory.name), via)
-    assert mined.coverage is not None
-    assert mined.coverage.complete
-    return Path(directory.name)
+def copy_mined_once(workspace: Path, name: str, world: Callable[[], World], **options: Any) -> None:
+    """Make a workspace in which a world was mined before, by the first process that asks."""
+    shutil.copytree(_mined_once(name, world, **options), workspace, dirs_exist_ok=True)
+
+
+def _mined_once(name: str, world: Callable[[], World], **options: Any) -> Path:
+    def make(folder: Path) -> None:
+        with Twin(world()) as twin:
+            assert coverage_of(mine_twin(twin, folder, **options)).complete
+
+    return made_once(name, make)
 
 
 def operations(requests: Iterable[Request]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.miners.github import queries
 from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.mine import MineResult
-from tests.mining import Row, mine_twin, rows, rows_of, undisturbed
+from tests.mining import Row, coverage_of, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Twin, nullable_fields, synthetic_world
 from tests.twin.schema import wired_schema
 
@@ -102,20 +102,18 @@ def check_null(field: Field, directory: Path) -> None:
             return
         assert twin.count < 400
     assert mined.failure is None or field in HOPELESS
-    assert mined.coverage is not None
     gone = lost_unsaid(directory, mined)
     if field in NOTHING_TO_TELL:
         gone = {row for row in gone if row[0] != "references"}
     assert not gone, f"{len(gone)} entries have lost rows that no gap tells of: {sorted(gone)[:5]}"
-    flawed = {gap.number for gap in mined.coverage.gaps}
+    flawed = {gap.number for gap in coverage_of(mined).gaps}
     check_values(directory, flawed)
 
 
 def lost_unsaid(workspace: Path, mined: MineResult) -> set[tuple[str, int]]:
     """Return (table, entry) wherever rows are fewer than they should be, and no gap tells so."""
-    assert mined.coverage is not None
-    reported = {(gap.number, gap.part) for gap in mined.coverage.gaps}
-    announced = {gap.part for gap in mined.coverage.gaps if gap.number is None}
+    reported = {(gap.number, gap.part) for gap in coverage_of(mined).gaps}
+    announced = {gap.part for gap in coverage_of(mined).gaps if gap.number is None}
     lost = set()
     for table, parts in PARTS.items():
         unit = "observed_on" if table == "references" else "number"

@@ -18,7 +18,7 @@ from goldpan.core.schemas import (
     REPOSITORIES,
     REVISIONS,
     VERDICTS,
-    Table,
+    TableSchema,
 )
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
@@ -103,7 +103,7 @@ def make_workspace(
     """
     workspace = Workspace(root)
 
-    def save(table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
+    def save(table: TableSchema, rows: Iterable[Mapping[str, Any]]) -> None:
         path = workspace.table(repo, table.name)
         write(path, table.schema, ({"repo": repo, **row} for row in rows))
 

@@ -42,12 +42,14 @@ from goldpan.miners.gharchive.reading import pieces_of
 from goldpan.miners.replies import Reply, Verdict, links_of
 from goldpan.papers.nlbse.comment_declarations import CommentRules, Notes
 from goldpan.papers.nlbse.comment_text import ByteSpan, read_tonel, unmarked
+from goldpan.miners.replies import HttpReply, Verdict, links_of
+from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
+from goldpan.papers.nlbse.comments.declarations import Notes, Rules
 from goldpan.text.credentials import find_secrets
-from goldpan.text.excerpts import excerpt
 from goldpan.text.keywords import find_closing_keywords, find_mentions, may_close
 from goldpan.text.language import detect_languages, model_languages
 from goldpan.text.lines import classify, template_lines
-from goldpan.text.markdown import blocks
+from goldpan.text.markdown import blocks, excerpt
 from goldpan.text.markers import escaped, nfkc, unescaped
 from goldpan.text.preprocessing import (
     jira_to_markdown,
@@ -57,10 +59,9 @@ from goldpan.text.preprocessing import (
     mask_urls,
     white_space,
 )
-from goldpan.text.prose import prose
+from goldpan.text.prose import has_words, normalize_sentence, prose, split_sentences
 from goldpan.text.redaction import find_emails, find_ip_addresses, redact
 from goldpan.text.remarks import read_remarks
-from goldpan.text.sentences import has_words, normalize_sentence, split_sentences
 from tests.crosscode_tasks import make_task
 
 Text = Callable[[int], str]
@@ -172,7 +173,7 @@ def documented(text: str) -> None:
 
 
 def linked(text: str) -> None:
-    links_of(Reply(200, {"link": text}, b"", None, Verdict.DONE))
+    links_of(HttpReply(200, {"link": text}, b"", None, Verdict.DONE))
 
 
 def read_number(text: str) -> None:

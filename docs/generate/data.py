@@ -10,7 +10,7 @@ import pyarrow as pa
 from docs.generate.markdown import page, table
 from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
 from goldpan.datasets.family import Family
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
@@ -33,12 +33,14 @@ _COMMAND = re.compile(r"goldpan (?:build [\w-]+|annotate)\b")
 def tables_page() -> str:
     """Return the page of all tables between stages."""
     public = [getattr(schemas, name) for name in schemas.__all__]
-    others = [thing for thing in public if isinstance(thing, Table) and thing not in schemas.MINED]
+    others = [
+        thing for thing in public if isinstance(thing, TableSchema) and thing not in schemas.MINED
+    ]
     tables = ("\n\n".join(_table(schema)) for schema in (*schemas.MINED, *others))
     return page("Tables", _TABLES, *tables)
 
 
-def _table(schema: Table) -> Iterator[str]:
+def _table(schema: TableSchema) -> Iterator[str]:
     order = ", ".join(f"`{name}`" for name in schema.order)
     yield f"## {schema.name}"
     yield f"{schema.about} Sorted by {order}.".replace("](", "](../")

@@ -49,8 +49,7 @@ from goldpan.git.refs import verify_clone
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.repair import check_archive
-from goldpan.miners.tables.normalize import normalize
-from goldpan.miners.tables.normalize_all import check_replies
+from goldpan.miners.tables.normalize import check_replies, normalize
 
 _SHARED = ("raw", "git", "reviews", "annotations", "verification")
 _OBJECTS = ("base_sha", "head_sha", "base_commit", "blob_before", "blob_after", "commit", "blob")

@@ -17,12 +17,13 @@ from goldpan.annotation.review.stored import lost_answers
 from goldpan.audit.reruns import RERUNS
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.archive import run_files
-from goldpan.core.errors import GoldpanError, WorkspaceError
-from goldpan.core.lineage import check_inputs, check_outputs
+from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.parquet import open_file
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
+from goldpan.core.run_file import Flaw
+from goldpan.core.sealed import check_inputs, check_outputs, file_digest, is_sealed, read_json
 from goldpan.core.workspace import UNPAIRED, Workspace, hold_lock
 from goldpan.datasets.provenance import (
     PROVENANCE,
@@ -41,7 +42,7 @@ from goldpan.git.refs import RECORD as REFS
 from goldpan.git.refs import find_ref_flaws
 from goldpan.git.refs import remedy as clone_again
 from goldpan.miners.repair import Repair, check_archive, repair
-from goldpan.miners.tables.normalize_all import check_replies
+from goldpan.miners.tables.normalize import check_replies
 
 _MOST_DEPENDENTS = 8
 _REVIEWED = ".llm.parquet"

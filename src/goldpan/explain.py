@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
+from goldpan.miners.journal import sources
 from goldpan.miners.pairing import relation
-from goldpan.miners.sources import sources
 
 _REFERENCES = """
 SELECT signal, repo, number, target_repo, target_number, commit_sha, "at", keyword, stance,

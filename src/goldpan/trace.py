@@ -12,7 +12,7 @@ import duckdb
 from goldpan.chain import Link, verify_chain
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError, choices, question
-from goldpan.core.query import connect
+from goldpan.core.parquet import connect
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import (

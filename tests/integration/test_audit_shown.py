@@ -13,7 +13,7 @@ import pytest
 from goldpan import Workspace
 from goldpan.audit.audit import STAGE
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.lineage import read_lineage, write_lineage
+from goldpan.core.sealed import read_lineage, write_lineage
 from tests.auditing import find_in
 from tests.demo_workspace import attempt, make_demo
 from tests.invoking import invoke

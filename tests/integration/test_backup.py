@@ -22,8 +22,14 @@ from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.backup import mine_backup
-from goldpan.miners.backup_files import LARGEST_ENTRY, Unreadable, list_files, read_texts
-from goldpan.miners.backup_shapes import Glance, glance
+from goldpan.miners.backup_entries import (
+    LARGEST_ENTRY,
+    Glance,
+    Unreadable,
+    glance,
+    list_files,
+    read_texts,
+)
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables import normalize as module

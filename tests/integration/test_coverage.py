@@ -13,18 +13,17 @@ import pytest
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
-from goldpan.core.progress import Reporter
-from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, Table
-from goldpan.core.terminal import show
+from goldpan.core.progress import Reporter, show
+from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, TableSchema
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
-from goldpan.miners.announced import Path as Via
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
-from tests.mining import BOTH, SLUICE, Row, mine_twin, rows, rows_of, undisturbed
+from tests.mining import BOTH, SLUICE, Row, coverage_of, mine_twin, rows, rows_of, undisturbed
 from tests.twin import Editor, Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import File
@@ -35,7 +34,7 @@ PLAN = {"via": "graphql", "repo": GEM, "host": "github.com", "since": None}
 both = pytest.mark.parametrize("via", BOTH)
 
 
-def save(workspace: Workspace, table: Table, content: list[Row]) -> None:
+def save(workspace: Workspace, table: TableSchema, content: list[Row]) -> None:
     names = table.schema.names
     made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
     path = workspace.table(GEM, table.name)
@@ -259,8 +258,7 @@ def test_files_beyond_what_github_lists_are_withheld(via: Via, tmp_path: Path) -
     number = Editor(world).pull("All at once", files=files)
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, via)
-    assert mined.coverage is not None
-    (gap,) = mined.coverage.gaps
+    (gap,) = coverage_of(mined).gaps
     assert (gap.number, gap.part, gap.state) == (number, "files", "withheld")
     assert "3,010" in gap.reason
 

@@ -10,7 +10,7 @@ from goldpan.core.errors import RepositoryError
 from tests.drawing import daily
 from tests.fault_checks import check_cell
 from tests.fault_matrix import REST_LISTS, Cell, matrix_world, run_cell, some_cells
-from tests.mining import mine_twin
+from tests.mining import coverage_of, mine_twin
 from tests.twin import Fault, Faults, Twin
 
 
@@ -35,8 +35,7 @@ def test_a_list_that_is_refused_for_a_while_is_read_at_the_end(tmp_path: Path) -
     with Twin(matrix_world(), Faults(chosen=[refused])) as twin:
         mined = mine_twin(twin, tmp_path, "rest")
     assert mined.failure is None
-    assert mined.coverage is not None
-    assert mined.coverage.complete, mined.coverage.gaps
+    assert coverage_of(mined).complete, coverage_of(mined).gaps
 
 
 def test_a_repository_whose_lists_are_all_refused_ends_the_run(tmp_path: Path) -> None:

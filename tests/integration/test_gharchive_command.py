@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, ARCHIVE_HOURS
 from goldpan.miners.gharchive.store import file_name
 from tests.drawing import daily
@@ -186,6 +186,6 @@ def test_repositories_are_mined_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", [ARCHIVE_EVENTS, ARCHIVE_HOURS], ids=lambda table: table.name)
-def test_every_column_is_documented(table: Table) -> None:
+def test_every_column_is_documented(table: TableSchema) -> None:
     text = (ROOT / "docs" / "issue-types.md").read_text(encoding="utf-8")
     assert [name for name in table.schema.names if f"`{name}`" not in text] == []

@@ -18,8 +18,7 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
-from goldpan.miners.gharchive.report import HourReport, read_footer
-from goldpan.miners.gharchive.store import ArchiveStore
+from goldpan.miners.gharchive.store import ArchiveStore, HourReport, read_footer
 from tests.gharchive_hours import Hours, utc, write_hour
 from tests.gharchive_objects import Json
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.git import comparison
-from goldpan.git.comparison import CommitPair, Depth, Touched, compare
-from goldpan.git.patches import Patch, patches
+from goldpan.git import trees
+from goldpan.git.trees import CommitPair, Depth, Patch, Touched, compare, patches
 from tests.git_repositories import Odd, Repository
 from tests.twin.history import git
 
@@ -126,7 +125,7 @@ def test_a_missing_folder_costs_its_own_pair_alone(source: Repository, depth: De
 def test_a_change_of_very_many_files_is_not_read(
     source: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparison, "MOST_FILES", 100)
+    monkeypatch.setattr(trees, "MOST_TOUCHED", 100)
     first = source.commit(FILES)
     some, many = (
         source.commit({b"%d" % index: b"%d" % index for index in range(count)}, first)

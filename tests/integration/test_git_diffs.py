@@ -12,11 +12,11 @@ import pytest
 
 import goldpan
 from goldpan.core.archive import Archive, Record
-from goldpan.core.terminal import show
+from goldpan.core.progress import show
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
-from goldpan.git.comparison import CommitPair, Depth, Touched, compare
 from goldpan.git.objects import Objects
+from goldpan.git.trees import CommitPair, Depth, Touched, compare
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
@@ -26,7 +26,17 @@ from goldpan.miners.history.commit_pairs import NOWHERE
 from goldpan.miners.history.revisions import History, read_history
 from goldpan.miners.journal import Journal
 from tests.git_repositories import LOST, Odd, Repository
-from tests.mining import PACE, SLUICE, TOKEN, Notes, archive, mine_twin, rows, table_bytes
+from tests.mining import (
+    PACE,
+    SLUICE,
+    TOKEN,
+    Notes,
+    archive,
+    coverage_of,
+    mine_twin,
+    rows,
+    table_bytes,
+)
 from tests.twin import Editor, Twin, World
 from tests.twin.asking import titled
 from tests.twin.history import git, history_world
@@ -152,8 +162,7 @@ def test_archived_diffs_disturb_neither_status_nor_mining(sluice: Sluice) -> Non
         assert records[-1].run == records[-2].run
         again = mine_twin(twin, sluice.workspace.root)
     assert again.failure is None
-    assert again.coverage is not None
-    assert again.coverage.complete
+    assert coverage_of(again).complete
 
 
 def test_a_run_that_was_cut_off_is_still_resumed(tmp_path: Path) -> None:

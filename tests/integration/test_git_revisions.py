@@ -15,8 +15,7 @@ from goldpan.core.errors import GitError, UsageError, WorkspaceError
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
 from goldpan.miners.history.commit_pairs import NOWHERE
-from goldpan.miners.history.fetch_history import fetch_histories
-from goldpan.miners.history.revisions import History, read_history
+from goldpan.miners.history.revisions import History, fetch_histories, read_history
 from tests.git_repositories import FILES, LOST, ONE, REPO, Case, edited, write_tables
 from tests.mining import Notes
 

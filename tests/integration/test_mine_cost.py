@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.miners.announced import Path as Via
-from goldpan.miners.estimate import Pace as RequestPace
-from goldpan.miners.github.sample import Sample, graphql_requests, sweep_requests
+from goldpan.miners.github.announced import Path as Via
+from goldpan.miners.github.cost import LengthSample, graphql_requests, sweep_requests
+from goldpan.miners.github.cost import RequestRate as RequestPace
 from goldpan.miners.mine import predict
 from tests.mining import (
     BOTH,
@@ -18,6 +18,7 @@ from tests.mining import (
     SLUICE,
     TOKEN,
     Notes,
+    coverage_of,
     graphql_daily,
     mine_twin,
     twin_settings,
@@ -34,9 +35,8 @@ def assert_budget(entries: int, points: int, requests: int, workspace: Path) -> 
         mined = mine_twin(twin, workspace)
         assert twin.points == mined.points <= points
         assert twin.count == mined.requests <= requests
-    assert mined.coverage is not None
-    assert mined.coverage.complete
-    stored = {count.kind: count.stored for count in mined.coverage.counts}
+    assert coverage_of(mined).complete
+    stored = {count.kind: count.stored for count in coverage_of(mined).counts}
     assert stored == {
         "issues": entries,
         "pulls": entries,
@@ -60,7 +60,7 @@ def test_the_workload_fits_its_budget(tmp_path: Path) -> None:
 
 def test_a_repository_of_numpy_s_size_fits_one_hour() -> None:
     pulls = [{"reviewThreads": 3, "files": 2, "reviews": 2, "comments": 3, "timelineItems": 9}]
-    sampled = Sample([{"comments": 4, "timelineItems": 9}], pulls)
+    sampled = LengthSample([{"comments": 4, "timelineItems": 9}], pulls)
     requests = sweep_requests(13_500, 17_500) + graphql_requests(13_500, 17_500, sampled)
     assert 1_500 < requests < 5_000
 
@@ -123,8 +123,7 @@ def test_the_command_line_s_dry_run(via: Via, tmp_path: Path) -> None:
 def test_faults_do_not_make_it_crawl(tmp_path: Path) -> None:
     with Twin(workload_world(issues=100, pulls=100), Faults(rate=0.1, seed=3)) as twin:
         mined = mine_twin(twin, tmp_path)
-        assert mined.coverage is not None
-        assert mined.coverage.complete
+        assert coverage_of(mined).complete
         assert twin.count <= 5 * mined.predicted.requests
 
 

@@ -19,6 +19,9 @@ from tests.mining import (
     Notes,
     Watched,
     assert_same,
+    copy_mined_once,
+    coverage_of,
+    gaps_of,
     keys_kept_twice,
     mine_twin,
     operations,
@@ -43,9 +46,13 @@ def talking() -> tuple[World, Forum, dict[str, int]]:
     return world, forum, talk(forum)
 
 
+def copy_talked(workspace: Path) -> None:
+    """Make a workspace in which the discussions of `talking` were mined before."""
+    copy_mined_once(workspace, "mined-talking", lambda: talking()[0], include=ALL)
+
+
 def stored(result: MineResult) -> dict[str, int]:
-    assert result.coverage is not None
-    return {count.kind: count.stored for count in result.coverage.counts}
+    return {count.kind: count.stored for count in coverage_of(result).counts}
 
 
 def test_everything_of_a_discussion_is_in_the_tables(tmp_path: Path) -> None:
@@ -56,8 +63,7 @@ def test_everything_of_a_discussion_is_in_the_tables(tmp_path: Path) -> None:
     with Twin(world) as twin:
         result = mined(twin, tmp_path)
     assert result.failure is None
-    assert result.coverage is not None
-    assert result.coverage.complete
+    assert coverage_of(result).complete
     assert (stored(result)["discussions"], stored(result)["replies"]) == (8, 2)
     entry = {row["number"]: row for row in rows(tmp_path, "entries")}[number]
     assert (entry["kind"], entry["state"], entry["state_reason"], entry["locked"]) == (
@@ -118,8 +124,7 @@ def test_long_discussions_are_read_to_their_end_and_predicted(tmp_path: Path) ->
         result = mined(twin, tmp_path)
         assert twin.points == result.points
         assert twin.count == result.requests
-    assert result.coverage is not None
-    assert result.coverage.complete
+    assert coverage_of(result).complete
     assert result.predicted.requests == pytest.approx(result.requests, abs=4)
     assert result.predicted.points == pytest.approx(result.points, abs=6)
     assert estimate.requests == pytest.approx(result.requests, abs=4)
@@ -133,9 +138,8 @@ def test_long_discussions_are_read_to_their_end_and_predicted(tmp_path: Path) ->
 
 def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
     world, forum, numbers = talking()
+    copy_talked(tmp_path)
     with Twin(world) as twin:
-        mined(twin, tmp_path)
-        twin.requests.clear()
         mined(twin, tmp_path)
         assert not any(name in ("Discussions", "Issues") for name in operations(twin.requests))
         answer = forum.say(numbers["open"], "By now there is: `sluice.dropped`.")
@@ -152,10 +156,9 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_later_run_without_them_takes_nothing_away(tmp_path: Path) -> None:
-    world, _, _ = talking()
-    with Twin(world) as twin:
-        mined(twin, tmp_path)
-        before = table_bytes(tmp_path)
+    copy_talked(tmp_path)
+    before = table_bytes(tmp_path)
+    with Twin(talking()[0]) as twin:
         mine_twin(twin, tmp_path)
         assert_same(table_bytes(tmp_path), before)
         mine_twin(twin, tmp_path, "rest")
@@ -168,19 +171,17 @@ def test_a_repository_with_discussions_turned_off(tmp_path: Path) -> None:
     with Twin(forum_world()) as twin:
         result = mine_twin(twin, tmp_path / "never", include=ALL, notes=notes)
     assert "discussions turned off" in notes
-    assert result.coverage is not None
-    assert result.coverage.complete
+    assert coverage_of(result).complete
     (row,) = [row for row in rows(tmp_path / "never", "ledger") if row["part"] == "discussions"]
     assert (row["announced"], row["stored"], row["state"]) == (0, 0, "complete")
     assert row["reason"] == "discussions are turned off in this repository"
     world, forum, _ = talking()
+    copy_talked(tmp_path)
     with Twin(world) as twin:
-        mined(twin, tmp_path)
         forum.turn_off()
         result = mined(twin, tmp_path)
     assert stored(result)["discussions"] == 8
-    assert result.coverage is not None
-    assert result.coverage.complete
+    assert coverage_of(result).complete
 
 
 def test_what_fails_is_missing_and_asked_for_again(tmp_path: Path) -> None:
@@ -188,26 +189,19 @@ def test_what_fails_is_missing_and_asked_for_again(tmp_path: Path) -> None:
     broken = Fault("502", "Discussions", numbers["open"])
     with Twin(world, Faults(chosen=[broken])) as twin:
         result = mined(twin, tmp_path)
-    assert result.coverage is not None
-    assert [(gap.number, gap.part, gap.state) for gap in result.coverage.gaps] == [
-        (numbers["open"], "entry", "failed")
-    ]
+    assert gaps_of(result) == [(numbers["open"], "entry", "failed")]
     with Twin(world) as twin:
         assert mined(twin, tmp_path).coverage == measure_coverage(Workspace(tmp_path), SLUICE)
-        mined(twin, tmp_path / "whole")
+    copy_talked(tmp_path / "whole")
     assert_same(table_bytes(tmp_path), table_bytes(tmp_path / "whole"))
 
 
 def test_a_list_that_cannot_be_had_is_missing(tmp_path: Path) -> None:
     world, _, numbers = talking()
-    with Twin(world) as twin:
-        mined(twin, tmp_path)
+    copy_talked(tmp_path)
     with Twin(world, Faults(chosen=[Fault("502", "SweepDiscussions")])) as twin:
         result = mined(twin, tmp_path)
-    assert result.coverage is not None
-    assert [(gap.number, gap.part, gap.state) for gap in result.coverage.gaps] == [
-        (None, "discussions", "failed")
-    ]
+    assert gaps_of(result) == [(None, "discussions", "failed")]
     assert len(rows(tmp_path, "discussions")) == len(numbers)
 
 
@@ -267,8 +261,7 @@ def test_nulls_cost_their_fields_alone(tmp_path: Path) -> None:
     nulls += [("DiscussionComment", name) for name in ("author", "minimizedReason")]
     with Twin(world, null_fields=nulls) as twin:
         result = mined(twin, tmp_path)
-    assert result.coverage is not None
-    assert result.coverage.complete
+    assert coverage_of(result).complete
     assert len(rows(tmp_path, "discussions")) == len(numbers)
 
 

@@ -11,6 +11,9 @@ from goldpan.core.workspace import Workspace
 from tests.mining import (
     Notes,
     assert_same,
+    copy_mined_once,
+    coverage_of,
+    gaps_of,
     keys_kept_twice,
     mine_twin,
     operations,
@@ -60,13 +63,17 @@ def edited_world() -> tuple[World, dict[str, int]]:
     return world, {**numbers, "line": on_line.id, "question": question, "said": said, "to": answer}
 
 
+def copy_edited(workspace: Path) -> None:
+    """Make a workspace in which the texts of `edited_world` were mined before."""
+    copy_mined_once(workspace, "mined-edited", lambda: edited_world()[0])
+
+
 def test_every_version_of_a_text_is_there(tmp_path: Path) -> None:
     world, made = edited_world()
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, include=("discussions",))
         assert mined.predicted.requests == pytest.approx(twin.count, abs=2)
-    assert mined.coverage is not None
-    assert mined.coverage.complete
+    assert coverage_of(mined).complete
     edits = rows(tmp_path, "edits")
     assert [
         (row["kind"], row["comment_id"], row["editor"], row["text"])
@@ -130,9 +137,8 @@ def test_a_long_history_is_read_to_its_end(tmp_path: Path) -> None:
 
 def test_an_update_reads_the_edits_of_what_changed_alone(tmp_path: Path) -> None:
     world, made = edited_world()
+    copy_edited(tmp_path)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path)
-        twin.requests.clear()
         mine_twin(twin, tmp_path)
         assert "Continuations" not in operations(twin.requests)
         Editor(world).edit_entry(made["pull"], body="Fixes #1, and more.")
@@ -146,7 +152,7 @@ def test_rest_tells_of_none_and_says_so(tmp_path: Path) -> None:
     world, made = edited_world()
     with Twin(world) as twin:
         mine_twin(twin, tmp_path / "rest", "rest")
-        mine_twin(twin, tmp_path / "both")
+        copy_edited(tmp_path / "both")
         Editor(world).comment(made["issue"], "Still there?")
         mine_twin(twin, tmp_path / "both", "rest")
         updated = {row["number"] for row in rows(tmp_path / "both", "edits")}
@@ -164,13 +170,10 @@ def test_a_text_that_fails_costs_its_edits_alone(tmp_path: Path) -> None:
     broken = Fault("502", "Continuations", made["issue"])
     with Twin(world, Faults(chosen=[broken])) as twin:
         mined = mine_twin(twin, tmp_path)
-    assert mined.coverage is not None
-    assert [(gap.number, gap.part, gap.state) for gap in mined.coverage.gaps] == [
-        (made["issue"], "edits", "failed")
-    ]
+    assert gaps_of(mined) == [(made["issue"], "edits", "failed")]
     with Twin(world) as twin:
         mine_twin(twin, tmp_path)
-        mine_twin(twin, tmp_path / "whole")
+    copy_edited(tmp_path / "whole")
     assert_same(table_bytes(tmp_path), table_bytes(tmp_path / "whole"))
 
 

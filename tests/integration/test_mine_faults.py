@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import AuthenticationError, RepositoryError, ServerError
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from tests.drawing import daily
 from tests.mining import (
@@ -20,6 +20,7 @@ from tests.mining import (
     Watched,
     assert_current,
     assert_same,
+    coverage_of,
     graphql_daily,
     mine_twin,
     operations,
@@ -39,11 +40,10 @@ CLEAN_REQUESTS: dict[Via, int] = {"graphql": 12, "rest": 123}
 
 
 def gaps(mined: MineResult) -> list[tuple[int | None, str]]:
-    assert mined.coverage is not None
-    assert mined.coverage.finished
-    for gap in mined.coverage.gaps:
+    assert coverage_of(mined).finished
+    for gap in coverage_of(mined).gaps:
         assert gap.reason
-    return [(gap.number, gap.part) for gap in mined.coverage.gaps]
+    return [(gap.number, gap.part) for gap in coverage_of(mined).gaps]
 
 
 @both
@@ -150,8 +150,7 @@ def test_an_entry_that_cannot_be_had(how: str, title: str, tmp_path: Path) -> No
         assert twin.count <= 60
         numbers = {row["number"] for row in rows(tmp_path, "entries")}
         assert numbers == set(world.main.entries) - {number}
-        assert mined.coverage is not None
-        (gap,) = mined.coverage.gaps
+        (gap,) = coverage_of(mined).gaps
         assert ("502" if how == "poison" else "SOMETHING_WENT_WRONG") in gap.reason
         twin.faults = Faults()
         twin.requests.clear()
@@ -385,9 +384,8 @@ def test_a_server_that_stops_answering(via: Via, tmp_path: Path) -> None:
         assert isinstance(mined.failure, ServerError)
         assert "has answered nothing for" in str(mined.failure)
         assert "run the same command again" in str(mined.failure)
-        assert mined.coverage is not None
-        assert not mined.coverage.finished
-        assert mined.coverage.gaps
+        assert not coverage_of(mined).finished
+        assert coverage_of(mined).gaps
         before = operations(r for r in twin.requests if not r.fault)
         twin.faults = Faults()
         twin.requests = []
@@ -426,8 +424,7 @@ def test_files_that_rest_does_not_list(tmp_path: Path) -> None:
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, "rest")
         assert gaps(mined) == [(number, "files")]
-        assert mined.coverage is not None
-        (gap,) = mined.coverage.gaps
+        (gap,) = coverage_of(mined).gaps
         assert (gap.state, gap.reason) == ("withheld", "GitHub lists 0 of 120 files")
         mined = mine_twin(twin, tmp_path, "graphql")
     assert gaps(mined) == []

@@ -9,7 +9,7 @@ import pytest
 from goldpan.miners.github import graphql_miner as hidden
 from goldpan.miners.mine import MineResult
 from tests.fault_matrix import LONG, SMALL, matrix_world
-from tests.mining import assert_current, mine_twin, table_bytes
+from tests.mining import assert_current, coverage_of, gaps_of, mine_twin, table_bytes
 from tests.twin import Fault, Faults, Twin
 
 RIFFLE = "prospector/riffle"
@@ -20,8 +20,7 @@ NO_ACCESS = Faults(
 
 def withheld(mined: MineResult) -> list[tuple[int | None, str, str]]:
     assert mined.failure is None
-    assert mined.coverage is not None
-    return [(gap.number, gap.part, gap.state) for gap in mined.coverage.gaps]
+    return gaps_of(mined)
 
 
 BOTH_WITHHELD = [(LONG, "timeline", "withheld"), (SMALL, "timeline", "withheld")]
@@ -31,8 +30,7 @@ def test_a_hidden_part_is_named_and_asked_for_on_each_run(tmp_path: Path) -> Non
     with Twin(matrix_world(), NO_ACCESS) as twin:
         first = mine_twin(twin, tmp_path)
         assert withheld(first) == BOTH_WITHHELD
-        assert first.coverage is not None
-        assert all("SAML" in gap.reason for gap in first.coverage.gaps)
+        assert all("SAML" in gap.reason for gap in coverage_of(first).gaps)
         again = mine_twin(twin, tmp_path)
         assert withheld(again) == BOTH_WITHHELD
         assert again.requests == again.predicted.requests

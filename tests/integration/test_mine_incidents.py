@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.archive import Archive
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.rest_feeds import ISSUES
@@ -26,6 +26,7 @@ from tests.mining import (
     Notes,
     Tables,
     assert_current,
+    coverage_of,
     graphql_daily,
     mine_twin,
     rest_daily,
@@ -41,9 +42,8 @@ NO_ENTRY = {"graphql": ("NOT_FOUND", "Entries"), "rest": ("404", "timeline")}
 
 
 def gaps(mined: MineResult) -> list[tuple[int | None, str]]:
-    assert mined.coverage is not None
     assert mined.failure is None
-    return [(gap.number, gap.part) for gap in mined.coverage.gaps]
+    return [(gap.number, gap.part) for gap in coverage_of(mined).gaps]
 
 
 def clean(via: Via, workspace: Path) -> Tables:
@@ -67,8 +67,7 @@ def test_not_found_for_ever_while_it_is_listed_is_no_proof_either(via: Via, tmp_
     with Twin(matrix_world(), Faults(chosen=[Fault(error, where, PLAIN)])) as twin:
         for _ in range(2):
             mined = mine_twin(twin, tmp_path / "w", via)
-            assert mined.coverage is not None
-            assert not mined.coverage.complete
+            assert not coverage_of(mined).complete
             assert {number for number, _ in gaps(mined)} == {PLAIN}
         twin.faults = Faults()
         assert gaps(mine_twin(twin, tmp_path / "w", via)) == []

@@ -13,9 +13,9 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
-from goldpan.miners.mine_many import Outcomes, mine_many
+from goldpan.miners.mine_many import MinedRepositories, mine_many
 from tests.mining import (
     PACE,
     SOFT,
@@ -24,6 +24,7 @@ from tests.mining import (
     Watched,
     assert_same,
     command_line,
+    coverage_of,
     graphql_daily,
     keys_kept_twice,
     mine_twin,
@@ -48,7 +49,7 @@ def mined(
 ) -> dict[str, MineResult | GoldpanError]:
     notes = notes or Notes()
     with notes.task("Repositories", 1) as task:
-        results = Outcomes(notes, task)
+        results = MinedRepositories(notes, task)
         mine_many(settings, dict.fromkeys(names), notes, results, PACE)
     return results.by_name
 
@@ -66,8 +67,7 @@ def test_at_once_gives_the_bytes_of_one_after_another(twin: Twin, via: Via, tmp_
         result = results[name]
         assert isinstance(result, MineResult)
         assert result.requests == requests / len(MILLS)  # each counts its own
-        assert result.coverage is not None
-        assert result.coverage.complete
+        assert coverage_of(result).complete
 
 
 def test_no_more_requests_are_under_way_than_of_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.parse_timeline import EVENTS
 from tests.mining import (
     BOTH,
@@ -17,6 +17,7 @@ from tests.mining import (
     Row,
     assert_alike,
     assert_rows,
+    coverage_of,
     mine_twin,
     rows,
     rows_of,
@@ -391,8 +392,7 @@ def test_a_body_of_ten_megabytes(via: Via, tmp_path: Path) -> None:
     pull = Editor(world).pull("All my logs", body)
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, via)
-    assert mined.coverage is not None
-    assert mined.coverage.complete
+    assert coverage_of(mined).complete
     (row,) = [row for row in rows(tmp_path, "entries") if row["number"] == pull]
     assert row["body"] == body
     links = [
@@ -413,7 +413,6 @@ def test_rest_brings_home_more_pulls_than_it_lists(tmp_path: Path) -> None:
     with Twin(workload_world(issues=10, pulls=230), limits=limits, paging=Paging({})) as twin:
         mined = mine_twin(twin, tmp_path, "rest")
     assert mined.failure is None
-    assert mined.coverage is not None
-    assert mined.coverage.complete
+    assert coverage_of(mined).complete
     heads = [row["head_sha"] for row in rows(tmp_path, "entries", "workload/mill")]
     assert len(heads) - heads.count(None) == 230

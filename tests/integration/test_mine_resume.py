@@ -18,7 +18,7 @@ import pytest
 from goldpan.core import archive as archive_module
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from tests.mining import (
     BOTH,
     SLUICE,
@@ -28,6 +28,7 @@ from tests.mining import (
     archive,
     assert_same,
     command_line,
+    coverage_of,
     keys_kept_twice,
     mine_twin,
     operations,
@@ -249,7 +250,6 @@ def test_killed_between_the_timelines_and_the_lists_of_relations(tmp_path: Path)
             assert killer.miner.wait().code == -signal.SIGKILL
         killer.miner = None
         done = mine_twin(twin, tmp_path, "rest")
-        assert done.coverage is not None
-        assert done.coverage.gaps == ()
+        assert coverage_of(done).gaps == ()
     assert_same(table_bytes(tmp_path), undisturbed("rest"))
     assert keys_kept_twice(tmp_path) == []

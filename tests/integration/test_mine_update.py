@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.miners.announced import Path as Via
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.mine import MineResult
 from tests.mining import (
     BOTH,
@@ -21,6 +21,7 @@ from tests.mining import (
     assert_alike,
     assert_current,
     copy_mined,
+    coverage_of,
     graphql_daily,
     mine_twin,
     operations,
@@ -64,8 +65,7 @@ def people(world: World) -> Editor:
 
 def fresh(twin: Twin, workspace: Path, via: Via) -> Tables:
     mined = mine_twin(twin, workspace / "fresh", via)
-    assert mined.coverage is not None
-    assert mined.coverage.complete
+    assert coverage_of(mined).complete
     return table_bytes(workspace / "fresh")
 
 
@@ -81,7 +81,7 @@ def fetched(workspace: Path) -> set[int]:
 
 
 def whole(mined: MineResult) -> bool:
-    return mined.coverage is not None and mined.coverage.complete
+    return mined.coverage is not None and coverage_of(mined).complete
 
 
 def test_graphql_asks_for_nothing_but_the_sweep(tmp_path: Path) -> None:
@@ -135,21 +135,18 @@ def test_without_a_token_what_an_update_cannot_see_is_told(tmp_path: Path) -> No
     world = synthetic_world()
     with Twin(world, limits=Limits(anonymous=10_000)) as twin:
         first = mine_twin(twin, tmp_path, "rest", tokens=())
-        assert first.coverage is not None
-        assert first.coverage.unseen == ()
+        assert coverage_of(first).unseen == ()
         (number,) = new_cross_reference(people(world))
         notes = Notes()
         blind = mine_twin(twin, tmp_path, "rest", tokens=(), notes=notes)
-        assert blind.coverage is not None
-        (message,) = blind.coverage.unseen
+        (message,) = coverage_of(blind).unseen
         assert message.startswith("references from other repositories since 20")
         assert any(message in line for line in notes.lines)
         end = f"Nothing is missing, except what cannot be seen without a token:\n  {message}"
         assert status_of(tmp_path).endswith(end)
         assert not [row for row in rows(tmp_path, "references") if refers(row, number)]
         seen = mine_twin(twin, tmp_path, "rest")
-    assert seen.coverage is not None
-    assert seen.coverage.unseen == ()
+    assert coverage_of(seen).unseen == ()
     assert [row for row in rows(tmp_path, "references") if refers(row, number)]
 
 
@@ -324,8 +321,7 @@ def test_a_deleted_entry_vanishes(via: Via, tmp_path: Path) -> None:
     with Twin(world) as twin:
         people(world).delete_entry(number)
         mined = mine_twin(twin, tmp_path, via)
-        assert mined.coverage is not None
-        assert [gap.reason for gap in mined.coverage.gaps] == []
+        assert [gap.reason for gap in coverage_of(mined).gaps] == []
         assert_current(table_bytes(tmp_path), fresh(twin, tmp_path, via))
 
 
@@ -427,8 +423,7 @@ def test_since(via: Via, tmp_path: Path) -> None:
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, via, since=since)
         assert whole(mined)
-        assert mined.coverage is not None
-        assert mined.coverage.since == text
+        assert coverage_of(mined).since == text
         if via == "rest":
             timelines = {r.path.split("/")[-2] for r in twin.requests if "timeline" in r.path}
             assert timelines == {str(number) for number in expected}

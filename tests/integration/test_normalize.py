@@ -15,8 +15,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import chunks
 from goldpan.miners.tables import normalize as module
-from goldpan.miners.tables.normalize import normalize
-from goldpan.miners.tables.normalize_all import normalize_all
+from goldpan.miners.tables.normalize import normalize, normalize_all
 from tests.mining import mine_twin, table_bytes
 from tests.twin import Editor, Twin, synthetic_world
 
@@ -62,7 +61,7 @@ def test_repositories_made_at_once_have_the_same_tables(
     names = [f"prospector/{name}" for name in ("sluice", "pan", "rocker")]
     for name in names:
         shutil.copytree(mined / "raw" / REPO, tmp_path / "raw" / name)
-    monkeypatch.setattr("goldpan.miners.tables.normalize_all._WORTH_PROCESSES", 0)
+    monkeypatch.setattr("goldpan.miners.tables.normalize._WORTH_PROCESSES", 0)
     with Reporter(quiet=True) as reporter:
         counts = normalize_all(Workspace(tmp_path), names, reporter, 2, None)
     assert list(counts) == names

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
-from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, Table
+from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, TableSchema
 from goldpan.core.workspace import Workspace
-from goldpan.miners.former_names import candidate_names
+from goldpan.miners.github.announced import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair
 from tests.drawing import examples
 from tests.mining import SLUICE, Row, mine_twin, rows
@@ -178,7 +178,7 @@ def test_table_is_as_promised_and_stays(workspace: Workspace, results: dict[str,
     assert not list((workspace.root / "tmp").iterdir())
 
 
-def save(workspace: Workspace, table: Table, content: Iterable[Row]) -> None:
+def save(workspace: Workspace, table: TableSchema, content: Iterable[Row]) -> None:
     path, names = workspace.table(GEM, table.name), table.schema.names
     path.parent.mkdir(parents=True, exist_ok=True)
     made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]

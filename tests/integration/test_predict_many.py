@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import RepositoryError, UsageError
-from goldpan.miners.estimate import Estimate
+from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.mine import predict
 from goldpan.miners.mine_many import predict_many
 from tests.mining import PACE, SOFT, Notes, twin_settings
@@ -92,7 +92,7 @@ def test_each_is_what_it_is_alone_and_none_stops_the_others(twin: Twin, tmp_path
     assert isinstance(predicted["workload/gone"], RepositoryError)
     for name in (MILLS[0], MILLS[2]):
         answer = predicted[name]
-        assert isinstance(answer, Estimate)
+        assert isinstance(answer, CostEstimate)
         assert answer == predict(settings, name, Notes(), PACE)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.miners.replies import Reply, Verdict, links_of, parse_json, read_reply
+from goldpan.miners.replies import HttpReply, Verdict, links_of, parse_json, read_reply
 from goldpan.miners.tables import parse_rest
 from goldpan.miners.tables.rows import Rows
 from tests.places import DATA
@@ -88,7 +88,7 @@ def exchanges() -> list[Exchange]:
     return [orjson.loads(line) for line in lines]
 
 
-def judged(exchanges: list[Exchange]) -> Iterator[tuple[Exchange, Reply]]:
+def judged(exchanges: list[Exchange]) -> Iterator[tuple[Exchange, HttpReply]]:
     for exchange in exchanges:
         graphql = exchange["path"].endswith("/graphql")
         headers = {name.lower(): value for name, value in exchange["headers"].items()}

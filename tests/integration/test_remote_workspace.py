@@ -17,10 +17,9 @@ import zstandard
 import goldpan as api
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
-from goldpan.core.remote.lease import Lease
 from goldpan.core.remote.manifest import FILES, PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned, mirror_directory
-from goldpan.core.remote.store import ObjectStore
+from goldpan.core.remote.store import Lease, ObjectStore
 from goldpan.core.workspace import hold_lock
 from tests.object_store import SECRET, LocalS3
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan
@@ -221,7 +220,7 @@ def test_long_work_is_pushed_meanwhile_and_keeps_its_lock(
             time.sleep(2.5)  # longer than the lock lasts without a sign
         return False
 
-    monkeypatch.setattr("goldpan.core.remote.lease.SECONDS", 1.0)
+    monkeypatch.setattr("goldpan.core.remote.store.SECONDS", 1.0)
     monkeypatch.setattr("goldpan.core.remote.mirror._SECONDS_BETWEEN", 0.05)
     first, second, s3.refuse = machine("one"), machine("other"), slow
     with first.leased("raw/a/b/lock", None):
@@ -266,7 +265,7 @@ def test_a_holder_that_was_killed_on_this_machine_is_told_at_once(
     s3: LocalS3, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holder = (
-        "import os, sys\nfrom goldpan.core.remote.lease import Lease\n"
+        "import os, sys\nfrom goldpan.core.remote.store import Lease\n"
         "from goldpan.core.remote.store import ObjectStore\n"
         "assert Lease(ObjectStore(sys.argv[1]), 'raw/a/b/lock').acquire() is None\n"
         "os.kill(os.getpid(), 9)\n"

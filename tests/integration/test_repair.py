@@ -12,13 +12,13 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.repair import repair
 from goldpan.miners.tables.normalize import normalize
 from tests.integration.test_backup import GEM, issue, pull
-from tests.mining import BOTH, SLUICE, archive, assert_same, mine_twin, table_bytes
+from tests.mining import BOTH, SLUICE, archive, assert_same, coverage_of, mine_twin, table_bytes
 from tests.program import goldpan
 from tests.twin import Twin, synthetic_world
 
@@ -46,8 +46,7 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
         gaps = measure_coverage(workspace, SLUICE).gaps
         assert any("was damaged at byte" in gap.reason for gap in gaps)
         mined = mine_twin(twin, tmp_path, via)
-        assert mined.coverage is not None
-        assert mined.coverage.complete
+        assert coverage_of(mined).complete
         assert_same(table_bytes(tmp_path), expected)
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.unified_diff import Line, blocks_as_diff, side_by_side
+from goldpan.code.unified_diff import DiffLine, blocks_as_diff, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import Funnel, FunnelRow
@@ -23,6 +23,9 @@ from goldpan.report.distributions import percent, share, short
 from goldpan.report.examples import draw_around
 from goldpan.report.plots import plot_funnel
 from goldpan.text.excerpts import excerpt
+from goldpan.report.folders import draw_around
+from goldpan.report.funnel_plot import plot_funnel
+from goldpan.text.markdown import excerpt
 
 FUNNEL = Funnel(
     "issue",
@@ -114,7 +117,7 @@ LINES = st.lists(
 )
 
 
-def text_of(line: Line) -> str:
+def text_of(line: DiffLine) -> str:
     return "".join(piece.text for piece in line.pieces)
 
 
@@ -191,9 +194,9 @@ def test_versions_of_a_line_stand_side_by_side_with_their_differences() -> None:
 
 def test_line_ends_are_told() -> None:
     crlf = side_by_side("@@ -1,2 +1,2 @@\n a\r\n-b\r\n+c\r\n")
-    assert text_of(crlf.rows[0].left or Line(0, ())) == "a"
+    assert text_of(crlf.rows[0].left or DiffLine(0, ())) == "a"
     mixed = side_by_side("@@ -1,2 +1,2 @@\n a\n-b\r\n+c\n")
-    assert text_of(mixed.rows[1].left or Line(0, ())) == "b⟨U+000D⟩"
+    assert text_of(mixed.rows[1].left or DiffLine(0, ())) == "b⟨U+000D⟩"
     last = side_by_side("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n").rows[0]
     assert last.left
     assert last.right

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.engine import open_engine
-from goldpan.core.errors import WorkspaceError
+from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.parquet import write_table
 from goldpan.core.resources import explain, told_otherwise, write_file
-from goldpan.core.sealed import DamagedError
 from goldpan.core.workspace import Workspace
 from tests.drawing import daily
 from tests.mining import mine_twin

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from goldpan import Workspace
-from goldpan.check import check_workspace
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.parquet import read_table
-from goldpan.core.progress import Reporter
 from goldpan.datasets.provenance import read_provenance
 from goldpan.filters.profile import criteria
 from tests.invoking import invoke
@@ -252,17 +250,3 @@ def test_an_unpaired_repository_is_filtered_all_the_same(lab: Workspace) -> None
     lab.pair()
     with pytest.raises(WorkspaceError, match="was not filtered by the profile default"):
         lab.build("qa")
-
-
-def test_pairs_of_an_earlier_version_ask_to_be_made_again(lab: Workspace) -> None:
-    lab.pair()
-    earlier = lab.layout.tables(REPO) / "pairs.parquet"
-    lab.layout.pairs(REPO, "default").rename(earlier)
-    for stage in (lab.pair, lab.filter, lambda: lab.why(f"{REPO}#1")):
-        with pytest.raises(WorkspaceError, match="kept the pairs of one set of rules") as error:
-            stage()
-        assert error.value.remedy.startswith("Delete it, then run goldpan pair")
-    (damage,) = check_workspace(lab.layout, Reporter(quiet=True)).damaged
-    assert "of an earlier Goldpan" in damage.reason
-    earlier.unlink()
-    assert lab.pair()[0].pairs

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from goldpan.core.progress import Reporter
 from goldpan.core.schemas import MINED
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
 from tests.drawing import examples

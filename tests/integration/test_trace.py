@@ -14,13 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.edit import Edit
+from goldpan.code.edits.apply import Edit, apply_edits
 from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError
-from goldpan.core.lineage import read_lineage, write_lineage
 from goldpan.core.parquet import read_table, write_table
-from goldpan.core.sealed import file_digest, sealed_json
+from goldpan.core.sealed import file_digest, read_lineage, sealed_json, write_lineage
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import read_provenance
 from goldpan.demo.pipeline import REPO

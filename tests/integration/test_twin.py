@@ -27,7 +27,7 @@ from graphql import (
 from goldpan.miners.github import queries
 from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
-from goldpan.miners.github.introspection import INTROSPECTION, NEEDS, dialect_of, lacking_columns
+from goldpan.miners.github.queries import INTROSPECTION, NEEDS, dialect_of, lacking_columns
 from tests.places import DATA
 from tests.twin import (
     ERRORS,

@@ -225,7 +225,7 @@ def test_faults_are_chosen_by_route_entry_token_and_turn() -> None:
     assert statuses(Fault("502", "REST", seconds=0.0), timelines[:2]) == [502, 200]
     assert statuses(Fault("401", token="t1"), timelines, "t0") == [200] * 4
     assert statuses(Fault("401", token="t1", times=2), timelines, "t1") == [401, 401, 200, 200]
-    assert statuses(Fault("404", "issue", 3), ["/issues/3", "/issues/3/comments"]) == [404, 200]
+    assert statuses(Fault("404", "issue", 3), ["/issues/3", "/issues/3/timeline"]) == [404, 200]
     assert statuses(Fault("500 diff", "files"), ["/pulls/2/files", "/pulls/2"]) == [500, 200]
     lists = ["/issues", "/pulls", "/issues/comments", "/pulls/comments", ""]
     assert statuses(Fault("500", "all_comments"), lists) == [200, 200, 500, 200, 200]

@@ -30,7 +30,7 @@ from goldpan.execution.records import (
 )
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.patches import patches
+from goldpan.git.trees import patches
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.git_repositories import REPO, Content, Odd, Repository
 from tests.git_server import GitServer

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.edit import Edit, split_lines
-from goldpan.code.edits.find import find_file_edits, format_edits
-from goldpan.code.edits.parse import parse_edits
+from goldpan.code.edits.apply import Edit, apply_edits, split_lines
+from goldpan.code.edits.find import find_file_edits
+from goldpan.code.edits.parse import format_edits, parse_edits
 from goldpan.git.objects import shared_encoding
 from tests.places import DATA
 from tests.twin.history import git

@@ -34,14 +34,14 @@ fit("llama", lesson(*example_rows(TOGETHER_TASK), Path(sys.argv[1])), deepspeed=
 _SLOW = """
 import os, time
 if "LOCAL_RANK" in os.environ:
-    from goldpan.core.progress import Task
-    advance = Task.advance
+    from goldpan.core.progress import ProgressTask
+    advance = ProgressTask.advance
 
     def slowly(self, count=1):
         time.sleep(0.3)
         advance(self, count)
 
-    Task.advance = slowly
+    ProgressTask.advance = slowly
 """
 
 _CROWDED = """

@@ -17,8 +17,7 @@ from goldpan.core.schemas import PAIRS
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
-from goldpan.git.patches import patches
-from goldpan.git.trees import path_bytes
+from goldpan.git.trees import patches, path_bytes
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.mining import mine_twin
+from tests.mining import coverage_of, mine_twin
 from tests.twin import Faults, Twin, workload_world
 
 
@@ -14,15 +14,13 @@ def test_the_workload_with_more_reviews_fits_its_budget(tmp_path: Path) -> None:
         mined = mine_twin(twin, tmp_path)
         assert twin.points == mined.points <= 200
         assert twin.count == mined.requests <= 180
-    assert mined.coverage is not None
-    assert mined.coverage.complete
-    stored = {count.kind: count.stored for count in mined.coverage.counts}
+    assert coverage_of(mined).complete
+    stored = {count.kind: count.stored for count in coverage_of(mined).counts}
     assert stored["reviews"] == 3_000
 
 
 def test_faults_do_not_make_it_crawl(tmp_path: Path) -> None:
     with Twin(workload_world(issues=400, pulls=400), Faults(rate=0.1, seed=3)) as twin:
         mined = mine_twin(twin, tmp_path)
-        assert mined.coverage is not None
-        assert mined.coverage.complete
+        assert coverage_of(mined).complete
         assert twin.count <= 5 * mined.predicted.requests

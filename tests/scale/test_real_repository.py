@@ -15,8 +15,8 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Path as Via
 from goldpan.miners.backup import mine_backup
+from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import (
@@ -28,6 +28,7 @@ from tests.mining import (
     assert_alike,
     assert_rows,
     assert_same,
+    coverage_of,
     keys_kept_twice,
     mine_twin,
     rows,
@@ -73,8 +74,7 @@ def clean(world: World, tmp_path_factory: pytest.TempPathFactory) -> dict[Via, P
         with Twin(world) as twin:
             mined = mine_twin(twin, places[via], via)
             assert mined.failure is None
-            assert mined.coverage is not None
-            assert mined.coverage.complete, mined.coverage.gaps[:5]
+            assert coverage_of(mined).complete, coverage_of(mined).gaps[:5]
             if via == "graphql":
                 assert twin.count <= 200
                 assert twin.points <= 200
@@ -206,8 +206,7 @@ def test_faults_on_every_tenth_request(
         mined = mine_twin(twin, tmp_path, via)
         share = sum(bool(request.fault) for request in twin.requests) / twin.count
     assert 0.03 < share < 0.2
-    assert mined.coverage is not None
-    assert mined.coverage.complete, mined.coverage.gaps[:5]
+    assert coverage_of(mined).complete, coverage_of(mined).gaps[:5]
     assert_same(table_bytes(tmp_path, REPO), tables(clean, via))
 
 

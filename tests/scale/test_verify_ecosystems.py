@@ -16,7 +16,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.execution.records import FixInstance, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.patches import patches
+from goldpan.git.trees import patches
 from tests.git_repositories import REPO, Repository
 from tests.mining import Notes
 from tests.verifying import ISOLATIONS

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 import goldpan
 from goldpan import plugins
 from goldpan.core import schemas
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
 from goldpan.datasets.examples import FAMILIES, QA_WITH_DISCUSSIONS
 from goldpan.datasets.task import TaskType
 from goldpan.evaluation.score import predictions_schema
@@ -39,7 +39,7 @@ def python() -> str:
 
 def tables() -> str:
     """Return the columns of every table and dataset."""
-    listed = [value for value in vars(schemas).values() if isinstance(value, Table)]
+    listed = [value for value in vars(schemas).values() if isinstance(value, TableSchema)]
     listed += [family.table for family in FAMILIES.values()]
     listed.append(replace(QA_WITH_DISCUSSIONS, name="qa --source discussions").table)
     lines = []

@@ -9,8 +9,7 @@ from .discussions import DISCUSSION_CONNECTIONS
 from .paging import Page, paginate
 from .resolvers import Info, Resolver, edits, enum_name, timeline_type
 from .store import World
-from .threads import threads
-from .world import Account, Commit, Entry, Repository, Review
+from .world import Account, Commit, Entry, Repository, Review, threads
 
 FILES_LIMIT = 3000
 EDITED = (

@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from .asked import Asked, Place
 from .errors import ERRORS
+from .faults import Asked, Place
 
 
 def spoil(reply: dict[str, Any], name: str, nodes: Sequence[Asked], list_name: str | None) -> None:

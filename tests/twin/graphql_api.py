@@ -22,11 +22,10 @@ from graphql import (
 )
 
 from .cost import Cost, measure
-from .older import Need
 from .paging import RefusedError
 from .refusals import refusals
 from .resolvers import Context
-from .schema import wired_schema
+from .schema import Need, wired_schema
 from .store import World
 
 _CACHE_LIMIT = 2000

@@ -10,15 +10,13 @@ from urllib.parse import parse_qsl
 
 from . import rest_views as views
 from .paging import Key
-from .rest_answers import Answer, FailedError
-from .rest_pages import Call, Pager
-from .rest_search import search_issues, search_repositories
+from .rest_pages import Answer, Call, FailedError, Pager
+from .rest_search import search_repositories
 from .store import World
-from .world import Entry, Event, Repository
+from .world import Entry, Repository
 
 DIFF = "application/vnd.github.diff"
 _FILES_LIMIT = 3000
-_UNFED = ("cross-referenced", "line-commented")
 _BLOCK = {
     "reason": "dmca",
     "created_at": "2024-01-17T17:53:56Z",
@@ -38,7 +36,6 @@ class Walls:
 
 
 _ELSEWHERE = {
-    "/search/issues": "search",
     "/search/repositories": "search",
     "/rate_limit": "rate_limit",
 }
@@ -66,8 +63,7 @@ class RestApi:
         match, route = _REPOSITORY.fullmatch(path), route_of(path)
         try:
             if route is not None and route.name == "search":
-                search = search_issues if path.endswith("/issues") else search_repositories
-                return search(self.world, query, api)
+                return search_repositories(self.world, query, api)
             if match is None or route is None:
                 raise FailedError(404, "Not Found")
             repository = self._repository(match, api, text)
@@ -214,27 +210,12 @@ class RestApi:
             wall=self.walls.comments,
         )
 
-    def comments(self, call: Call, number: int) -> Answer:
-        """List the plain comments of one entry."""
-        since = call.query.get("since", "")
-        comments = [
-            comment for comment in self._entry(call, number).comments if comment.updated_at >= since
-        ]
-        return self.pager.page(
-            call, comments, lambda comment: views.comment_json(comment, call.api)
-        )
-
     def review_comments(self, call: Call, number: int) -> Answer:
         """List the comments on lines of one pull request."""
         comments = list(self._pull(call, number).review_comments())
         return self.pager.page(
             call, comments, lambda comment: views.review_comment_json(comment, call.api)
         )
-
-    def reviews(self, call: Call, number: int) -> Answer:
-        """List the reviews of one pull request."""
-        reviews = self._pull(call, number).reviews
-        return self.pager.page(call, reviews, lambda review: views.review_json(review, call.api))
 
     def timeline(self, call: Call, number: int) -> Answer:
         """List all that happened to one entry."""
@@ -249,25 +230,6 @@ class RestApi:
         existing = [entry for entry in entries if entry is not None]
         return self.pager.page(call, existing, lambda entry: views.issue_json(entry, call.api))
 
-    def all_events(self, call: Call) -> Answer:
-        """List what happened to all entries, the newest first, without texts and references."""
-        events = [
-            (item, entry)
-            for entry in list(call.repository.entries.values())
-            for item in entry.timeline
-            if isinstance(item, Event) and item.id is not None and item.kind not in _UNFED
-        ]
-        events.sort(key=lambda pair: pair[0].id or 0, reverse=True)
-
-        def shape(pair: tuple[Event, Entry]) -> views.Json:
-            event, entry = pair
-            return {
-                **views.timeline_json(self.world, event, call.api),
-                "issue": views.issue_json(entry, call.api),
-            }
-
-        return self.pager.page(call, events, shape, key=lambda pair: (pair[0].id,), descending=True)
-
     def files(self, call: Call, number: int) -> Answer:
         """List changed files: 3,000 at most, silently none for some huge diffs."""
         pull = self._pull(call, number).pull
@@ -275,17 +237,6 @@ class RestApi:
         if number in call.repository.unlisted_files:
             files = ()
         return self.pager.page(call, files, views.file_json)
-
-    def commits(self, call: Call, number: int) -> Answer:
-        """List the commits of one pull request."""
-
-        def shape(commit: Any) -> views.Json:
-            made = views.commit_json(commit, call.api)
-            inner = {key: made[key] for key in ("author", "committer", "message")}
-            outer = {key: made[key] for key in ("sha", "node_id", "url", "html_url", "parents")}
-            return {**outer, "commit": inner, "author": None, "committer": None}
-
-        return self.pager.page(call, self._pull(call, number).commits, shape)
 
 
 def _moved(url: str) -> FailedError:
@@ -300,18 +251,14 @@ _HANDLERS: dict[str, tuple[re.Pattern[str], Callable[..., Answer]]] = {
         ("pulls", r"/pulls", RestApi.pulls),
         ("all_comments", r"/issues/comments", RestApi.all_comments),
         ("all_review_comments", r"/pulls/comments", RestApi.all_review_comments),
-        ("all_events", r"/issues/events", RestApi.all_events),
         ("issue", r"/issues/(\d+)", RestApi.issue),
         ("pull", r"/pulls/(\d+)", RestApi.pull),
-        ("comments", r"/issues/(\d+)/comments", RestApi.comments),
         ("review_comments", r"/pulls/(\d+)/comments", RestApi.review_comments),
         ("timeline", r"/issues/(\d+)/timeline", RestApi.timeline),
         ("sub_issues", r"/issues/(\d+)/sub_issues", RestApi.related),
         ("blocked_by", r"/issues/(\d+)/dependencies/blocked_by", RestApi.related),
         ("blocking", r"/issues/(\d+)/dependencies/blocking", RestApi.related),
         ("files", r"/pulls/(\d+)/files", RestApi.files),
-        ("reviews", r"/pulls/(\d+)/reviews", RestApi.reviews),
-        ("commits", r"/pulls/(\d+)/commits", RestApi.commits),
     )
 }
 ROUTES = tuple(dict.fromkeys((*_HANDLERS, *_ELSEWHERE.values())))

@@ -1,46 +1,17 @@
-"""The search for issues and pull requests of one repository, and that for repositories."""
+"""The search for repositories."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from . import rest_views as views
-from .rest_answers import Answer, FailedError
+from .rest_pages import Answer, FailedError
 from .store import World
-from .world import Entry, Repository
+from .world import Repository
 
 _MOST = 1_000
-_QUALIFIERS: dict[str, Callable[[Entry], bool]] = {
-    "is:issue": lambda entry: entry.pull is None,
-    "is:pr": lambda entry: entry.pull is not None,
-    "is:open": lambda entry: entry.state == "open",
-    "is:closed": lambda entry: entry.state == "closed",
-}
-
-
-def search_issues(world: World, query: Mapping[str, str], api: str) -> Answer:
-    """Answer `q=repo:OWNER/NAME is:issue`; other words of the search language are refused."""
-    words = query.get("q", "").split()
-    names = [word.removeprefix("repo:") for word in words if word.startswith("repo:")]
-    repository = world.repository(names[0], follow=False) if len(names) == 1 else None
-    if repository is None or repository.blocked:
-        raise _refused(
-            "The listed users and repositories cannot be searched either because the resources "
-            "do not exist or you do not have permission to view them."
-        )
-    qualifiers = [word for word in words if not word.startswith("repo:")]
-    if not set(qualifiers) <= set(_QUALIFIERS) or not {"is:issue", "is:pr"} & set(qualifiers):
-        raise _refused("Query must include 'is:issue' or 'is:pull-request'")
-    entries = [
-        entry
-        for entry in list(repository.entries.values())
-        if all(_QUALIFIERS[word](entry) for word in qualifiers)
-    ]
-    entries.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
-    return _page("issues", entries, lambda entry: views.issue_json(entry, api), query, api)
 
 
 def search_repositories(world: World, query: Mapping[str, str], api: str) -> Answer:
@@ -57,13 +28,7 @@ def search_repositories(world: World, query: Mapping[str, str], api: str) -> Ans
     ]
     if query.get("sort") == "stars":
         repositories.sort(key=lambda repository: repository.stars, reverse=True)
-    return _page(
-        "repositories",
-        repositories,
-        lambda repository: views.repository_json(repository, api),
-        query,
-        api,
-    )
+    return _page(repositories, query, api)
 
 
 _WORD = re.compile(r'(language|stars|license|archived):("[^"]+"|[^\s"]+)')
@@ -82,25 +47,19 @@ def _matches(repository: Repository, name: str, value: str) -> bool:
     raise _refused(f"{name}:{value} is not understood.")
 
 
-def _page(
-    what: str,
-    matches: Sequence[Any],
-    shape: Callable[[Any], views.Json],
-    query: Mapping[str, str],
-    api: str,
-) -> Answer:
+def _page(matches: Sequence[Repository], query: Mapping[str, str], api: str) -> Answer:
     size = min(100, int(query.get("per_page", "30")))
     page = int(query.get("page", "1"))
     if page * size > _MOST:
         raise FailedError(422, "Only the first 1000 search results are available")
     start = (page - 1) * size
-    items = [shape(match) for match in matches[start : start + size]]
+    items = [views.repository_json(match, api) for match in matches[start : start + size]]
     body = {"total_count": len(matches), "incomplete_results": False, "items": items}
     last = -(-min(len(matches), _MOST) // size)
     if page >= last:
         return Answer(body)
     links = [
-        f'<{api}/search/{what}?{urlencode({**query, "page": number})}>; rel="{name}"'
+        f'<{api}/search/repositories?{urlencode({**query, "page": number})}>; rel="{name}"'
         for name, number in (("next", page + 1), ("last", last))
     ]
     return Answer(body, headers={"Link": ", ".join(links)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
 from types import TracebackType
@@ -12,18 +12,53 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from .asked import asked_nodes
-from .breaking import cut, in_place
 from .damage import damage, null_poisoned, spoil
-from .faults import About, FaultPlan, Faults, Strike
+from .errors import REQUEST_ID
+from .faults import About, FaultPlan, Faults, Strike, asked_nodes
 from .graphql_api import GraphQLApi, Query, Rejected
 from .limits import Budget, Limits, Meter
-from .older import Need
-from .rest_answers import Answer, failure
 from .rest_api import RestApi, Walls, route_of
-from .rest_pages import Pager, Paging
+from .rest_pages import Answer, Pager, Paging, failure
+from .schema import Need
 from .store import World
 from .transport import Listener, Received, Reply, encode
+
+_DELIVERIES = {
+    "cut": "reset",
+    "truncated": "truncate",
+    "unexpected EOF": "truncate_chunked",
+    "late": "slow",
+}
+_SERVER = {
+    "Server": "github.com",
+    "X-GitHub-Media-Type": "github.v3; format=json",
+    "X-GitHub-Request-Id": REQUEST_ID,
+}
+
+
+def in_place(strike: Strike, budget: Budget, now: float, date: str) -> Reply:
+    """Return the reply that an error sends in place of the real one."""
+    error, wait = strike.error, strike.fault.wait
+    headers = {"Content-Type": "application/json; charset=utf-8", "Date": date, **_SERVER}
+    if error.kind == "primary":
+        used = budget.limit if error.remaining == "zero" else budget.used
+        budget = replace(budget, used=used, reset=int(now + wait))
+    if error.remaining is not None:
+        headers |= budget.headers
+    if error.retry_after:
+        headers["Retry-After"] = str(wait)
+    body = error.body if isinstance(error.body, bytes) else encode(error.body)
+    return Reply(error.status, body, {**headers, **error.headers}, fault=strike.fault.error)
+
+
+def cut(reply: Reply, strike: Strike) -> Reply:
+    """Return the real reply, to be delivered as an error of delivery says."""
+    name = strike.fault.error
+    if name == "half":
+        return replace(reply, body=reply.body[: len(reply.body) // 2], fault=name)
+    seconds = float(strike.fault.wait)
+    return replace(reply, delivery=_DELIVERIES[name], fault=name, seconds=seconds)
+
 
 _SECONDARY = (
     "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from .threads import threads
-from .world import Comment, Commit, Discussion, Entry, Event, Ref, Repository, Review, node_id
+from .world import (
+    Comment,
+    Commit,
+    Discussion,
+    Entry,
+    Event,
+    Ref,
+    Repository,
+    Review,
+    node_id,
+    threads,
+)
 
 Node = Repository | Entry | Comment | Event | Discussion
 

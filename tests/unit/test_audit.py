@@ -17,13 +17,12 @@ from goldpan.audit.place import find_place
 from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.solution import find_solution
 from goldpan.audit.stored_runs import Outcomes, find_measure
+from goldpan.code.grammar import Symbol, symbols_around
 from goldpan.code.languages import language_of
-from goldpan.code.symbols import Symbol, symbols_around
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
-from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table
 from goldpan.core.progress import Reporter
-from goldpan.core.sealed import file_digest
+from goldpan.core.sealed import file_digest, read_lineage
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import task_data

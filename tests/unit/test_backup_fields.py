@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from goldpan.miners.backup_shapes import read_shape
+from goldpan.miners.backup_entries import read_shape
 from goldpan.miners.tables.chunks import read_fields
 from goldpan.miners.tables.parse_rest import parse_backup
 from goldpan.miners.tables.parse_timeline import SUBJECTS, WITHOUT_ROWS

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from goldpan.miners.github.batches import BatchSize, Drain
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.request import NoAnswerError
-from goldpan.miners.replies import read_reply
+from goldpan.miners.replies import NoAnswerError, read_reply
 
 FAST = Pace(backoff=0.0, longest=0.0)
 

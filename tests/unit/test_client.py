@@ -13,7 +13,7 @@ import pytest
 from goldpan.core.errors import QueryError, ServerError
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import Pace, TokenPool
-from goldpan.miners.replies import Reply
+from goldpan.miners.replies import HttpReply
 
 Answer = tuple[int, dict[str, str], bytes]
 FAST = Pace(backoff=0.01, longest=0.02, secondary=0.05, margin=0.01, per_minute=10**6, patience=0.2)
@@ -52,8 +52,8 @@ def serving(answer: Callable[[str], Answer]) -> Iterator[tuple[str, list[str | N
         server.server_close()
 
 
-def ask(url: str, path: str = "/x", *, query: str = "", retries: int = 3) -> Reply:
-    async def run() -> Reply:
+def ask(url: str, path: str = "/x", *, query: str = "", retries: int = 3) -> HttpReply:
+    async def run() -> HttpReply:
         pool = TokenPool((TOKEN,), FAST)
         async with GitHub(url, f"{url}/graphql", pool, retries=retries, pace=FAST) as github:
             return await (github.graphql(query, {}) if query else github.get(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.miners.tables.normalize_all import deal
+from goldpan.miners.tables.normalize import deal
 
 
 def test_the_largest_come_first() -> None:

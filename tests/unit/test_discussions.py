@@ -9,11 +9,13 @@ import pytest
 from goldpan.builders.qa import accepted_by, subjects_of
 from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS, known_family
 from goldpan.datasets.family import described_family
+from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS
+from goldpan.datasets.kind import described_family, known_family
+from goldpan.miners.github.cost import discussion_requests
 from goldpan.miners.github.graphql_lists import open_lists
 from goldpan.miners.github.queries import entries_batch
-from goldpan.miners.github.sample import discussion_requests
 from goldpan.miners.github.sweep import Target
-from goldpan.miners.tables.parse_discussions import parse_discussion
+from goldpan.miners.tables.parse_graphql import parse_discussion
 from goldpan.miners.tables.rows import Rows
 
 

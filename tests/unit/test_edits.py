@@ -10,11 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldpan.code.edits import edit as lines_module
+from goldpan.code.edits import apply as lines_module
 from goldpan.code.edits import find as find_module
-from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.apply import Edit, FileEdits, apply_edits, split_lines
 from goldpan.code.edits.diff import diff_lines
-from goldpan.code.edits.edit import Edit, FileEdits, split_lines
 from goldpan.code.edits.find import find_edits, find_file_edits
 from tests.drawing import examples
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.edit import (
+from goldpan.code.edits.apply import (
     AmbiguousError,
     Edit,
     EditError,
     NoMatchError,
     OverlapError,
+    apply_edits,
 )
 from goldpan.code.edits.find import find_edits
 

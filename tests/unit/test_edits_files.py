@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from goldpan.code.edits.edit import (
+from goldpan.code.edits.apply import (
     Edit,
     EditError,
     FileError,
@@ -25,7 +25,8 @@ from goldpan.code.edits.files import (
     decode,
     encode,
 )
-from goldpan.code.edits.find import find_file_edits, format_edits
+from goldpan.code.edits.find import find_file_edits
+from goldpan.code.edits.parse import format_edits
 from goldpan.core.errors import UsageError
 
 

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.edits import context, diff
-from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.context import Repeats
+from goldpan.code.edits import diff, find
+from goldpan.code.edits.apply import apply_edits, as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import diff_lines
-from goldpan.code.edits.edit import as_characters, number_lines, split_lines
-from goldpan.code.edits.find import find_edits
+from goldpan.code.edits.find import Repeats, find_edits
 from tests.drawing import examples
 from tests.hostile_edits import changed_by_git, changed_lines, edited
 
@@ -46,7 +44,7 @@ def test_what_repeats_is_what_a_search_finds(before: str, after: str) -> None:
 @given(LINES, LINES)
 def test_edits_hold_their_laws_where_repeats_are_known(before: list[str], after: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(context, "_WORK_BEFORE_REPEATS", -1)
+        patch.setattr(find, "_WORK_BEFORE_REPEATS", -1)
         old, new = "".join(before), "".join(after)
         edits = find_edits(old, new)
         assert apply_edits(old, edits) == new

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.edits.edit import Edit, EditError, FileError, MalformedError, NoMatchError
+from goldpan.code.edits.apply import Edit, EditError, FileError, MalformedError, NoMatchError
 from goldpan.code.edits.files import Applied, apply_patch_files
-from goldpan.code.edits.find import format_edits
+from goldpan.code.edits.parse import format_edits
 from tests.drawing import examples
 from tests.invoking import invoke
 

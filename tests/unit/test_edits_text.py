@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldpan.code.edits.edit import Edit, FileEdits, MalformedError
-from goldpan.code.edits.find import format_edits
-from goldpan.code.edits.parse import parse_edits
+from goldpan.code.edits.apply import Edit, FileEdits, MalformedError
+from goldpan.code.edits.parse import format_edits, parse_edits
 from goldpan.code.paths import quote_path, unquote_path
 from tests.drawing import examples
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.miners.tables.columns import UnreadableValue
-from goldpan.miners.tables.rows import actor, user
+from goldpan.miners.tables.columns import UnreadableValue, actor, user
 
 
 def test_people_are_told_alike_by_both_apis() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.text.lines import Kind, classify, is_trace
+from goldpan.text.lines import LineKind, classify, is_trace
 from goldpan.text.markdown import blocks
 from goldpan.text.prose import letters, prose
 from tests.real_texts import needs_real_texts, real_texts
@@ -157,7 +157,7 @@ def test_a_code_block_of_log_lines_is_a_trace() -> None:
     kinds = [
         line.kind for line in classify("```\nPASS: a\nsome more\nFAIL: b\n```\n```\nint x\n```")
     ]
-    assert kinds == [Kind.TRACE] * 5 + [Kind.CODE] * 3
+    assert kinds == [LineKind.TRACE] * 5 + [LineKind.CODE] * 3
 
 
 WORDS = st.lists(

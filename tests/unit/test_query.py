@@ -14,8 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from goldpan.core.parquet import write_table
-from goldpan.core.query import connect, connect_alone, second
+from goldpan.core.parquet import connect, connect_alone, second, write_table
 
 _SETTING = "SELECT current_setting('TimeZone'), current_setting('enable_progress_bar')"
 

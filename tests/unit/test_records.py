@@ -11,10 +11,10 @@ import pytest
 
 import goldpan
 from goldpan.core import schemas
-from goldpan.core.schemas import MINED, PAIRS, Table
+from goldpan.core.schemas import MINED, PAIRS, TableSchema
 
 PACKAGE = Path(goldpan.__file__).parent
-TABLES = [value for value in vars(schemas).values() if isinstance(value, Table)]
+TABLES = [value for value in vars(schemas).values() if isinstance(value, TableSchema)]
 
 
 def test_every_table_is_listed_once() -> None:
@@ -38,7 +38,7 @@ def test_every_table_is_listed_once() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_schema_order_and_key_agree(table: Table) -> None:
+def test_schema_order_and_key_agree(table: TableSchema) -> None:
     names = table.schema.names
     assert names[0] == "repo"
     assert len(set(names)) == len(names)

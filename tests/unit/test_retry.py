@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldpan.core.retry import Backoff, jittered
+from goldpan.core.http import Backoff, jittered
 
 
 def test_pauses_double_up_to_the_longest() -> None:

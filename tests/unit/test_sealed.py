@@ -11,10 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import count_rows, open_file, read_metadata, read_table, write_table
-from goldpan.core.query import open_tables
-from goldpan.core.sealed import EMPTY, DamagedError, read_json, sealed_json
+from goldpan.core.errors import DamagedError, WorkspaceError
+from goldpan.core.parquet import (
+    count_rows,
+    open_file,
+    open_tables,
+    read_metadata,
+    read_table,
+    write_table,
+)
+from goldpan.core.sealed import EMPTY, read_json, sealed_json
 from goldpan.core.workspace import Workspace
 
 ROWS = pa.table({"number": range(3_000), "title": [f"text {n * 7919}" for n in range(3_000)]})

@@ -19,7 +19,7 @@ from rich.text import Text
 from goldpan.core import secrets
 from goldpan.core.config import load_settings
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import Reporter
+from goldpan.core.progress import Reporter, Terminal, clean
 from goldpan.core.secrets import (
     HIDDEN,
     mask,
@@ -28,7 +28,6 @@ from goldpan.core.secrets import (
     register_environment,
     without_secrets,
 )
-from goldpan.core.terminal import Terminal, clean
 
 TOKEN = "ghp_Canary0123456789ABCDEFabcdef"
 ODD = 'pa/ss+"wö<rd>&=\\7'

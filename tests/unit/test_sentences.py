@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.text.sentences import (
+from goldpan.text.prose import (
     Wrapping,
     has_words,
     normalize_sentence,

@@ -9,7 +9,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-from goldpan.core.tls import shared_context
+from goldpan.core.http import shared_context
 
 
 def serials(context: ssl.SSLContext) -> list[str]:

@@ -26,6 +26,9 @@ from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import printable
 from goldpan.core.terminal import Terminal, clean
 from goldpan.core.workspace import Workspace
+from goldpan.core.progress import Terminal, clean
+from goldpan.core.sanitize import printable
+from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.gold import (
     CANNOT_TELL,
     KINDS,

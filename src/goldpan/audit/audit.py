@@ -23,14 +23,13 @@ from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.solution import find_solution
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.lineage import write_lineage
 from goldpan.core.parquet import write, writer
 from goldpan.core.progress import Reporter
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sanitize import line
 from goldpan.core.schemas import FINDINGS
-from goldpan.core.sealed import file_digest
+from goldpan.core.sealed import file_digest, write_lineage
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 

@@ -17,8 +17,8 @@ from goldpan.core.parquet import read_table
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
-from goldpan.git.patches import patches
 from goldpan.git.refs import verify_clone
+from goldpan.git.trees import patches
 
 _GIT = "diff --git "
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.code.grammar import Mark, Reading
+from goldpan.code.grammar import Mark, ParsedCode
 from goldpan.code.languages import Language
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Edit:
     text: bytes
 
 
-def edits_of(reading: Reading, language: Language, blocks: Sequence[Block]) -> list[list[Edit]]:
+def edits_of(reading: ParsedCode, language: Language, blocks: Sequence[Block]) -> list[list[Edit]]:
     """Return the edits of each block: leaving it out, and those of the nodes that lie in it."""
     starts = line_starts(reading.text)
     found: list[list[Edit]] = []

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
 from goldpan.audit.fixes import Fix
 from goldpan.audit.rows import Row
+from goldpan.code.grammar import Symbol, symbols_around
 from goldpan.code.languages import language_of
 from goldpan.code.substance import LARGEST
-from goldpan.code.symbols import Symbol, symbols_around
 from goldpan.core.errors import UsageError
-from goldpan.text.lines import Kind, classify
+from goldpan.text.lines import LineKind, classify
 
 NAME: FindingName = "place-in-issue"
 _COMMON = re.compile(
@@ -161,7 +161,7 @@ def _symbol(text: Text, symbol: Symbol) -> Span | None:
 
 def _trace_lines(text: Text) -> frozenset[int]:
     return frozenset(
-        number for number, line in enumerate(classify(text.text)) if line.kind is Kind.TRACE
+        number for number, line in enumerate(classify(text.text)) if line.kind is LineKind.TRACE
     )
 
 

@@ -20,10 +20,9 @@ from goldpan.audit.rows import Row
 from goldpan.audit.times import joined
 from goldpan.audit.token_text import TokenText, tokens_of
 from goldpan.text.keywords import find_mentions
-from goldpan.text.lines import Kind, classify
-from goldpan.text.prose import prose
+from goldpan.text.lines import LineKind, classify
+from goldpan.text.prose import prose, split_sentences
 from goldpan.text.remarks import read_remarks
-from goldpan.text.sentences import split_sentences
 
 NAME: FindingName = "solution-in-issue"
 _SHARE = 0.5
@@ -199,7 +198,7 @@ def _code_spans(text: str) -> list[tuple[int, int]]:
     at, was_code = 0, False
     kinds = [line.kind for line in classify(text)]
     for kind, line in zip(kinds, text.split("\n"), strict=True):
-        is_code = kind in (Kind.CODE, Kind.TRACE)
+        is_code = kind in (LineKind.CODE, LineKind.TRACE)
         if is_code and was_code:
             spans[-1] = (spans[-1][0], at + len(line))
         elif is_code:
@@ -239,7 +238,7 @@ def _edits(text: Text) -> Iterator[Span]:
     for said, line in zip(classify(text.text), lines, strict=True):
         opened = _EDIT.match(line)
         is_edit = opened and (read_remarks(line[opened.end() :]).solved or _BY.search(line))
-        if said.kind is Kind.PROSE and (is_edit or _SAID.match(line)) and not _NOT.search(line):
+        if said.kind is LineKind.PROSE and (is_edit or _SAID.match(line)) and not _NOT.search(line):
             yield span_of(text, "edit", at, at + len(line))
         at += len(line) + 1
 

@@ -12,9 +12,8 @@ import pyarrow as pa
 from goldpan.audit.audit import STAGE
 from goldpan.audit.finding import NAMES, FindingName
 from goldpan.core.errors import DatasetError, GoldpanError
-from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table, reading
-from goldpan.core.sealed import file_digest, seal_of_parquet
+from goldpan.core.sealed import file_digest, read_lineage, seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import shard_paths
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from goldpan.audit.finding import Span, Text
-from goldpan.miners.versions import WITHHELD, Version, Work, Written
+from goldpan.miners.versions import WITHHELD, TextHistory, TextVersion, Work
 from goldpan.text.redaction import redact
 
 _PARTS: dict[str, tuple[str, ...]] = {
@@ -30,9 +30,9 @@ class Times:
     """When a row's fix was begun, or its question answered, and the versions of its texts."""
 
     begun: datetime | None = None
-    written: tuple[Written, ...] = ()
+    written: tuple[TextHistory, ...] = ()
     """Of the issue or discussion."""
-    of_pull: tuple[Written, ...] = ()
+    of_pull: tuple[TextHistory, ...] = ()
     work: Work | None = None
     lacks: str = ""
     """Why nothing can be told."""
@@ -78,14 +78,14 @@ class Times:
                     return version.at
         return None
 
-    def _parts(self, text: Text) -> Iterator[Written]:
+    def _parts(self, text: Text) -> Iterator[TextHistory]:
         if source := _OF_PULL.get(text.source):
             yield from (part for part in self.of_pull if part.source == source)
         sources = _PARTS.get(text.source, ())
         yield from (part for part in self.written if part.source in sources)
 
 
-def _shown(part: Written, whole: str, source: str) -> Version | None:
+def _shown(part: TextHistory, whole: str, source: str) -> TextVersion | None:
     """Return the version of a part that a row's text is, or holds beside others."""
     if part.lacks or len(part.versions) == 1:
         return part.versions[-1]
@@ -97,7 +97,7 @@ def _shown(part: Written, whole: str, source: str) -> Version | None:
     return None
 
 
-def _public(version: Version) -> str:
+def _public(version: TextVersion) -> str:
     """Return a version as datasets hold it."""
     return redact(version.text or "").text.strip()
 

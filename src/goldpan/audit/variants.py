@@ -18,7 +18,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.audit.mutations import Block, Edit, Kind, edits_of, line_starts
-from goldpan.code.grammar import Mark, Reading, read
+from goldpan.code.grammar import Mark, ParsedCode, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.patch import FilePatch
 from goldpan.code.substance import LARGEST
@@ -135,7 +135,7 @@ class _Code:
 
     file: FixedFile
     language: Language
-    reading: Reading
+    reading: ParsedCode
     by_bytecode: bool
     """Whether our Python compiles it."""
 
@@ -157,7 +157,7 @@ def _open(file: FixedFile) -> _Code | None:
     return None
 
 
-def _read(content: bytes, language: Language) -> Reading:
+def _read(content: bytes, language: Language) -> ParsedCode:
     assert language.grammar is not None
     return read(content, language.grammar)
 
@@ -184,7 +184,7 @@ def _in_turn(queues: Sequence[Sequence[T]]) -> Iterator[T]:
 # What a text means: two that mean the same are no two variants.
 
 
-def _tree(reading: Reading) -> bytes:
+def _tree(reading: ParsedCode) -> bytes:
     """Return a digest of a syntax tree without comments, white space and parentheses."""
     digest = hashlib.sha256()
     waiting: list[Node | None] = [reading.tree.root_node]

@@ -13,10 +13,11 @@ from typing import Any
 
 from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
 from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.find import find_edits, format_edits
+from goldpan.code.edits.find import find_edits
+from goldpan.code.edits.parse import format_edits
 from goldpan.code.languages import language_of
 from goldpan.git.objects import Objects
-from goldpan.git.patches import patches
+from goldpan.git.trees import patches
 from goldpan.text.redaction import SECRETS_ONLY, find_private
 
 EXPLAINED: dict[str, str] = {

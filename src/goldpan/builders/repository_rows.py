@@ -21,12 +21,11 @@ from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import RowCheck, find_recipe
 from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
-from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.resources import named
-from goldpan.core.sealed import seal_of_parquet
+from goldpan.core.sealed import read_lineage, seal_of_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP, Family
@@ -42,8 +41,8 @@ from goldpan.filters.repo_view import open_material
 from goldpan.filters.stored import current_verdicts, inputs_digest
 from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
+from goldpan.miners.journal import sources_in
 from goldpan.miners.pairing import find_rules
-from goldpan.miners.sources import sources_in
 
 
 def cloned_source(workspace: Workspace, repo: str, source: MinedSource) -> MinedSource:
@@ -283,7 +282,9 @@ def _take_rows(batch: pa.RecordBatch, start: int, places: Container[int]) -> pa.
     return batch.take(pa.array(indices, pa.int64()))
 
 
-def _counted(repositories: Iterable[RepositoryRows], task: Task) -> Iterator[RepositoryRows]:
+def _counted(
+    repositories: Iterable[RepositoryRows], task: ProgressTask
+) -> Iterator[RepositoryRows]:
     for rows in repositories:
         task.advance()
         yield rows

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.code.grammar import Mark, Reading, code_bytes, read
+from goldpan.code.grammar import Mark, ParsedCode, code_bytes, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.lexer import CONTINUED, LexicalRules, Stripped, squeeze, strip, tokens
-from goldpan.core.sandbox import Failed, map_in_sandbox
 from goldpan.core.sanitize import line
+from goldpan.core.workers import Failed, map_in_sandbox
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -107,7 +107,7 @@ def _line_text(text: bytes, number: int) -> str:
 # Whether two trees nest the same code alike.
 
 
-def same_structure(before: Reading, after: Reading) -> bool:
+def same_structure(before: ParsedCode, after: ParsedCode) -> bool:
     """Tell whether two versions are the same tree, but for comments and what strings say.
 
     Both must have the same grammar. Two nodes of one type that cover the same bytes, before or
@@ -137,7 +137,7 @@ def same_structure(before: Reading, after: Reading) -> bool:
     return True
 
 
-def _mark(node: Node, reading: Reading, outer: Mark) -> Mark:
+def _mark(node: Node, reading: ParsedCode, outer: Mark) -> Mark:
     mark = reading.marks.get(node.id)
     return outer if mark is None else mark.within(outer)
 
@@ -148,11 +148,11 @@ def _position(node: Node, start: int, end: int) -> tuple[int, int, int]:
     return node.start_byte - origin, node.end_byte - origin, node.descendant_count
 
 
-def _words(node: Node, reading: Reading, mark: Mark) -> list[bytes]:
+def _words(node: Node, reading: ParsedCode, mark: Mark) -> list[bytes]:
     return code_bytes(reading.text[node.start_byte : node.end_byte], mark, reading.grammar).split()
 
 
-def _within(node: Node, reading: Reading, outer: Mark) -> list[Node]:
+def _within(node: Node, reading: ParsedCode, outer: Mark) -> list[Node]:
     """Return the children that are code; those of a string are its interpolations."""
     nodes: list[Node] = []
     waiting = node.children[::-1]

@@ -26,7 +26,7 @@ _MOST_BLOCK_LINES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """A part of a line, changed or as on the other side."""
 
     text: str
@@ -34,29 +34,29 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """One line of one version, numbered from 1."""
 
     number: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DiffPiece, ...]
     ends: bool = True
     """Whether a line end follows: the last line of a file may have none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """A line of both versions; of a gap neither, it stands for lines that are not shown."""
 
     kind: Literal["same", "changed", "gap"]
-    left: Line | None = None
-    right: Line | None = None
+    left: DiffLine | None = None
+    right: DiffLine | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
     """A diff as rows."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     deleted: int
     inserted: int
     left_out: int
@@ -64,7 +64,7 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _CellText:
     sign: str
     """Of the diff: minus, plus or space; at the head of a hunk it is @."""
     old: int
@@ -78,9 +78,9 @@ def side_by_side(diff: str, most: int = 160) -> Sides:
 
     Where every line ends in CRLF that is not shown, else each carriage return is.
     """
-    rows: list[Row] = []
-    olds: list[_Text] = []
-    news: list[_Text] = []
+    rows: list[DiffRow] = []
+    olds: list[_CellText] = []
+    news: list[_CellText] = []
     deleted = inserted = 0
     for line in _lines(diff):
         deleted += line.sign == "-"
@@ -93,9 +93,9 @@ def side_by_side(diff: str, most: int = 160) -> Sides:
             rows += _changed(olds, news)
             olds, news = [], []
             if line.sign == " ":
-                rows.append(Row("same", _whole(line, line.old), _whole(line, line.new)))
+                rows.append(DiffRow("same", _whole(line, line.old), _whole(line, line.new)))
             elif rows or max(line.old, line.new) > 1:
-                rows.append(Row("gap"))
+                rows.append(DiffRow("gap"))
     shown = (*rows, *_changed(olds, news))[:most]
     changed = [row for row in shown if row.kind == "changed"]
     shown_lines = sum((row.left is not None) + (row.right is not None) for row in changed)
@@ -128,7 +128,7 @@ def blocks_as_diff(before: str, blocks: Iterable[tuple[str, str]]) -> str | None
     return "".join(text)
 
 
-def _lines(diff: str) -> Iterator[_Text]:
+def _lines(diff: str) -> Iterator[_CellText]:
     """Yield the lines of all hunks, each hunk led by its head."""
     lines = _without_crlf(diff.split("\n"))
     old = new = old_end = new_end = 0
@@ -139,9 +139,9 @@ def _lines(diff: str) -> Iterator[_Text]:
             if head := _HUNK.match(line):
                 old, new = int(head[1]), int(head[3])
                 old_end, new_end = old + int(head[2] or 1), new + int(head[4] or 1)
-                yield _Text("@", old, new)
+                yield _CellText("@", old, new)
         elif sign != "\\":
-            yield _Text(sign, old, new, line[1:], not after.startswith("\\"))
+            yield _CellText(sign, old, new, line[1:], not after.startswith("\\"))
             old += sign != "+"
             new += sign != "-"
 
@@ -155,21 +155,21 @@ def _without_crlf(lines: list[str]) -> list[str]:
     return lines
 
 
-def _changed(olds: Sequence[_Text], news: Sequence[_Text]) -> list[Row]:
+def _changed(olds: Sequence[_CellText], news: Sequence[_CellText]) -> list[DiffRow]:
     """Return the rows of neighbouring deleted and inserted lines, those alike side by side."""
-    rows: list[Row] = []
+    rows: list[DiffRow] = []
     old = new = 0
     for left, right in (*_alike(olds, news), (len(olds), len(news))):
         for old_line, other in zip_longest(olds[old:left], news[new:right]):
             left_line = _whole(old_line, old_line.old) if old_line else None
-            rows.append(Row("changed", left_line, _whole(other, other.new) if other else None))
+            rows.append(DiffRow("changed", left_line, _whole(other, other.new) if other else None))
         if left < len(olds) and right < len(news):
             rows.append(_emphasized(olds[left], news[right]))
         old, new = left + 1, right + 1
     return rows
 
 
-def _alike(olds: Sequence[_Text], news: Sequence[_Text]) -> list[tuple[int, int]]:
+def _alike(olds: Sequence[_CellText], news: Sequence[_CellText]) -> list[tuple[int, int]]:
     """Return which lines are versions of each other, in order, as many and as alike as can be."""
     if not olds or not news:
         return []
@@ -201,7 +201,7 @@ def _alike(olds: Sequence[_Text], news: Sequence[_Text]) -> list[tuple[int, int]
     return matched
 
 
-def _words(line: _Text) -> Counter[str]:
+def _words(line: _CellText) -> Counter[str]:
     return Counter(_TOKEN.findall(line.text[:_LONGEST_LINE].strip()))
 
 
@@ -210,25 +210,25 @@ def _likeness(first: Counter[str], other: Counter[str]) -> float:
     return 2 * (first & other).total() / max(1, first.total() + other.total())
 
 
-def _whole(line: _Text, number: int) -> Line:
-    return Line(number, (Piece(_cut(line.text)),), line.ends)
+def _whole(line: _CellText, number: int) -> DiffLine:
+    return DiffLine(number, (DiffPiece(_cut(line.text)),), line.ends)
 
 
-def _emphasized(old: _Text, new: _Text) -> Row:
+def _emphasized(old: _CellText, new: _CellText) -> DiffRow:
     """Return two versions of a line with their differences marked, word by word."""
     ours, theirs = _TOKEN.findall(_cut(old.text)), _TOKEN.findall(_cut(new.text))
     if len(ours) > _MOST_TOKENS or len(theirs) > _MOST_TOKENS:
-        return Row("changed", _whole(old, old.old), _whole(new, new.new))
-    left: list[Piece] = []
-    right: list[Piece] = []
+        return DiffRow("changed", _whole(old, old.old), _whole(new, new.new))
+    left: list[DiffPiece] = []
+    right: list[DiffPiece] = []
     for tag, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         for pieces, tokens in ((left, ours[a:b]), (right, theirs[c:d])):
             if tokens:
-                pieces.append(Piece("".join(tokens), tag != "equal"))
-    return Row(
+                pieces.append(DiffPiece("".join(tokens), tag != "equal"))
+    return DiffRow(
         "changed",
-        Line(old.old, tuple(left), old.ends),
-        Line(new.new, tuple(right), new.ends),
+        DiffLine(old.old, tuple(left), old.ends),
+        DiffLine(new.new, tuple(right), new.ends),
     )
 
 

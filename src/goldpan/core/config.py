@@ -16,8 +16,7 @@ from goldpan.core.plugins import leave_out, use
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.secrets import register_environment
 from goldpan.core.settings_file import Source, read_toml, unknown_key
-from goldpan.core.tokens import tokens_for
-from goldpan.core.trust import Trust, trust_of
+from goldpan.core.trust import Trust, tokens_for, trust_of
 
 Via = Literal["auto", "graphql", "rest"]
 Included = Literal["discussions"]

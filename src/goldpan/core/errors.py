@@ -5,7 +5,7 @@
     │   └── UnknownNameError     a name is unknown, which a plugin may bring
     ├── WorkspaceError           the workspace is locked, damaged or holds something else
     ├── DatasetError             a dataset cannot be written, or is not what it should be
-    ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/edit.py`)
+    ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/apply.py`)
     ├── EndpointError            a model's endpoint serves nobody (`llm/exchange.py`)
     ├── StudioError              Label Studio does not do what it should
     ├── TreeError                paths make no folder tree (`builders/fault_localization.py`)
@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 from goldpan.core.sanitize import visible
 from goldpan.core.secrets import mask
@@ -120,6 +121,13 @@ class QueryError(MiningError):
 
 class GitError(MiningError):
     """Git cannot fetch or read a repository's history."""
+
+
+class DamagedError(OSError):
+    """A file is not as it was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is damaged: its bytes are not those that were written")
 
 
 def suggested(name: str, known: Iterable[str], most: int = 1) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import goldpan
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 
@@ -97,7 +97,7 @@ class IsolatedEnv:
                 f"Set {self.variable} to another directory",
             ) from None
 
-    def _run(self, command: list[str], task: Task | None = None) -> None:
+    def _run(self, command: list[str], task: ProgressTask | None = None) -> None:
         """Run a command, and count the packages that pip says it collects."""
         # Constraints on the packages of this environment are not meant for another.
         environment = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}

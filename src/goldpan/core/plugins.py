@@ -28,6 +28,7 @@ from typing import Any, TypeVar, get_args
 
 from goldpan.core.errors import GoldpanError, PluginError, UsageError, choices, suggested
 from goldpan.core.plugin_parts import (
+    Builder,
     Kind,
     Plugin,
     Registrable,
@@ -378,3 +379,9 @@ def _plugin(module: Mapping[str, Any]) -> Plugin:
     if version := _versions.get(name):
         name = f"{name} {version}"
     return Plugin(name, path, folder_digest(folder), folder=str(folder))
+
+
+def find_builder(family: str) -> Builder | None:
+    """Return the builder of a family that has options of its own; None of others."""
+    builder: Builder | None = find("builder", family) if family in names_of("builder") else None
+    return builder

@@ -1,14 +1,20 @@
-"""Progress for people: a live display on a terminal, plain lines elsewhere."""
+"""What people see on a terminal: notes, results, and the progress of long work.
+
+All goes through `Terminal`: what is printed holds no secret and commands nothing.
+"""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Self
+from typing import IO, Any, Self
 
-from rich.console import Console
+import orjson
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,14 +24,122 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
+from rich.table import Table as RichTable
+from rich.text import Text
 
-from goldpan.core.log import LOG
-from goldpan.core.terminal import Terminal, clean
+from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
+from goldpan.core.log import LOG, PARTS, is_json
+from goldpan.core.plugins import left_out
+from goldpan.core.result import Block, Line, Table, Title, cell_text, is_numeric
+from goldpan.core.sanitize import for_json, printable
+from goldpan.core.secrets import mask
+
+
+class Terminal(Console):
+    """A console that takes texts as they are: no markup, no secrets, no unseen characters."""
+
+    def __init__(
+        self, *, stderr: bool = False, soft_wrap: bool = True, file: IO[str] | None = None
+    ) -> None:
+        super().__init__(
+            stderr=stderr,
+            file=file,
+            soft_wrap=soft_wrap,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a string as it may be printed."""
+        return super().render_str(printable(text), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render a text, or what holds texts."""
+        if isinstance(renderable, Text) and printable(renderable.plain) != renderable.plain:
+            renderable = Text(printable(renderable.plain), renderable.style)
+        return super().render(renderable, options)
+
+
+def clean(value: object, style: str = "") -> Text:
+    """Return a value as a part of a line: what it holds cannot begin a new one."""
+    return Text(printable(str(value)).translate({9: " ", 10: " "}), style)
+
+
+def titled(name: object, rest: str) -> Text:
+    """Return a blank line and one that begins with a name in bold."""
+    return Text.assemble("\n", clean(name, "bold"), clean(rest))
+
+
+_WIDE = 100
+"""Columns that a terminal needs for what is left out of a narrow one."""
+
+
+def show(blocks: Iterable[Block]) -> None:
+    """Print blocks; what they hold commands nothing and holds no secret (`Terminal`)."""
+    for block in blocks:
+        match block:
+            case Line():
+                Terminal().print(clean(block.text, block.style))
+            case Title():
+                Terminal().print(titled(block.name, block.rest))
+            case Table():
+                _show_table(block)
+
+
+def _show_table(table: Table) -> None:
+    console = Terminal(soft_wrap=False)
+    shown = [
+        number
+        for number, name in enumerate(table.columns)
+        if console.width >= _WIDE or name not in table.wide
+    ]
+    for columns in _parts(table, shown, console.width):
+        console.print(_drawn(table, columns))
+
+
+def _drawn(table: Table, columns: Sequence[int]) -> RichTable:
+    drawn = RichTable(box=None, header_style="dim", title=table.title or None, title_justify="left")
+    for number in columns:
+        drawn.add_column(
+            clean(table.columns[number]),
+            justify="right" if is_numeric(table, number) else "left",
+            no_wrap=bool(table.repeated),
+        )
+    for place, row in enumerate(table.cells):
+        cells = [clean(cell_text(row[number])) for number in columns]
+        drawn.add_row(*cells, style="dim" if place in table.dim else None)
+    return drawn
+
+
+def _parts(table: Table, shown: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Yield columns that fit beside each other; all of them where the table is not to be split."""
+    first = list(shown[: table.repeated])
+    if not table.repeated:
+        yield list(shown)
+        return
+    room = width - sum(_width(table, number) for number in first)
+    part: list[int] = []
+    for number in shown[table.repeated :]:
+        if part and sum(_width(table, other) for other in [*part, number]) > room:
+            yield [*first, *part]
+            part = []
+        part.append(number)
+    yield [*first, *part]
+
+
+def _width(table: Table, number: int) -> int:
+    texts = [table.columns[number], *(cell_text(row[number]) for row in table.cells)]
+    return max(map(len, texts)) + 2
+
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class Task:
+class ProgressTask:
     """One long piece of work that is counted."""
 
     def __init__(self, reporter: Reporter, title: str, total: int) -> None:
@@ -93,9 +207,9 @@ class Reporter:
             self._console.print(clean(text), soft_wrap=True)
 
     @contextmanager
-    def task(self, title: str, total: int) -> Iterator[Task]:
+    def task(self, title: str, total: int) -> Iterator[ProgressTask]:
         """Count a piece of work; the display shows it while the block runs."""
-        task = Task(self, title, total)
+        task = ProgressTask(self, title, total)
         try:
             yield task
         finally:
@@ -110,3 +224,26 @@ class Reporter:
     def _update(self, task: TaskID | None, done: int, total: int) -> None:
         if self._display and task is not None:
             self._display.update(task, completed=done, total=total)
+
+
+def complain(error: GoldpanError) -> None:
+    """Say on standard error what went wrong and what to do, as JSON where that was asked for."""
+    if isinstance(error, UnknownNameError):
+        hints = left_out() or (f"If a plugin brings it, run {with_plugin()}",)
+        error = UsageError(error.problem, ". ".join((error.remedy, *hints)))
+    parts = {"problem": error.problem, "remedy": error.remedy, "exit_code": error.exit_code}
+    LOG.error(str(error), extra={PARTS: parts})
+    if is_json():
+        return
+    if "--json" in sys.argv[1:]:
+        sys.stderr.write(for_json(mask(orjson.dumps({"error": parts}).decode())) + "\n")
+        return
+    start = "" if isinstance(error, StoppedError) else "Error: "
+    # What servers say may hold lines: none of them looks like one of ours.
+    text = str(error).replace("\n", "\n  ")
+    Terminal(stderr=True).print(f"{start}{text}")
+
+
+def with_plugin() -> str:
+    """Return this command as it is to be given for a plugin to be loaded."""
+    return shlex.join(["goldpan", "--plugin", "FILE.py", *sys.argv[1:]])

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
-from goldpan.core.sealed import DamagedError
+from goldpan.core.errors import DamagedError, GoldpanError, UsageError, WorkspaceError
 
 _FULL = "there is no room left on the disk"
 _CAUSES = {

@@ -1,7 +1,7 @@
 """Results that show themselves: on a terminal, in a notebook, and as plain data.
 
 An operation returns a `Result`. What people see of it is a document of three kinds of blocks;
-`core.terminal` prints the blocks, and a notebook shows the same ones.
+`core.progress` prints the blocks, and a notebook shows the same ones.
 """
 
 from __future__ import annotations

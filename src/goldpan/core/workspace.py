@@ -38,6 +38,7 @@ from pathlib import Path
 
 from goldpan.core.errors import GoldpanError, UsageError, WorkspaceError
 from goldpan.core.remote import lease_for
+from goldpan.core.resources import named
 
 DEFAULT_RULES = "default"
 """The pairing rules of whoever names none, whatever was paired last."""
@@ -77,16 +78,7 @@ class Workspace:
         return self.tables(repo) / f"pairs.{rules}.parquet"
 
     def paired_by(self, repo: str) -> tuple[str, ...]:
-        """Return the rules by which a repository was paired, sorted.
-
-        Raises `WorkspaceError` for pairs of an earlier Goldpan, which kept those of one set.
-        """
-        earlier = self.tables(repo) / "pairs.parquet"
-        if earlier.exists():
-            raise WorkspaceError(
-                f"{earlier} is of an earlier Goldpan, which kept the pairs of one set of rules",
-                f"Delete it, then run goldpan pair --repo {repo} and goldpan filter --repo {repo}",
-            )
+        """Return the rules by which a repository was paired, sorted."""
         files = self.tables(repo).glob("pairs.*.parquet")
         return tuple(sorted(path.stem.removeprefix("pairs.") for path in files))
 
@@ -261,7 +253,7 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
     """Write a file so that it is there whole or not at all."""
     draft = path.with_name(f".{path.name}.new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o644)
-    with os.fdopen(descriptor, "wb") as file:
+    with named(draft), os.fdopen(descriptor, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, cast
 import pyarrow as pa
 
 from goldpan.core.errors import choices
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
 from goldpan.core.settings_file import read_toml
 
 REPO = "repo"
@@ -106,9 +106,9 @@ class Family:
             raise ValueError(f"{self.name} has no column {', '.join(sorted(missing))}")
 
     @property
-    def table(self) -> Table:
+    def table(self) -> TableSchema:
         """The published table."""
-        return Table(self.name, self.schema, self.order, ("id",))
+        return TableSchema(self.name, self.schema, self.order, ("id",))
 
     @property
     def schema(self) -> pa.Schema:

@@ -18,13 +18,13 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from goldpan.code.edits.edit import EditError
+from goldpan.code.edits.apply import EditError
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.patch import split_patch
-from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.errors import DamagedError, EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.workspace import write_whole
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.patches import CodePair, codebleu

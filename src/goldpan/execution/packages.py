@@ -27,6 +27,9 @@ from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
 from goldpan.core.tls import shared_context
+from goldpan.core.errors import DamagedError
+from goldpan.core.progress import Reporter
+from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.checkout import make_accessible
 

@@ -21,8 +21,8 @@ from typing import Any, Literal
 import orjson
 
 from goldpan.core.config import repository_name
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.errors import DamagedError, UsageError, WorkspaceError
+from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.workspace import Workspace, hold_lock, make_directory, write_whole
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName

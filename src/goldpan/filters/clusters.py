@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.engine import Engine, EngineName, open_engine
-from goldpan.core.parquet import open_file, read_metadata, read_table, writer
+from goldpan.core.parquet import open_file, open_tables, read_metadata, read_table, writer
 from goldpan.core.progress import Reporter
-from goldpan.core.query import open_tables
 from goldpan.core.resources import named
 from goldpan.core.schemas import DUPLICATES
 from goldpan.core.sealed import file_digest

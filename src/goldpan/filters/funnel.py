@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.query import connect, open_tables
+from goldpan.core.parquet import connect, open_tables
 from goldpan.core.resources import explain
 from goldpan.core.result import Block, Result, Table, Title
 from goldpan.core.workspace import Workspace

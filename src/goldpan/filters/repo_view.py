@@ -32,8 +32,7 @@ from typing import Any, Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.lineage import check_inputs
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.schemas import (
     CHANGES,
     DISCUSSION_COMMENTS,
@@ -44,8 +43,9 @@ from goldpan.core.schemas import (
     PAIRS,
     REVISIONS,
     VERDICTS,
-    Table,
+    TableSchema,
 )
+from goldpan.core.sealed import check_inputs
 from goldpan.core.workspace import Workspace
 from goldpan.filters.bots import Bots, mark_bots
 from goldpan.git.objects import Objects
@@ -178,7 +178,7 @@ def open_material(
 
 
 def _create_empty(
-    connection: duckdb.DuckDBPyConnection, table: Table, name: str | None = None
+    connection: duckdb.DuckDBPyConnection, table: TableSchema, name: str | None = None
 ) -> None:
     connection.register("no_rows", table.schema.empty_table())
     connection.execute(f"CREATE TEMP TABLE {name or table.name} AS FROM no_rows")

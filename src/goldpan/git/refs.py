@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from goldpan.core.errors import GitError, UsageError, WorkspaceError
+from goldpan.core.errors import DamagedError, GitError, UsageError, WorkspaceError
 from goldpan.core.parquet import read_table
-from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace, write_whole
 from goldpan.git.objects import verify_objects
 from goldpan.git.process import git

@@ -1,18 +1,26 @@
-"""Folders as git stores them, and lists of all files below them.
+"""Folders as git stores them: all files below one, and what differs between those of two commits.
 
 A path is told as it is where it is UTF-8 and does not begin with a quotation mark. Any other is
 told as git quotes it: between quotation marks, with a backslash and three octal digits for each
 byte that is no printable ASCII. So no two paths are told alike, and each can be had back.
+
+Git compares trees faster than anything that would read them for it, and its renames and line
+counts are the ones that GitHub announces. Many pairs are compared, and many unified diffs written,
+in one git; a pair that git cannot compare, because an object is missing or damaged or because the
+change has no end, costs a new start and nothing else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import IO, Literal, NamedTuple, cast
 
 from goldpan.core.errors import GitError
+from goldpan.git.process import results_in_order, stream
 
 _QUOTE = '"'
 _ESCAPES = {
@@ -175,3 +183,215 @@ class Listings:
                 self._list(prefix + entry.name + b"/", entry.id, files, depth + 1)
         self._listings[prefix, tree] = tuple(files[first:])
         self._cached += len(files) - first + 1
+
+
+MOST_TOUCHED = 50_000
+"""A change of more files is not read: GitHub itself lists 3,000."""
+
+_NO_FILE = "000000"
+_OPTIONS = (
+    "--stdin",
+    "--always",
+    "-r",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--diff-algorithm=myers",
+)
+# Git skips inexact renames where more files than the limit came and went.
+RENAMES = ("--find-renames=50%", "-l1000")
+_BLOCK = 1 << 20
+
+
+class Depth(Enum):
+    """How closely to compare: folders alone, or files too, for renames and line counts."""
+
+    FOLDERS = ("-z", "--raw", "--no-abbrev", "--no-renames")
+    FILES = ("-z", "--raw", "--no-abbrev", *RENAMES, "--numstat")
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPair:
+    """Two commits to compare."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A file that differs; `letter` is git's A, C, D, M, R or T.
+
+    Of a file that came or went one side's mode and blob are null. Line counts are null for
+    binary files, and where only folders were compared.
+    """
+
+    path: bytes
+    previous: bytes | None
+    letter: str
+    mode_before: str | None
+    mode_after: str | None
+    blob_before: str | None
+    blob_after: str | None
+    additions: int | None = None
+    deletions: int | None = None
+
+    @property
+    def blobs(self) -> tuple[str | None, str | None]:
+        """The file before and after; None where there is none, or a submodule."""
+        before = None if self.mode_before == SUBMODULE else self.blob_before
+        return before, None if self.mode_after == SUBMODULE else self.blob_after
+
+
+@dataclass(slots=True)
+class _PairGroup:
+    """What git has told of one pair so far."""
+
+    after: str
+    touched: list[Touched]
+    counted: int = 0
+
+
+def compare(
+    clone: Path, pairs: Sequence[CommitPair], depth: Depth
+) -> Iterator[tuple[Touched, ...] | None]:
+    """Yield for each pair, in order, what differs; None where git cannot tell.
+
+    The commits must be in the clone.
+    """
+    return results_in_order(pairs, lambda some: _compare(clone, some, depth))
+
+
+def _compare(
+    clone: Path, pairs: Sequence[CommitPair], depth: Depth
+) -> Iterator[tuple[Touched, ...]]:
+    """Yield what differs for those pairs, from the first on, that git has surely told whole."""
+    lines = (f"{pair.after} {pair.before}\n".encode() for pair in pairs)
+    with stream("diff-tree", *_OPTIONS, *depth.value, clone=clone, stdin=lines) as process:
+        last: _PairGroup | None = None
+        for pair, group in zip(
+            pairs, _groups(_fields(cast(IO[bytes], process.stdout))), strict=False
+        ):
+            if last is not None:
+                yield tuple(last.touched)
+            last = None
+            if group.after != pair.after or len(group.touched) > MOST_TOUCHED:
+                return
+            last = group
+        if last is not None and process.wait() == 0:
+            yield tuple(last.touched)
+
+
+def _fields(output: IO[bytes]) -> Iterator[bytes]:
+    """Split what git writes at the NULs."""
+    rest = b""
+    while block := output.read(_BLOCK):
+        *fields, rest = (rest + block).split(b"\0")
+        yield from fields
+
+
+def _groups(fields: Iterator[bytes]) -> Iterator[_PairGroup]:
+    """Gather what git tells of each pair: a commit, the files, then their line counts."""
+    group: _PairGroup | None = None
+    for field in fields:
+        if group is not None and field.startswith(b":"):
+            group.touched.append(_touched(field, fields))
+            if len(group.touched) > MOST_TOUCHED:
+                break
+        elif group is not None and b"\t" in field:
+            added, deleted, path = field.split(b"\t", 2)
+            if not path:  # of a rename: its two paths follow
+                next(fields, None)
+                next(fields, None)
+            counts = [None if text_ == b"-" else int(text_) for text_ in (added, deleted)]
+            counted = group.touched[group.counted]
+            group.touched[group.counted] = replace(
+                counted, additions=counts[0], deletions=counts[1]
+            )
+            group.counted += 1
+        else:
+            if group is not None:
+                yield group
+            group = _PairGroup(field.decode(), [])
+    if group is not None:
+        yield group
+
+
+def _touched(head: bytes, fields: Iterator[bytes]) -> Touched:
+    mode_before, mode_after, blob_before, blob_after, letter = head[1:].decode().split(" ")
+    first = next(fields, b"")
+    moved = letter[0] in "RC"
+    return Touched(
+        path=next(fields, b"") if moved else first,
+        previous=first if moved else None,
+        letter=letter[0],
+        mode_before=None if mode_before == _NO_FILE else mode_before,
+        mode_after=None if mode_after == _NO_FILE else mode_after,
+        blob_before=None if mode_before == _NO_FILE else blob_before,
+        blob_after=None if mode_after == _NO_FILE else blob_after,
+    )
+
+
+_AS_PATCH = (
+    "--patch",
+    "--full-index",
+    "--indent-heuristic",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
+# No line of a patch looks like this: those of files bear a mark, headers have words.
+_COMMIT = re.compile(rb"[0-9a-f]{40}\n")
+
+
+class PullChange(NamedTuple):
+    """A pull request and the commits that it is read between: `merge_base` and `after_sha`."""
+
+    number: int
+    before: str
+    after: str
+
+
+class Patch(NamedTuple):
+    """A pull request's unified diff; None where git cannot make it.
+
+    Bytes that are no UTF-8 are shown as U+FFFD: the blobs hold what is exact.
+    """
+
+    number: int
+    text: str | None
+
+
+def patches(clone: Path, changes: Iterable[tuple[int, str, str]]) -> Iterator[Patch]:
+    """Yield the patch of each change, in order; the commits must be in the clone.
+
+    With `before_sha` of a `base` state a patch would also undo what the base branch gained since
+    the head left it, so give `merge_base`.
+    """
+    pending = [PullChange(*change) for change in changes]
+    for change, text in zip(
+        pending, results_in_order(pending, lambda some: _patches(clone, some)), strict=True
+    ):
+        yield Patch(change.number, text)
+
+
+def _patches(clone: Path, changes: Sequence[PullChange]) -> Iterator[str]:
+    lines = (f"{change.after} {change.before}\n".encode() for change in changes)
+    with stream("diff-tree", *_OPTIONS, *_AS_PATCH, *RENAMES, clone=clone, stdin=lines) as process:
+        patch: list[bytes] | None = None
+        yielded = 0
+        for line in cast(IO[bytes], process.stdout):
+            if _COMMIT.fullmatch(line):
+                if patch is not None:
+                    yield _text(patch)
+                if line.decode().strip() != changes[yielded].after:
+                    return
+                patch = []
+                yielded += 1
+            elif patch is not None and (patch or line.strip()):  # after a blank line
+                patch.append(line)
+        if patch is not None and process.wait() == 0:
+            yield _text(patch)
+
+
+def _text(patch: list[bytes]) -> str:
+    return b"".join(patch).decode("utf-8", "replace")

@@ -21,7 +21,7 @@ from typing import Literal
 
 import orjson
 
-from goldpan.text.lines import Kind, classify
+from goldpan.text.lines import LineKind, classify
 
 PartKind = Literal["text", "code"]
 
@@ -73,7 +73,7 @@ def without_logs(text: str) -> str:
     rows: list[str] = []
     for kind, group in groupby(classify(text), lambda line: line.kind):
         lines = [line.text for line in group]
-        if kind is Kind.TRACE and len(lines) > _LOG_LINES:
+        if kind is LineKind.TRACE and len(lines) > _LOG_LINES:
             left_out = len(lines) - 2 * _LOG_ENDS
             note = f"[[ {left_out} lines of a log are left out ]]"
             lines = [*lines[:_LOG_ENDS], note, *lines[-_LOG_ENDS:]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, CostEstimate
 from goldpan.llm.endpoint import Endpoint, connect
@@ -126,7 +126,7 @@ def ask_all(
     store: ResponseStore,
     budget: CostBudget,
     settings: EndpointSettings,
-    task: Task,
+    task: ProgressTask,
     note: Callable[[str], None],
 ) -> SentRequest:
     """Ask until nothing is open, in rounds: a text that was too long is cut for the next one.

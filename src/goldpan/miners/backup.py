@@ -1,7 +1,7 @@
 """Mines a metadata backup on disk: issues and pull requests as REST gave them.
 
 A backup is a ``.jsonl`` file (also ``.jsonl.xz`` or ``.jsonl.gz``) or a folder of such files and
-of ``.json`` files with one entry each, in a shape that `backup_shapes` knows. The bytes of each
+of ``.json`` files with one entry each, in a shape that `backup_entries` knows. The bytes of each
 entry are archived as they are, so the tables come out of the same machinery as mined ones.
 """
 
@@ -21,15 +21,21 @@ import orjson
 from goldpan.core.archive import Archive, Record
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.miners.backup_files import Listing, Text, list_files, read_texts
-from goldpan.miners.backup_shapes import glance, read_shape
+from goldpan.miners.backup_entries import (
+    BackupFiles,
+    EntryText,
+    glance,
+    list_files,
+    read_shape,
+    read_texts,
+)
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, Verdict, parse_json
-from goldpan.miners.tables.current_records import find_live
+from goldpan.miners.replies import HttpReply, Verdict, parse_json
+from goldpan.miners.tables.current_records import find_current_records
 from goldpan.miners.tables.normalize import Parsing, normalize
 from goldpan.miners.tables.rows import MALFORMED
 from goldpan.text.keywords import LARGEST_NUMBER
@@ -42,7 +48,7 @@ _MB = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _BackupEntry:
     location: str
     body: bytes
     kind: str
@@ -113,9 +119,9 @@ def mine_backup(
 def _take(
     settings: Settings,
     workspace: Workspace,
-    entries: Iterator[_Entry],
+    entries: Iterator[_BackupEntry],
     passed: _Passed,
-    listing: Listing,
+    listing: BackupFiles,
     repo: str,
     reporter: Reporter,
     license: str | None,
@@ -150,7 +156,7 @@ def _take(
         earlier = read_facts(archive.records)
         if not fresh or earlier is None or earlier.repo != parsed.repo:
             return None
-        live, seals = find_live(archive.records), archive.seals()
+        live, seals = find_current_records(archive.records), archive.seals()
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
         del journal  # merging needs the memory
         archive.records.clear()
@@ -159,10 +165,10 @@ def _take(
 
 
 def _archive(
-    journal: Journal, entries: Iterator[_Entry], task: Task, parsing: Parsing | None
+    journal: Journal, entries: Iterator[_BackupEntry], task: ProgressTask, parsing: Parsing | None
 ) -> dict[str, Any] | None:
     """Archive entries while the next ones are read; returns the newest facts of the repository."""
-    repository_entry: _Entry | None = None
+    repository_entry: _BackupEntry | None = None
     with ThreadPoolExecutor(1) as writer:
         waiting: deque[Future[list[Record]]] = deque()
 
@@ -187,8 +193,8 @@ def _archive(
     return _base_repo(data["pull"]) if data else None
 
 
-def _batches(entries: Iterator[_Entry]) -> Iterator[list[_Entry]]:
-    batch: list[_Entry] = []
+def _batches(entries: Iterator[_BackupEntry]) -> Iterator[list[_BackupEntry]]:
+    batch: list[_BackupEntry] = []
     size = 0
     for entry in entries:
         batch.append(entry)
@@ -200,7 +206,7 @@ def _batches(entries: Iterator[_Entry]) -> Iterator[list[_Entry]]:
         yield batch
 
 
-def _keep(journal: Journal, entries: list[_Entry]) -> list[Record]:
+def _keep(journal: Journal, entries: list[_BackupEntry]) -> list[Record]:
     """Archive entries but those that are there byte for byte, and return their records."""
     records = []
     for entry in entries:
@@ -221,20 +227,22 @@ def _keep(journal: Journal, entries: list[_Entry]) -> list[Record]:
     return records
 
 
-def _reply(body: bytes) -> Reply:
-    return Reply(200, {}, body, None, Verdict.DONE)
+def _reply(body: bytes) -> HttpReply:
+    return HttpReply(200, {}, body, None, Verdict.DONE)
 
 
-def _entries(listing: Listing, repo: str, passed: _Passed) -> Iterator[_Entry]:
+def _entries(listing: BackupFiles, repo: str, passed: _Passed) -> Iterator[_BackupEntry]:
     """Yield the entries of a backup, and note in `passed` what is none."""
     for text in read_texts(listing):
-        if not isinstance(text, Text):
+        if not isinstance(text, EntryText):
             passed.entries.add(f"{text.location}: {text.reason}")
             continue
         glanced = glance(text.body)
         if glanced is not None:
             at_home = _same(glanced.base, repo)
-            yield _Entry(text.location, text.body, glanced.kind, glanced.number, at_home, text.done)
+            yield _BackupEntry(
+                text.location, text.body, glanced.kind, glanced.number, at_home, text.done
+            )
             continue
         try:
             data = read_shape(parse_json(text.body))
@@ -257,7 +265,7 @@ def _entries(listing: Listing, repo: str, passed: _Passed) -> Iterator[_Entry]:
             passed.entries.add(f"{text.location} is not an entry: it has no type or no number")
             continue
         at_home = _same((_base_repo(entry) or {}).get("full_name"), repo)
-        yield _Entry(text.location, text.body, data["type"], number, at_home, text.done)
+        yield _BackupEntry(text.location, text.body, data["type"], number, at_home, text.done)
 
 
 def _base_repo(entry: dict[str, Any]) -> dict[str, Any] | None:

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.query import read_tables
+from goldpan.core.parquet import read_tables
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace
 from goldpan.miners.journal import UNSEEN
-from goldpan.miners.tables.current_records import NOT_YET, find_live
+from goldpan.miners.tables.current_records import NOT_YET, find_current_records
 
 _LEDGER = ("number", "part", "announced", "stored", "state", "reason")
 _UNKNOWN = ("kind", "name", "count", "number")
@@ -192,7 +192,7 @@ def _gaps(ledger: pa.Table) -> list[Gap]:
 
 def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
     """Tell from the archive alone what is there of a repository whose first run did not end."""
-    live = find_live(records)
+    live = find_current_records(records)
     gaps = [
         Gap(number, part, trouble.state, trouble.reason)
         for (number, part), trouble in live.open.items()

@@ -36,12 +36,14 @@ failed         ``number`` (null for a list of the repository), ``of`` (which par
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from goldpan.core.archive import Archive, Record
-from goldpan.miners.replies import Reply
+from goldpan.core.workspace import Workspace
+from goldpan.miners.replies import HttpReply
 
 UNSEEN = "references from other repositories since {since}"
 
@@ -87,7 +89,7 @@ class Journal:
         part: str,
         keys: Sequence[str],
         request: Mapping[str, object],
-        reply: Reply,
+        reply: HttpReply,
         *,
         sync: bool = True,
         digest: str | None = None,
@@ -175,3 +177,27 @@ class Journal:
     def _remember(self, record: Record) -> None:
         for key in record.meta["keys"]:
             self._by_key[key] = record
+
+
+def sources(workspace: Workspace, repo: str) -> Mapping[int, tuple[str, ...]]:
+    """Return the names of the replies by entry number, as ``run-0001.zst@OFFSET``, in order."""
+    return sources_in(Archive(workspace.raw(repo)).records)
+
+
+def sources_in(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
+    """Return the same of an archive's records."""
+    sources_of: defaultdict[int, dict[str, None]] = defaultdict(dict)
+    for record in records:
+        for number in _numbers(record):
+            sources_of[number][record.name] = None
+    return {number: tuple(names) for number, names in sources_of.items()}
+
+
+def _numbers(record: Record) -> Iterator[int]:
+    meta = record.meta
+    if meta["part"] in ("entries", "more"):
+        yield from (node[1] for node in meta["nodes"])
+    elif meta["part"] in ("issues", "pulls"):
+        yield from (item[0] for item in meta["items"])
+    elif meta.get("number") is not None:
+        yield meta["number"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, repository_name
@@ -15,27 +15,54 @@ from goldpan.core.errors import GoldpanError, MiningError, QueryError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Results, Table, Title
 from goldpan.core.workspace import Workspace
-from goldpan.miners.announced import Announced, Path, announce, chosen_path
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.miners.dry_run import Rehearsal
-from goldpan.miners.estimate import Estimate, Miner, price, price_first
-from goldpan.miners.former_names import ask_former_names
 from goldpan.miners.github import queries
-from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connect import connect
+from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path
+from goldpan.miners.github.client import GitHub, connect
+from goldpan.miners.github.cost import CostEstimate, DryRunArchive, Miner, price, price_first
 from goldpan.miners.github.graphql_miner import GraphQLMiner
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.github.rest_lists import Lists
 from goldpan.miners.github.rest_miner import RestMiner
 from goldpan.miners.github.rest_survey import RestSurveyor, stamp
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
 from goldpan.miners.repair import unresolved
+from goldpan.miners.replies import NoAnswerError
 from goldpan.miners.tables.normalize import normalize
-from goldpan.miners.turns import Turns
 
-_NOTHING = Estimate(0, 0, 0.0)
+T = TypeVar("T")
+
+
+class Turns:
+    """Lets one repository at a time make its tables, and each be mined under one name at a time."""
+
+    def __init__(self, *, alone: bool = False) -> None:
+        self._alone = alone
+        self._tables = asyncio.Lock()
+        self._repositories: dict[str, asyncio.Lock] = {}
+
+    def of(self, repo: str) -> asyncio.Lock:
+        """Return the lock of a repository, which may be asked for under two of its names."""
+        return self._repositories.setdefault(repo.lower(), asyncio.Lock())
+
+    async def take(self, make: Callable[[], T]) -> T:
+        """Return what `make` gives, which takes memory and time, while others go on asking.
+
+        It is waited for even by what is stopped: it writes what a lock protects meanwhile.
+        """
+        if self._alone:
+            return make()
+        async with self._tables:
+            future = asyncio.ensure_future(asyncio.to_thread(make))
+            try:
+                return await asyncio.shield(future)
+            except asyncio.CancelledError:
+                await asyncio.wait([future])
+                raise
+
+
+_NOTHING = CostEstimate(0, 0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +76,7 @@ class MineResult(Result):
     """Requests that did not count against the limit (304)."""
     points: int = 0
     seconds: float = 0.0
-    predicted: Estimate = _NOTHING
+    predicted: CostEstimate = _NOTHING
     tables: Mapping[str, int] = field(default_factory=dict)
     """How many rows each table has."""
     coverage: Coverage | None = None
@@ -161,14 +188,14 @@ def mine(
 
 def predict(
     settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None
-) -> Estimate:
+) -> CostEstimate:
     """Return what mining a repository would cost; nothing is written.
 
     A first crawl is predicted from what GitHub announces and a sample; an update, or a crawl
     since a date, by reading the lists that tell what changed.
     """
 
-    async def ask() -> Estimate:
+    async def ask() -> CostEstimate:
         async with connect(settings, reporter, pace) as github:
             return await predict_with(github, settings, repository_name(repo), reporter, pace)
 
@@ -177,10 +204,10 @@ def predict(
 
 async def predict_with(
     github: GitHub, settings: Settings, repo: str, reporter: Reporter, pace: Pace | None
-) -> Estimate:
+) -> CostEstimate:
     """Predict by a client that counts for this repository alone, as `predict` does."""
     announced = await announce(github, settings, repo)
-    archive = Rehearsal(Workspace(settings.workspace).raw(announced.repo))
+    archive = DryRunArchive(Workspace(settings.workspace).raw(announced.repo))
     if settings.since is None and not archive.holds_entries:
         return await price_first(github, settings, announced)
     journal = Journal(archive)
@@ -213,7 +240,7 @@ async def mine_with(
             "it allows 5,000. Stop at any time; the same command resumes"
         )
     tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
-    failure, estimate = None, Estimate(0, 0, 0.0)
+    failure, estimate = None, _NOTHING
     async with turns.of(repo):
         with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
             journal = _begin(archive, settings, announced, reporter, license)
@@ -335,7 +362,7 @@ def _miner(
     )
 
 
-def _say(estimate: Estimate, reporter: Reporter) -> None:
+def _say(estimate: CostEstimate, reporter: Reporter) -> None:
     points = f", {estimate.points:,} points" if estimate.points else ""
     reporter.note(
         f"Predicted: {estimate.requests:,} requests{points}, {duration(estimate.seconds)}"

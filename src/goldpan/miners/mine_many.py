@@ -8,15 +8,13 @@ from typing import Protocol, cast
 
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.resources import available_memory, explain
-from goldpan.miners.announced import chosen_path
-from goldpan.miners.estimate import Estimate
-from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.connect import connect
+from goldpan.miners.github.announced import chosen_path
+from goldpan.miners.github.client import GitHub, connect
+from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import MineResult, mine_with, predict_with
-from goldpan.miners.turns import Turns
+from goldpan.miners.mine import MineResult, Turns, mine_with, predict_with
 
 # Asks GitHub of several repositories at once: one event loop, one limiter, one pool of tokens.
 #
@@ -77,10 +75,10 @@ class Listener(Protocol):
         """Hear what it gave, or what it failed with."""
 
 
-class Outcomes:
+class MinedRepositories:
     """Keeps what repositories gave, or what they failed with, and says so."""
 
-    def __init__(self, reporter: Reporter, task: Task) -> None:
+    def __init__(self, reporter: Reporter, task: ProgressTask) -> None:
         self.by_name: dict[str, MineResult | GoldpanError] = {}
         """By the names that `mine_many` was given, in lower case."""
         self._reporter = reporter
@@ -141,14 +139,14 @@ def mine_many(
 
 def predict_many(
     settings: Settings, names: Sequence[str], reporter: Reporter, pace: Pace | None = None
-) -> dict[str, Estimate | GoldpanError]:
+) -> dict[str, CostEstimate | GoldpanError]:
     """Return by name what mining each repository would cost, or why that cannot be told.
 
     They are in the order given, whatever was answered first. Nothing is written. Raises
     `UsageError` for settings that cannot work.
     """
     chosen_path(settings)
-    predicted: dict[str, Estimate | GoldpanError] = {}
+    predicted: dict[str, CostEstimate | GoldpanError] = {}
 
     async def predict(client: GitHub, named_reporter: Reporter, name: str) -> None:
         repo = repository_name(name)

@@ -26,15 +26,13 @@ import duckdb
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.lineage import write_lineage
-from goldpan.core.parquet import write, writer
+from goldpan.core.parquet import open_tables, write, writer
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.plugins import blamed, digests
-from goldpan.core.query import open_tables
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import PAIRS
-from goldpan.core.sealed import seal_of_parquet
+from goldpan.core.sealed import seal_of_parquet, write_lineage
 from goldpan.core.workspace import DEFAULT_RULES, Workspace, publish
 from goldpan.text.keywords import STANCES
 
@@ -270,9 +268,8 @@ def relation(pair: Mapping[str, Any]) -> str:
 def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
     """Write a repository's pairs by these rules, beside those by others, and say what was found.
 
-    Raises `WorkspaceError` where the repository has no tables, or pairs of an earlier Goldpan.
+    Raises `WorkspaceError` where the repository has no tables.
     """
-    workspace.paired_by(repo)  # which refuses pairs of an earlier Goldpan
     tables = ("repositories", "entries", "commits", "references")
     with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
         name = _scalar(connection, "SELECT max(repo) FROM repositories")

@@ -1,4 +1,4 @@
-"""What a reply means: the one judgement of GitHub's answers that REST and GraphQL share.
+"""A request to GitHub, and what the reply means: the one judgement that REST and GraphQL share.
 
 GitHub says the same thing in several ways. A secondary limit comes with status 200, 403 or 429,
 as JSON, among GraphQL's errors or as an HTML page; a primary one with or without a zero in
@@ -10,14 +10,83 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import orjson
 
+from goldpan.core.errors import QueryError, ServerError
 from goldpan.core.secrets import mask
+
+Resource = Literal["core", "graphql"]
+"""The two APIs, as GitHub's limits call them."""
+RUN_AGAIN = "Run the same command again later: it resumes where it stopped"
+
+
+class NoAnswerError(ServerError):
+    """One request was not answered, however often it was asked: ask for less, or later."""
+
+    def __init__(self, what: str, reply: HttpReply) -> None:
+        super().__init__(f"{what} failed ({reply.problem})", RUN_AGAIN)
+        self.reason = reply.problem
+        self.status = reply.status or None
+
+
+class StaleCursorError(Exception):
+    """GitHub does not take a cursor that it gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """An ETag and the identity of the token that it belongs to: others get another one."""
+
+    etag: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request as it is sent, but for the token."""
+
+    resource: Resource
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+    owner: str = ""
+    """The identity of the token that has to ask; any may where it is empty."""
+    text: bool = False
+    """Whether the reply may be something else than JSON."""
+
+
+def on_same_host(url: str, target: str) -> str:
+    """Return an address that GitHub named, as of a next page, if it is on the same host.
+
+    Raises `QueryError` for another host: a token goes nowhere else.
+    """
+    origin, leads_to = urlsplit(url), urlsplit(target)
+    if (origin.scheme, origin.netloc) != (leads_to.scheme, leads_to.netloc):
+        raise QueryError(
+            f"{origin.path} leads to another host, {leads_to.netloc}",
+            "Give that host's API with --api-url if you trust it",
+        )
+    return target
+
+
+def path_of(url: str) -> str:
+    """Return the path of an address."""
+    return urlsplit(url).path
+
+
+def host_of(url: str) -> str:
+    """Return the host of an address, with its port."""
+    return urlsplit(url).netloc
+
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KEPT_HEADERS = (
@@ -58,7 +127,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """One HTTP reply; `data` is its parsed JSON, `problem` what is wrong with it."""
 
     status: int
@@ -97,6 +166,16 @@ def parse_json(body: bytes) -> Any:
             raise ValueError("nested too deeply") from None
 
 
+@cache
+def fast_parser() -> Callable[[bytes], Any]:
+    """Return simdjson's parser, which makes no Python objects, or orjson's where it is not."""
+    try:
+        parse: Callable[[bytes], Any] = import_module("simdjson").Parser().parse
+    except ImportError:  # no wheels for the newest Python: the same, more slowly
+        return orjson.loads
+    return parse
+
+
 def _without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
@@ -109,7 +188,7 @@ def _without_surrogates(value: Any) -> Any:
 
 def read_reply(
     status: int, headers: Mapping[str, str], body: bytes, *, graphql: bool, text: bool = False
-) -> Reply:
+) -> HttpReply:
     """Judge a reply by status, headers and body; with `text` a good one need not be JSON."""
     data: Any = None
     if body:
@@ -118,9 +197,9 @@ def read_reply(
         except ValueError:
             data = None
     if text and status == 200:
-        return Reply(status, headers, body, data, Verdict.DONE)
+        return HttpReply(status, headers, body, data, Verdict.DONE)
     verdict, problem = _judge(status, headers, body, data, graphql=graphql)
-    return Reply(status, headers, body, data, verdict, problem)
+    return HttpReply(status, headers, body, data, verdict, problem)
 
 
 def _judge(
@@ -212,7 +291,7 @@ def _stalled(data: Mapping[str, Any], error: Mapping[str, Any]) -> bool:
     )
 
 
-def links_of(reply: Reply) -> dict[str, str]:
+def links_of(reply: HttpReply) -> dict[str, str]:
     """Return a reply's `Link` header: relation to address."""
     return dict(_links(reply.headers.get("link", "")))
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import duckdb
 
-from goldpan.core.query import open_tables
+from goldpan.core.parquet import open_tables
 from goldpan.core.workspace import Workspace
 
 Source = Literal["title", "body", "comment"]
@@ -54,7 +54,7 @@ _CHOSEN = "number IN (SELECT unnest($numbers))"
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class TextVersion:
     """A text from a moment on; null where it is withheld."""
 
     at: datetime
@@ -62,16 +62,16 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TextHistory:
     """A title, a body or a comment with its versions, the oldest first."""
 
     source: Source
     comment_id: int | None
-    versions: tuple[Version, ...]
+    versions: tuple[TextVersion, ...]
     lacks: str = ""
     """Why its earlier versions cannot be told; then only the text as it was mined is there."""
 
-    def before(self, moment: datetime) -> Version | None:
+    def before(self, moment: datetime) -> TextVersion | None:
         """Return the version that stood before a moment; None where nothing was written yet."""
         return next((each for each in reversed(self.versions) if each.at < moment), None)
 
@@ -94,17 +94,17 @@ class Versions:
         self._connection = connection
         self._has_edits = has_edits
 
-    def of(self, numbers: Collection[int]) -> dict[int, tuple[Written, ...]]:
+    def of(self, numbers: Collection[int]) -> dict[int, tuple[TextHistory, ...]]:
         """Return the texts of entries: title, body, then the comments, the oldest first."""
-        edits: dict[tuple[int, int | None], list[Version]] = defaultdict(list)
+        edits: dict[tuple[int, int | None], list[TextVersion]] = defaultdict(list)
         for row in self._rows(_EDITS, numbers) if self._has_edits else ():
-            version = Version(row["edited_at"], _plain(row["text"]))
+            version = TextVersion(row["edited_at"], _plain(row["text"]))
             edits[row["number"], row["comment_id"]].append(version)
         seen = {row["number"] for row in self._rows(_SEEN, numbers)}
         renames: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for row in self._rows(_RENAMES, numbers):
             renames[row["number"]].append(row)
-        texts: dict[int, list[Written]] = {}
+        texts: dict[int, list[TextHistory]] = {}
         for row in self._rows(_ENTRIES, numbers):
             number, title = row["number"], _title(row, renames[row["number"]])
             body = _written("body", row, edits[number, None], is_seen=number in seen)
@@ -139,34 +139,34 @@ def open_versions(workspace: Workspace, repo: str) -> Iterator[Versions]:
 
 
 def _written(
-    source: Source, row: Mapping[str, Any], edits: Sequence[Version], *, is_seen: bool
-) -> Written:
+    source: Source, row: Mapping[str, Any], edits: Sequence[TextVersion], *, is_seen: bool
+) -> TextHistory:
     created, now = row["created_at"], _plain(row["body"]) or ""
     comment = row.get("comment_id")
-    whole = (Version(created, now),)
+    whole = (TextVersion(created, now),)
     if not is_seen:
-        return Written(source, comment, whole, NOT_MINED)
+        return TextHistory(source, comment, whole, NOT_MINED)
     if not edits:
         lacks = _UNFIT if row["last_edited_at"] else ""
-        return Written(source, comment, whole, lacks)
+        return TextHistory(source, comment, whole, lacks)
     # Those of one second stand in no order, but for the newest, which is the text as it is.
     versions = sorted(edits, key=lambda each: (each.at, each.text == now))
     if versions[-1].text != now:
-        return Written(source, comment, whole, _UNFIT)
+        return TextHistory(source, comment, whole, _UNFIT)
     if versions[0].at > created + _AT_ONCE:  # GitHub has not kept what it said at first
-        versions.insert(0, Version(created, None))
-    return Written(source, comment, tuple(versions))
+        versions.insert(0, TextVersion(created, None))
+    return TextHistory(source, comment, tuple(versions))
 
 
-def _title(row: Mapping[str, Any], renames: Sequence[Mapping[str, Any]]) -> Written:
+def _title(row: Mapping[str, Any], renames: Sequence[Mapping[str, Any]]) -> TextHistory:
     now, created = row["title"] or "", row["created_at"]
     if not renames:
-        return Written("title", None, (Version(created, now),))
-    first = Version(created, renames[0]["title_before"])
-    versions = (first, *(Version(each["at"], each["title_after"]) for each in renames))
+        return TextHistory("title", None, (TextVersion(created, now),))
+    first = TextVersion(created, renames[0]["title_before"])
+    versions = (first, *(TextVersion(each["at"], each["title_after"]) for each in renames))
     if versions[-1].text != now:
-        return Written("title", None, (Version(created, now),), _UNFIT)
-    return Written("title", None, versions)
+        return TextHistory("title", None, (TextVersion(created, now),), _UNFIT)
+    return TextHistory("title", None, versions)
 
 
 def _plain(text: str | None) -> str | None:

@@ -164,7 +164,7 @@ class Dataset(Result):
         import duckdb
         import pyarrow as pa
 
-        from goldpan.core.query import connect_alone
+        from goldpan.core.parquet import connect_alone
 
         with connect_alone() as connection:
             tables = {name: self.to_arrow(name) for name in self.splits}

@@ -23,10 +23,10 @@ from goldpan.operations.values import LOCAL, Execution
 if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace as Layout
     from goldpan.miners.gharchive.mine import ArchiveResult
-    from goldpan.miners.history.fetch_history import FetchedHistory
+    from goldpan.miners.history.revisions import FetchedHistory
     from goldpan.miners.mine import MineResult, MineResults
     from goldpan.miners.pairing import PairResult
-    from goldpan.miners.tables.normalize_all import TableCounts
+    from goldpan.miners.tables.normalize import TableCounts
     from goldpan.operations.workspace import Workspace
 
 
@@ -78,7 +78,7 @@ class Mine(Group):
         """Mine repositories; the progress of one alone does not begin with its name."""
         from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import mine
-        from goldpan.miners.mine_many import Outcomes, mine_many
+        from goldpan.miners.mine_many import MinedRepositories, mine_many
 
         settings, stated = self.lab.settings, stated_license(license)
         with self.lab.reporting() as reporter:
@@ -90,7 +90,7 @@ class Mine(Group):
                 except GoldpanError as error:
                     return [self._failed(names[0], error)]
             with reporter.task("Repositories", len(names)) as task:
-                outcomes = Outcomes(reporter, task)
+                outcomes = MinedRepositories(reporter, task)
                 mine_many(settings, dict.fromkeys(names), reporter, outcomes)
         found = {name: outcomes.by_name[name.lower()] for name in names}
         return [
@@ -99,7 +99,7 @@ class Mine(Group):
         ]
 
     def _predicted(self, names: Sequence[str]) -> list[MineResult]:
-        from goldpan.miners.announced import chosen_path
+        from goldpan.miners.github.announced import chosen_path
         from goldpan.miners.mine import MineResult
         from goldpan.miners.mine_many import predict_many
 
@@ -124,7 +124,7 @@ class Mine(Group):
         return MineResult(name, "backup", coverage=coverage)
 
     def _failed(self, name: str, error: GoldpanError) -> MineResult:
-        from goldpan.miners.announced import chosen_path
+        from goldpan.miners.github.announced import chosen_path
         from goldpan.miners.mine import MineResult
 
         return MineResult(name, chosen_path(self.lab.settings), failure=error)
@@ -182,7 +182,7 @@ def normalize(
         execution: Where repositories are worked on, one a processor.
     """
     from goldpan.datasets.licenses import stated_license
-    from goldpan.miners.tables.normalize_all import normalize_all
+    from goldpan.miners.tables.normalize import normalize_all
 
     names = known_repositories(self.layout, repos, "raw")
     stated = stated_license(license)
@@ -215,7 +215,7 @@ def clone(
         execution: Where local sources are read, one repository a processor.
     """
     from goldpan.git.remote import find_remote, source_of
-    from goldpan.miners.history.fetch_history import fetch_histories
+    from goldpan.miners.history.revisions import fetch_histories
 
     names = known_repositories(self.layout, repos, "tables")
     origin = None if source is None else str(source)
@@ -250,7 +250,7 @@ def _clone_there(layout: Layout, source: str, repo: str) -> FetchedHistory:
     from goldpan.core.config import load_settings
     from goldpan.core.progress import Reporter
     from goldpan.git.remote import source_of
-    from goldpan.miners.history.fetch_history import fetch_history
+    from goldpan.miners.history.revisions import fetch_history
 
     settings = load_settings({"workspace": layout.root})
     quiet = Reporter(quiet=True)

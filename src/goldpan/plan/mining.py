@@ -17,7 +17,7 @@ from goldpan.plan.unit import Cost, Outcome, Record
 
 if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
-    from goldpan.miners.estimate import Estimate
+    from goldpan.miners.github.cost import CostEstimate
     from goldpan.miners.mine import MineResult
 
 _DAY = timedelta(days=1)
@@ -100,7 +100,7 @@ def price_together(steps: Sequence[Step], context: Context, reporter: Reporter) 
     return {unit: _cost(predicted[repo]) for unit, repo in names.items()}
 
 
-def _cost(predicted: Estimate | GoldpanError) -> Cost:
+def _cost(predicted: CostEstimate | GoldpanError) -> Cost:
     if isinstance(predicted, GoldpanError):
         return Cost(note=predicted.problem)
     return Cost(requests=predicted.requests, points=predicted.points, seconds=predicted.seconds)

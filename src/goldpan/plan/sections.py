@@ -18,9 +18,9 @@ from pydantic import Field, create_model, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
-from goldpan.core.commands import find_builder
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.plugins import find_builder
 from goldpan.operations.signature import Operation, read_operation
 from goldpan.operations.table import children, function_of
 from goldpan.operations.workspace import Workspace

@@ -17,8 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from goldpan.core import plugins
-from goldpan.core.commands import Builder, Command
-from goldpan.core.plugin_parts import Files, Part, Registrable, no_part
+from goldpan.core.plugin_parts import Builder, Command, Files, Part, Registrable, no_part
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.forms import Form

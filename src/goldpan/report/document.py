@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from goldpan.text.excerpts import Excerpt
+from goldpan.text.markdown import Excerpt
 
 MOST_ROWS = 400
 """Rows of one table; the rest is counted."""

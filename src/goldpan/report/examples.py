@@ -20,7 +20,7 @@ from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 from goldpan.report.health import Health, ShownFinding, examples_of, show_findings, summarize
 from goldpan.report.tables import file_list, public_line, rows
-from goldpan.text.excerpts import Excerpt, excerpt
+from goldpan.text.markdown import Excerpt, excerpt
 
 _SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
 _MOST_TURNS = 12

@@ -10,8 +10,8 @@ from typing import Any
 
 import duckdb
 
-from goldpan.core.errors import WorkspaceError
-from goldpan.core.query import connect
+from goldpan.core.errors import DamagedError, WorkspaceError
+from goldpan.core.parquet import connect
 from goldpan.core.resources import told_otherwise
 from goldpan.core.sanitize import line
 from goldpan.core.schemas import (
@@ -22,9 +22,9 @@ from goldpan.core.schemas import (
     REPOSITORIES,
     REVISIONS,
     VERDICTS,
-    Table,
+    TableSchema,
 )
-from goldpan.core.sealed import DamagedError, verify_parquet
+from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
 from goldpan.text.excerpts import Excerpt, excerpt
 from goldpan.text.redaction import redact
@@ -151,7 +151,7 @@ def file_list(paths: Sequence[Path]) -> str:
 
 
 def _create_view(
-    connection: duckdb.DuckDBPyConnection, table: Table, files: Sequence[Path]
+    connection: duckdb.DuckDBPyConnection, table: TableSchema, files: Sequence[Path]
 ) -> None:
     existing = [path for path in files if path.exists()]
     if existing:

@@ -40,8 +40,9 @@ from pydantic import Field
 
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.errors import DamagedError, DatasetError
 from goldpan.core.resources import write_file
-from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import make_directory
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.curves import BinaryConfusion

@@ -14,9 +14,9 @@ import orjson
 import pyarrow as pa
 
 from goldpan._version import __version__
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import DamagedError, DatasetError
 from goldpan.core.resources import write_file
-from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import Workspace, hold_lock, make_directory
 from goldpan.datasets.importing import find_reader, import_files
 from goldpan.datasets.registry import find_task

@@ -183,7 +183,7 @@ def is_trace(line: str) -> bool:
     return _TRACE.match(line, 0, _WIDTH) is not None
 
 
-class Kind(Enum):
+class LineKind(Enum):
     """Where a line comes from."""
 
     PROSE = "prose"
@@ -194,10 +194,10 @@ class Kind(Enum):
     COMMENT = "comment"  # HTML, hidden
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """One line of a text, without the comments in it, and its kind."""
 
-    kind: Kind
+    kind: LineKind
     text: str
 
 
@@ -224,25 +224,27 @@ _CODE_ENDS = (";", "{", "}")
 _INDENTS = ("    ", "\t")
 
 
-def classify(text: str, template: frozenset[str] = frozenset()) -> list[Line]:
+def classify(text: str, template: frozenset[str] = frozenset()) -> list[TextLine]:
     """Return the kind of each line; `template` has the repository's own template lines, stripped.
 
     A check list belongs to the template where the text has other lines of one. Blank lines count
     as what stands before them.
     """
     lines = list(read_lines(text, template))
-    if not any(line.kind is Kind.TEMPLATE for line in lines):
+    if not any(line.kind is LineKind.TEMPLATE for line in lines):
         return lines
     return [
-        Line(Kind.TEMPLATE, line.text) if line.kind is Kind.PROSE and is_choice(line.text) else line
+        TextLine(LineKind.TEMPLATE, line.text)
+        if line.kind is LineKind.PROSE and is_choice(line.text)
+        else line
         for line in lines
     ]
 
 
-def read_lines(text: str, template: frozenset[str] = frozenset()) -> Iterator[Line]:
+def read_lines(text: str, template: frozenset[str] = frozenset()) -> Iterator[TextLine]:
     """Yield the lines as `classify` does, one by one, with check lists always as prose."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return _Reader(lines, template).read()
+    return _LineReader(lines, template).read()
 
 
 def is_choice(line: str) -> bool:
@@ -250,19 +252,19 @@ def is_choice(line: str) -> bool:
     return _CHOICE.match(line.lstrip()) is not None
 
 
-class _Reader:
+class _LineReader:
     """Goes through the lines once; a block takes all its lines at a time."""
 
     def __init__(self, lines: list[str], template: frozenset[str]) -> None:
         self._lines = lines
         self._template = template
-        self._found: list[Line] = []
+        self._found: list[TextLine] = []
         self._at = 0
         self._after_blank = True
         self._in_list = False
         self._in_quote = False
 
-    def read(self) -> Iterator[Line]:
+    def read(self) -> Iterator[TextLine]:
         yielded = 0
         while self._at < len(self._lines):
             line = self._lines[self._at]
@@ -275,21 +277,21 @@ class _Reader:
             yield from self._found[yielded:]
             yielded = len(self._found)
 
-    def _add(self, kind: Kind, line: str) -> None:
-        self._found.append(Line(kind, line))
+    def _add(self, kind: LineKind, line: str) -> None:
+        self._found.append(TextLine(kind, line))
         self._at += 1
 
-    def _before(self) -> Kind:
-        return self._found[-1].kind if self._found else Kind.PROSE
+    def _before(self) -> LineKind:
+        return self._found[-1].kind if self._found else LineKind.PROSE
 
     def _add_block(self, line: str, head: str) -> bool:
         """Add the block that begins here, if one does, to its end."""
-        kind, end = Kind.CODE, self._at + 1
+        kind, end = LineKind.CODE, self._at + 1
         if ("```" in head or "~~~" in head) and (fence := _FENCE.match(head)):
             end = self._end_of_fence(fence[1])
         elif head[0] == "<" and (hidden := _HIDDEN.match(head)):
             name = hidden[1].lower()
-            kind = Kind.QUOTE if name == "blockquote" else Kind.CODE
+            kind = LineKind.QUOTE if name == "blockquote" else LineKind.CODE
             end = self._end_of_element(f"</{name}")
         elif self._after_blank and not self._in_list and line.startswith(_INDENTS):
             end = self._end_where(lambda row: row.strip() and not row.startswith(_INDENTS))
@@ -301,9 +303,9 @@ class _Reader:
             return False
         self._in_quote = False
         block = self._lines[self._at : end]
-        if kind is Kind.CODE and _is_trace_block(block):
-            kind = Kind.TRACE
-        self._found += [Line(kind, row) for row in block]
+        if kind is LineKind.CODE and _is_trace_block(block):
+            kind = LineKind.TRACE
+        self._found += [TextLine(kind, row) for row in block]
         self._at = end
         return True
 
@@ -335,28 +337,30 @@ class _Reader:
             return
         visible, is_open = _without_comments(line)
         head = visible.lstrip()
-        self._add(self._kind_of(visible, head) if head else Kind.COMMENT, visible if head else line)
+        self._add(
+            self._kind_of(visible, head) if head else LineKind.COMMENT, visible if head else line
+        )
         while is_open and self._at < len(self._lines):
             _, closed, rest = self._lines[self._at].partition("-->")
             is_open = not closed
             if rest.strip():
                 self._lines[self._at] = rest
             else:
-                self._add(Kind.COMMENT, self._lines[self._at])
+                self._add(LineKind.COMMENT, self._lines[self._at])
 
-    def _kind_of(self, line: str, head: str) -> Kind:
+    def _kind_of(self, line: str, head: str) -> LineKind:
         if self._is_quoted(head):
-            return Kind.QUOTE
-        goes_on = not self._after_blank and self._before() is Kind.TRACE
+            return LineKind.QUOTE
+        goes_on = not self._after_blank and self._before() is LineKind.TRACE
         if is_trace(head) or (goes_on and line[0] != head[0]):
-            return Kind.TRACE
+            return LineKind.TRACE
         if _CODE.match(head) or _ends_like_code(head):
-            return Kind.CODE
+            return LineKind.CODE
         if _ATTRIBUTION.match(head):
-            return Kind.QUOTE
+            return LineKind.QUOTE
         if head.rstrip() in self._template or is_known(head):
-            return Kind.TEMPLATE
-        return Kind.PROSE
+            return LineKind.TEMPLATE
+        return LineKind.PROSE
 
     def _is_quoted(self, head: str) -> bool:
         """Say whether a line is quoted or goes on with a quoted paragraph, as GitHub reads it."""

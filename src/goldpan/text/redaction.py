@@ -163,7 +163,7 @@ SECRETS_ONLY = PrivateRules(emails=False, ip_addresses=False)
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateFinding:
+class PrivateSpan:
     """Something private: its kind (`email`, `ip-address`, `secret:...`) and code point offsets."""
 
     kind: str
@@ -179,34 +179,31 @@ class Redacted:
     counts: dict[str, int]
 
 
-def find_private(text: str, rules: PrivateRules | None = None) -> tuple[PrivateFinding, ...]:
+def find_private(text: str, rules: PrivateRules | None = None) -> tuple[PrivateSpan, ...]:
     """Find what is private, in reading order, none overlapping."""
     rules = rules or PrivateRules()
-    findings: list[PrivateFinding] = []
+    findings: list[PrivateSpan] = []
     if rules.secrets:
         findings += [
-            PrivateFinding(f"{SECRET}:{kind}", start, end)
-            for kind, start, end in find_secrets(text)
+            PrivateSpan(f"{SECRET}:{kind}", start, end) for kind, start, end in find_secrets(text)
         ]
     if rules.emails:
-        findings += [
-            PrivateFinding(EMAIL, *span) for span in find_emails(text, rules.allowed_emails)
-        ]
+        findings += [PrivateSpan(EMAIL, *span) for span in find_emails(text, rules.allowed_emails)]
     if rules.ip_addresses:
-        findings += [PrivateFinding(IP_ADDRESS, *span) for span in find_ip_addresses(text)]
+        findings += [PrivateSpan(IP_ADDRESS, *span) for span in find_ip_addresses(text)]
     return tuple(_merge(findings))
 
 
-def _merge(findings: Iterable[PrivateFinding]) -> list[PrivateFinding]:
+def _merge(findings: Iterable[PrivateSpan]) -> list[PrivateSpan]:
     """Join findings that overlap under the kind that says most: of a format, or the first."""
-    merged: list[PrivateFinding] = []
+    merged: list[PrivateSpan] = []
     for finding in sorted(
         findings, key=lambda finding_: (finding_.start, -finding_.end, finding_.kind)
     ):
         if merged and finding.start < merged[-1].end:
             last = merged.pop()
             kind = finding.kind if last.kind == _ASSIGNED else last.kind
-            finding = PrivateFinding(kind, last.start, max(last.end, finding.end))
+            finding = PrivateSpan(kind, last.start, max(last.end, finding.end))
         merged.append(finding)
     return merged
 
@@ -223,13 +220,13 @@ def redact(text: str, rules: PrivateRules | None = None) -> Redacted:
     while findings := find_private(text, rules):
         rounds += 1
         if rounds > _MOST_ROUNDS:
-            findings = (PrivateFinding(findings[0].kind, 0, len(text)),)
+            findings = (PrivateSpan(findings[0].kind, 0, len(text)),)
         counts.update(finding.kind for finding in findings)
         text = _replaced(text, findings)
     return Redacted(text, dict(sorted(counts.items())))
 
 
-def _replaced(text: str, findings: Iterable[PrivateFinding]) -> str:
+def _replaced(text: str, findings: Iterable[PrivateSpan]) -> str:
     parts: list[str] = []
     at = 0
     for finding in findings:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from goldpan.text.lines import Kind, classify
-from goldpan.text.prose import prose_of
-from goldpan.text.sentences import split_sentences
+from goldpan.text.lines import LineKind, classify
+from goldpan.text.prose import prose_of, split_sentences
 
 _MOST_SENTENCES = 200
 _LONGEST = 1_000  # characters of a sentence that are looked at
@@ -176,7 +175,7 @@ def read_remarks(text: str) -> Remarks:
         steps = steps or _ADVICE.search(sentence) is not None or _STEP.search(sentence) is not None
         solved = solved or _SOLVED.search(sentence) is not None
         unsure = unsure or _UNSURE.search(sentence) is not None
-    opening = next((line.text for line in lines if line.kind is Kind.PROSE and line.text), "")
+    opening = next((line.text for line in lines if line.kind is LineKind.PROSE and line.text), "")
     addressed = _ADDRESSED.match(opening)
     return Remarks(
         words=words,
@@ -185,9 +184,9 @@ def read_remarks(text: str) -> Remarks:
         reasons=reasons,
         steps=steps,
         solved=solved,
-        code=not status and any(line.kind is Kind.CODE for line in lines),
+        code=not status and any(line.kind is LineKind.CODE for line in lines),
         spans=not status and _SPAN.search(text) is not None,
-        quotes=sum(line.kind is Kind.QUOTE for line in lines),
+        quotes=sum(line.kind is LineKind.QUOTE for line in lines),
         thanks=bool(sentences) and _THANKS.match(sentences[0]) is not None,
         unsure=unsure,
         addressed=addressed[1].lower() if addressed else None,

@@ -15,7 +15,7 @@ from goldpan.papers.nlbse.comment_extract import (
     FileRead,
     read_file,
 )
-from goldpan.text.sentences import normalize_sentence
+from goldpan.text.prose import normalize_sentence
 
 ENCODED = {
     "utf-8": lambda text: text.encode(),

@@ -15,9 +15,8 @@ from goldpan.annotation.agreement import bootstrap
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table, reading
+from goldpan.core.parquet import connect, read_table, reading
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
-from goldpan.core.query import connect
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import verify_parquet

@@ -34,6 +34,7 @@ from goldpan.annotation.review.votes import ReviewEstimate, ReviewJudgement, Rev
 from goldpan.core.errors import UsageError
 from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.schemas import TableSchema
 from goldpan.core.workspace import Workspace, tasks_directory
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.registry import find_task

@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 
 from goldpan.annotation.review.votes import NOT_ASKED, STAGE, ReviewJudgement
 from goldpan.core.archive import lost_replies
-from goldpan.core.errors import WorkspaceError
-from goldpan.core.lineage import write_lineage
-from goldpan.core.parquet import read_metadata, read_table, reading, replace_tables
-from goldpan.core.query import connect
+from goldpan.core.errors import DamagedError, WorkspaceError
+from goldpan.core.parquet import connect, read_metadata, read_table, reading, replace_tables
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS, Table
 from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet
+from goldpan.core.schemas import VERDICTS
+from goldpan.core.sealed import read_json, seal_of_parquet, write_lineage
 from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest

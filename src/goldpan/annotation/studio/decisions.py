@@ -33,7 +33,7 @@ from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, reading, replace_tables
 from goldpan.core.progress import Reporter
-from goldpan.core.schemas import DECISIONS, VERDICTS, Table
+from goldpan.core.schemas import DECISIONS, VERDICTS, TableSchema
 from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import of_comment
 
@@ -292,7 +292,7 @@ def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.
     return _sorted(rows, VERDICTS)
 
 
-def _sorted(rows: list[dict[str, Any]], table: Table) -> pa.Table:
+def _sorted(rows: list[dict[str, Any]], table: TableSchema) -> pa.Table:
     whole = [{**dict.fromkeys(table.schema.names), **row} for row in rows]
     return table.ordered(pa.Table.from_pylist(whole, schema=table.schema))
 

@@ -15,9 +15,9 @@ from typing import Any, Literal
 from markdown_it import MarkdownIt
 
 from goldpan.code.patch import split_patch
-from goldpan.code.unified_diff import Line, Row, side_by_side
+from goldpan.code.unified_diff import DiffLine, DiffRow, side_by_side
 from goldpan.core.sanitize import line, visible
-from goldpan.text.excerpts import excerpt
+from goldpan.text.markdown import excerpt
 
 # Draws inline Markdown of GitHub's texts: code, emphasis and escapes; all else is shown as text.
 #
@@ -168,14 +168,14 @@ def _kicker(words: str) -> str:
     return f'<div class="gp-kicker">{escape(words)}</div>' if words else ""
 
 
-def _row(row: Row) -> str:
+def _row(row: DiffRow) -> str:
     if row.kind == "gap":
         return '<tr class="gp-gap"><td colspan="4">⋯</td></tr>'
     kind = row.kind == "changed"
     return f"<tr>{_side(row.left, 'd' if kind else '')}{_side(row.right, 'i' if kind else '')}</tr>"
 
 
-def _side(side: Line | None, kind: str) -> str:
+def _side(side: DiffLine | None, kind: str) -> str:
     if side is None:
         return '<td></td><td class="gp-x"></td>'
     style = f' class="gp-{kind}"' if kind else ""

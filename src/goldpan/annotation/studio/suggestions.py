@@ -19,7 +19,7 @@ from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.panels import ShownAnswer, answers_panel
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.query import connect
+from goldpan.core.parquet import connect
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.provenance import shard_paths
 from goldpan.filters.answers import named_comment

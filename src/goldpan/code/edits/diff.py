@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
 
-from goldpan.code.edits.edit import MOST_CHARACTERS
+from goldpan.code.edits.apply import MOST_CHARACTERS
 
 _MOST_CELLS = 10_000_000_000
 """Lines before times lines after of a gap that is still compared: a second or two."""

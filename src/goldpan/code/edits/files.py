@@ -11,10 +11,14 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 from uuid import uuid4
 
-from goldpan.code.edits.apply import apply_forgiving
-from goldpan.code.edits.edit import EditError, FileEdits, FileError, Forgiveness
-from goldpan.code.edits.parse import parse_edits
-from goldpan.code.edits.unified import apply_hunks, is_unified, parse_unified, refuse_binary
+from goldpan.code.edits.apply import EditError, FileEdits, FileError, Forgiveness, apply_forgiving
+from goldpan.code.edits.parse import (
+    apply_hunks,
+    is_unified,
+    parse_edits,
+    parse_unified,
+    refuse_binary,
+)
 from goldpan.code.patch import FileDiff
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result

@@ -1,76 +1,25 @@
-r"""From two versions of a file to the edits between them (FAUN-Eval, section 3.4.3).
-
-Edits as text: SEARCH/REPLACE blocks (FAUN-Eval, section 3.4.3, Figure 2c).
-
-    path/of/file.py
-    <<<<<<< SEARCH
-    old lines
-    =======
-    new lines
-    >>>>>>> REPLACE
-
-The grammar, where lines end with LF and SP is one space:
-
-    text    = { path LF, block, { block } }
-    block   = "<" at least seven times, SP "SEARCH" LF, content,
-              "=" as many times, LF, content,
-              ">" as many times, SP ( "REPLACE" | "DELETE" ) LF
-    content = ""
-            | any text that ends with LF
-            | any text that does not, LF "\" SP "No newline at end of file" LF
-
-- The lines of content stand as they are, with CR where they have it. A missing LF at the end is
-  marked as in git's patches.
-- Where a line of content looks like a marker or like that mark, the block takes longer markers,
-  and the mark takes one more backslash for each character over seven.
-- A block without a path belongs to the file of the block before it.
-- An empty SEARCH makes a new file or fills an empty one.
-- DELETE, after an empty REPLACE, says that the file goes away; REPLACE leaves an empty file.
-- A path that could be taken for something else is quoted (`code/paths.py`).
-
-`format_edits` writes exactly that. `parse_edits` also reads what language models make of it:
-prose and code fences around blocks; the path in many dresses (`code/edits/parse.py`) or
-missing; markers without their space or with white space behind them; and CRLF everywhere, whose
-CR is taken off the content of a block if its first marker has one.
-"""
+"""From two versions of a file to the edits between them (FAUN-Eval, section 3.4.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import count
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
-from goldpan.code.edits.context import EditBlock, TwoVersions
+import numpy as np
+from numpy.typing import NDArray
+
+from goldpan.code.edits.apply import (
+    MOST_CHARACTERS,
+    Edit,
+    FileEdits,
+    as_characters,
+    number_lines,
+    split_lines,
+)
 from goldpan.code.edits.diff import LineHunk, diff_lines
-from goldpan.code.edits.edit import MOST_CHARACTERS, Edit, FileEdits, MalformedError
-from goldpan.code.edits.parse import NO_NEWLINE, SHORTEST, read_marker, write_path
-
-
-def format_edits(path: str | None, edits: Sequence[Edit], *, removes: bool = False) -> str:
-    """Return the edits of a file as text, from which `parse_edits` reads the same again.
-
-    No edits are no text. A file that `removes` has one edit with all of it as SEARCH.
-    """
-    if removes and [edit.replace for edit in edits] != [""]:
-        raise MalformedError(
-            f"The edits that remove {path!r} are not one SEARCH with an empty REPLACE",
-            "Give the whole file as the SEARCH of one edit",
-        )
-    blocks = [_format_block(edit, "DELETE" if removes else "REPLACE") for edit in edits]
-    heading = f"{write_path(path)}\n" if blocks and path is not None else ""
-    return heading + "".join(blocks)
-
-
-def _format_block(edit: Edit, verb: str) -> str:
-    lines = (line for text in (edit.search, edit.replace) for line in text.split("\n"))
-    lengths = {marker.length for marker in map(read_marker, lines) if marker}
-    length = next(length for length in count(SHORTEST) if length not in lengths)
-    search, replace = (_format_content(text, length) for text in (edit.search, edit.replace))
-    return f"{'<' * length} SEARCH\n{search}{'=' * length}\n{replace}{'>' * length} {verb}\n"
-
-
-def _format_content(text: str, length: int) -> str:
-    mark = "\\" * (length - SHORTEST + 1)
-    return text if not text or text.endswith("\n") else f"{text}\n{mark} {NO_NEWLINE}\n"
 
 
 def find_edits(before: str, after: str) -> tuple[Edit, ...]:
@@ -144,3 +93,272 @@ def _edit(change: TwoVersions, block: EditBlock) -> Edit:
     ):
         end, new_end = end - 1, new_end - 1
     return Edit(old.cut(start, end), new.cut(new_start, new_end))
+
+
+# How far the lines from a place on stand elsewhere too: a suffix array over both versions.
+#
+# Built once, it answers in no time what a search through the text answers in a millisecond, so a
+# thousand changes among lines that are nearly all the same still find their least context.
+
+MOST_LINES = 600_000
+"""Of both versions together; a few seconds."""
+_Ints = NDArray[np.int64]
+
+
+class Repeats:
+    """For each place of the version before, how many lines from there on stand elsewhere."""
+
+    def __init__(self, before: str, after: str) -> None:
+        count = len(before)
+        codes = np.full(count + len(after) + 2, 0, np.int64)
+        codes[:count], codes[count + 1 : -1] = _codes(before), _codes(after)
+        codes[count], codes[-1] = 0, 1  # the ends, which stand nowhere else
+        order = _suffixes(codes)
+        shared = _shared(codes.tolist(), order)
+        places = order.tolist()
+        above = _nearest(places, shared, count)
+        below = _nearest(places[::-1], [0, *shared[:0:-1]], count)
+        self.own = [max(upper[0], other[0]) for upper, other in zip(above, below, strict=True)]
+        """At another place of the version before."""
+        self.other = [max(upper[1], other[1]) for upper, other in zip(above, below, strict=True)]
+        """In the version after."""
+        self.twice = [
+            max(upper[2], other[2], min(upper[1], other[1]))
+            for upper, other in zip(above, below, strict=True)
+        ]
+        """At two places or more of the version after."""
+        self.where = [
+            upper[3] if upper[1] >= other[1] else other[3]
+            for upper, other in zip(above, below, strict=True)
+        ]
+        """A place in the version after where most of them stand."""
+
+
+def _codes(lines: str) -> _Ints:
+    codes = np.frombuffer(lines.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return codes.astype(np.int64) + 2
+
+
+def _suffixes(codes: _Ints) -> _Ints:
+    """Return the places of a text in the order of what follows there (prefix doubling)."""
+    rank: _Ints = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    width = 1
+    while int(rank.max()) + 1 < len(rank):
+        following = np.zeros_like(rank)
+        following[:-width] = rank[width:] + 1
+        keys = rank * (len(rank) + 1) + following
+        rank = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        width *= 2
+    return np.argsort(rank)
+
+
+def _shared(codes: Sequence[int], order: _Ints) -> list[int]:
+    """Return how much each suffix shares with the one before it in the order (Kasai)."""
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    suffixes, ranks = order.tolist(), rank.tolist()
+    shared = [0] * len(suffixes)
+    length = 0
+    for at, position in enumerate(ranks):
+        if position == 0:
+            length = 0
+            continue
+        other = suffixes[position - 1]
+        while codes[at + length] == codes[other + length]:
+            length += 1
+        shared[position] = length
+        length = max(length - 1, 0)
+    return shared
+
+
+def _nearest(
+    suffixes: Sequence[int], shared: Sequence[int], count: int
+) -> list[tuple[int, int, int, int]]:
+    """Return what each place before shares with suffixes that come before it in the order.
+
+    With the nearest of the version before, with the nearest of the version after and with the
+    one above that, and where in the version after the nearest is; `shared` tells what each shares
+    with the one right above it.
+    """
+    matches = [(0, 0, 0, 0)] * count
+    own = first = second = where = 0
+    for start, length in zip(suffixes, shared, strict=True):
+        own, first, second = min(own, length), min(first, length), min(second, length)
+        if start < count:
+            matches[start] = (own, first, second, where)
+            own = len(suffixes)
+        else:
+            first, second, where = len(suffixes), first, start - count - 1
+    return matches
+
+
+_MOST_WORK = 1_000_000_000
+"""Spent for one file before all of it becomes the context: a second, on hostile files ten."""
+_WORK_PER_LINE_LOOKED_UP = 10
+_WORK_PER_CHARACTER = 0.25
+_WORK_BEFORE_REPEATS = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class EditBlock:
+    """A hunk in its context: lines `start` to `end` of the version before."""
+
+    hunk: LineHunk
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockVersion:
+    """A file's text, its lines as one character each, and where in the text each line starts."""
+
+    text: str
+    lines: str
+    starts: list[int]
+
+    def cut(self, start: int, end: int) -> str:
+        """Return the text of some lines."""
+        return self.text[self.starts[start] : self.starts[end]]
+
+
+class TwoVersions:
+    """Two versions of a file, in which places for hunks are looked up."""
+
+    def __init__(self, before: str, after: str) -> None:
+        lines, new_lines = split_lines(before), split_lines(after)
+        characters = number_lines(lines, new_lines)
+        self.before = _version(before, lines, characters)
+        self.after = _version(after, new_lines, characters)
+        self.different_lines = len(characters)
+        counts, new_counts = Counter(self.before.lines), Counter(self.after.lines)
+        self._tails = _tails(characters)
+        whole = {characters[line] for line in characters if line.endswith("\n")} - self._tails
+        self._landmarks = {line for line in whole if counts[line] == 1 and new_counts[line] <= 1}
+        self._lost_landmarks = {line for line in self._landmarks if not new_counts[line]}
+        self._work = 0.0
+        self._repeats: Repeats | None = None
+
+    def surround(self, hunk: LineHunk) -> EditBlock:
+        """Return the hunk with the fewest lines around it that stand at one place only.
+
+        One place of the version before, and of the text in which all hunks above are applied.
+        """
+        last = len(self.before.lines)
+        most_above, most_below = hunk.start, last - hunk.end
+
+        def is_unique(above: int, below: int) -> bool:
+            start, end = max(hunk.start - above, 0), min(hunk.end + below, last)
+            return self.is_unique(hunk, start, end)
+
+        # Where n lines on either side do, no better choice has more than 2 n on one.
+        enough = 2 * _least(lambda lines: is_unique(lines, lines), 0, max(most_above, most_below))
+        above, below = _fewest(is_unique, min(enough, most_above), min(enough, most_below))
+        return EditBlock(hunk, hunk.start - above, hunk.end + below)
+
+    def is_unique(self, hunk: LineHunk, start: int, end: int) -> bool:
+        """Tell whether lines `start` to `end` stand at one place, when it is the hunk's turn."""
+        before, after = self.before, self.after
+        last = len(before.lines)
+        if end - start == last:
+            return True
+        self._work += (end - start) * _WORK_PER_LINE_LOOKED_UP
+        if self._work > _MOST_WORK:
+            return False
+        context = before.lines[start : hunk.start] + before.lines[max(start, hunk.end) : end]
+        own = before.lines[max(start, hunk.start) : min(end, hunk.end)]
+        if not self._landmarks.isdisjoint(context) or not self._lost_landmarks.isdisjoint(own):
+            return True
+        if not self._lines_stand_once(hunk, start, end):
+            return False
+        search = before.cut(start, end)
+        if search.endswith("\n") and (
+            before.lines[start] not in self._tails or self._lines_stand_once(hunk, start + 1, end)
+        ):
+            return True
+        edited = after.cut(0, hunk.new_start) + before.cut(hunk.start, last)
+        return self._stand_once(search, before.text, edited, work=_WORK_PER_CHARACTER)
+
+    def _lines_stand_once(self, hunk: LineHunk, start: int, end: int) -> bool:
+        """Tell whether lines stand once before, and once where all hunks above are applied."""
+        before, after = self.before.lines, self.after.lines
+        size = end - start
+        if size < 1:
+            return False
+        repeats = self._known_repeats()
+        if repeats is not None:
+            if size <= repeats.own[start]:
+                return False
+            if size > repeats.twice[start]:
+                is_outside = end <= hunk.start or start >= hunk.end  # which both versions have
+                above = repeats.where[start] + size <= hunk.new_start
+                if size <= repeats.other[start] and above and not is_outside:
+                    return False
+                # Left are the places across the end of what is edited.
+                edited = after[max(hunk.new_start - size, 0) : hunk.new_start]
+                edited += before[hunk.start : max(end, hunk.start + size)]
+                return self._stand_once(before[start:end], edited)
+        edited = after[: hunk.new_start] + before[hunk.start :]
+        return self._stand_once(before[start:end], before, edited)
+
+    def _known_repeats(self) -> Repeats | None:
+        """Return what repeats, once searching for it has cost more than knowing all of it."""
+        lines = len(self.before.lines) + len(self.after.lines)
+        if self._repeats is None and self._work > _WORK_BEFORE_REPEATS and lines <= MOST_LINES:
+            self._repeats = Repeats(self.before.lines, self.after.lines)
+        return self._repeats
+
+    def _stand_once(self, search: str, *texts: str, work: float = 1) -> bool:
+        """Tell whether a search, which is not empty, stands at no second place of any text."""
+        for text in texts if search else ():
+            second = text.find(search, text.find(search) + 1)
+            self._work += (len(text) if second < 0 else second) * work
+            if second >= 0:
+                return False
+        return bool(search)
+
+
+def _version(text: str, lines: list[str], characters: dict[str, str]) -> BlockVersion:
+    starts = list(accumulate(map(len, lines), initial=0))
+    return BlockVersion(text, as_characters(lines, characters), starts)
+
+
+def _tails(characters: dict[str, str]) -> set[str]:
+    """Return the lines that another line ends with: plain text finds them inside that."""
+    backwards = sorted(line[::-1] for line in characters)
+    return {
+        characters[line[::-1]] for line, longer in pairwise(backwards) if longer.startswith(line)
+    }
+
+
+def _fewest(
+    is_unique: Callable[[int, int], bool], most_above: int, most_below: int
+) -> tuple[int, int]:
+    """Return the fewest lines above and below that make a window unique, as all of them do.
+
+    Fewer lines below cost more above: the walk goes along the windows that are unique and would
+    not be with one line less on either side. Of equal ones the most balanced is taken.
+    """
+    candidates = [_tighten(is_unique, 0, most_above, most_below)]
+    while (limit := candidates[-1][1] - 1) >= 0 and is_unique(most_above, limit):
+        candidates.append(_tighten(is_unique, candidates[-1][0], most_above, limit))
+    return min(candidates, key=lambda window: (sum(window), abs(window[0] - window[1]), window[1]))
+
+
+def _tighten(
+    is_unique: Callable[[int, int], bool], least_above: int, most_above: int, most_below: int
+) -> tuple[int, int]:
+    """Return the window with the fewest lines above, and for these the fewest below."""
+    above = _least(lambda lines: is_unique(lines, most_below), least_above, most_above)
+    return above, _least(lambda lines: is_unique(above, lines), 0, most_below)
+
+
+def _least(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the least number from `low` on that holds; `high` does, and all after one that does.
+
+    Looks at small numbers first, because most contexts are small.
+    """
+    reach = low
+    while reach < high and not holds(reach):
+        low = reach + 1
+        reach = min(2 * reach + 1, high)
+    return bisect_left(range(reach), True, low, reach, key=holds)

@@ -21,29 +21,31 @@ import orjson
 
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.log import LOG
-from goldpan.core.remote.lease import Lease
+from goldpan.core.progress import Terminal
 from goldpan.core.remote.manifest import (
     FILES,
     KEY,
     STATE,
     Manifest,
+    MissingPieceError,
     Stamp,
     StoredFile,
     as_json,
     decode,
+    download,
     encode,
     from_json,
     move,
     piece_key,
+    read_stored,
     remove,
     stamp_of,
     stamps,
+    upload,
 )
-from goldpan.core.remote.store import ObjectStore, UnchangedError
-from goldpan.core.remote.transfer import MissingPieceError, download, read_stored, upload
+from goldpan.core.remote.store import Lease, ObjectStore, UnchangedError
 from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.terminal import Terminal
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Times are UTC, enumerations are lower case, and logins of bots end in ``[bot]`` whichever API
 reported them. A null says that the source cannot see the value, never that it is zero.
-Each table is one Parquet file per repository, its rows sorted by `Table.order`.
+Each table is one Parquet file per repository, its rows sorted by `TableSchema.order`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from goldpan.core.schemas.stages import (
     VERDICTS,
 )
 from goldpan.core.schemas.table import (
-    Table,
+    TableSchema,
 )
 
 __all__ = [
@@ -60,5 +60,5 @@ __all__ = [
     "REVISIONS",
     "UNKNOWN",
     "VERDICTS",
-    "Table",
+    "TableSchema",
 ]

@@ -15,7 +15,7 @@ TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TableSchema:
     """A table's name, columns and row order; `key` columns tell its rows apart."""
 
     name: str
@@ -38,8 +38,8 @@ def table(
     *columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, str],
     order: tuple[str, ...],
     key: tuple[str, ...],
-) -> Table:
+) -> TableSchema:
     """Return a table of columns: each a name, a type and, where it needs one, a description."""
     schema = pa.schema([pa.field(column[0], column[1]) for column in columns])
     descriptions = {column[0]: column[2] for column in columns if len(column) == 3}
-    return Table(name, schema, order, key, about, descriptions)
+    return TableSchema(name, schema, order, key, about, descriptions)

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 import pyarrow.parquet as pq
 
-from goldpan.code.edits.edit import EditError
+from goldpan.code.edits.apply import EditError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.resources import check_folder, unwritable
 from goldpan.core.result import Block, Line, Result

@@ -15,8 +15,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from goldpan.code.edits.apply import apply_edits
-from goldpan.code.edits.edit import Edit
+from goldpan.code.edits.apply import Edit, apply_edits
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.sanitize import for_prompt, line, without_tokens

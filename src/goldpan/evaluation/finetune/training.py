@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.workspace import write_whole
 from goldpan.evaluation.finetune.engines import (
     Plain,
@@ -142,7 +142,9 @@ def _train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: R
     group.wait()
 
 
-def _steps(training: _Training, state: TrainingState, steps_per_epoch: int, progress: Task) -> None:
+def _steps(
+    training: _Training, state: TrainingState, steps_per_epoch: int, progress: ProgressTask
+) -> None:
     job, group = training.job, training.group
     lengths = [example.length for example in training.examples]
     interval = steps_per_epoch

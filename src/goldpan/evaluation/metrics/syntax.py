@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from goldpan.code.grammar import Mark, Reading, read
+from goldpan.code.grammar import Mark, ParsedCode, read
 from goldpan.code.languages import language_of, second_language_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Shape = tuple[str, tuple[tuple[str, int], ...]]
 """A node's kind, then the field and number of each named child."""
 
 
-def read_code(path: str, text: str) -> Reading | None:
+def read_code(path: str, text: str) -> ParsedCode | None:
     """Parse a text as the language that a path's suffix names; None where that has no grammar.
 
     Where it does not parse, a second language that shares the suffix is tried.
@@ -40,7 +40,7 @@ def read_code(path: str, text: str) -> Reading | None:
     return reading
 
 
-def named_children(node: Node, reading: Reading) -> list[tuple[str, Node]]:
+def named_children(node: Node, reading: ParsedCode) -> list[tuple[str, Node]]:
     """Return the children that are named and no comments, with their fields ("" for none)."""
     nodes: list[tuple[str, Node]] = []
     cursor = node.walk()  # asking a node for the field of its n-th child takes n steps
@@ -53,7 +53,7 @@ def named_children(node: Node, reading: Reading) -> list[tuple[str, Node]]:
     return nodes
 
 
-def subtrees(reading: Reading, numbers: dict[Shape, int]) -> Counter[int]:
+def subtrees(reading: ParsedCode, numbers: dict[Shape, int]) -> Counter[int]:
     """Count a tree's subtrees by their shape: the kinds of nodes, whatever their text.
 
     A leaf is no subtree. `numbers` gives equal shapes of several trees the same number.
@@ -101,7 +101,7 @@ def same_code(path: str, code: str, other: str) -> bool:
     return True
 
 
-def _code_within(node: Node, reading: Reading) -> list[Node]:
+def _code_within(node: Node, reading: ParsedCode) -> list[Node]:
     """Return the children that are no comments; those of a string are in its own text."""
     if reading.marks.get(node.id) is Mark.STRING:
         return []
@@ -109,7 +109,7 @@ def _code_within(node: Node, reading: Reading) -> list[Node]:
     return [child for child in node.children if marks.get(child.id) is not Mark.COMMENT]
 
 
-def _own_text(node: Node, reading: Reading) -> bytes | list[bytes]:
+def _own_text(node: Node, reading: ParsedCode) -> bytes | list[bytes]:
     """Return a node's text outside of its children, white space set aside but in strings."""
     text = reading.text[node.start_byte : node.end_byte]
     if reading.marks.get(node.id) is Mark.STRING:
@@ -193,7 +193,7 @@ class ValueFlow(NamedTuple):
     sources: tuple[str, ...]
 
 
-def data_flow(reading: Reading) -> Counter[ValueFlow]:
+def data_flow(reading: ParsedCode) -> Counter[ValueFlow]:
     """Count a text's flows, with variables named by the order in which they appear."""
     names: dict[str, str] = {}
     counts: Counter[ValueFlow] = Counter()
@@ -205,7 +205,7 @@ def data_flow(reading: Reading) -> Counter[ValueFlow]:
     return counts
 
 
-def _flows(reading: Reading) -> list[ValueFlow]:
+def _flows(reading: ParsedCode) -> list[ValueFlow]:
     flows: list[ValueFlow] = []
     defined: set[str] = set()
     waiting: list[Node | list[ValueFlow] | set[str]] = [reading.tree.root_node]
@@ -226,7 +226,7 @@ def _flows(reading: Reading) -> list[ValueFlow]:
     return flows
 
 
-def _steps(node: Node, reading: Reading) -> list[Node | list[ValueFlow] | set[str]]:
+def _steps(node: Node, reading: ParsedCode) -> list[Node | list[ValueFlow] | set[str]]:
     """Return what to look at, in order; where a node defines, its flows follow its sources."""
     children = _valued(node, reading)
     inner: list[Node | list[ValueFlow] | set[str]] = [child for _, child in children]
@@ -250,7 +250,7 @@ def _steps(node: Node, reading: Reading) -> list[Node | list[ValueFlow] | set[st
     return [*sources, flows, set(variables), *rest]
 
 
-def _valued(node: Node, reading: Reading) -> list[tuple[str, Node]]:
+def _valued(node: Node, reading: ParsedCode) -> list[tuple[str, Node]]:
     """Return the children that may hold values: no types and no names of members."""
     return [
         (field, child)
@@ -268,7 +268,7 @@ def _updates(node: Node) -> bool:
     return word is not None and word.endswith(b"=") and word not in _PLAIN
 
 
-def _names(node: Node, reading: Reading) -> list[str]:
+def _names(node: Node, reading: ParsedCode) -> list[str]:
     """Return the names within a node, in the order of the text."""
     names: list[str] = []
     waiting = [node]
@@ -281,5 +281,5 @@ def _names(node: Node, reading: Reading) -> list[str]:
     return names
 
 
-def _text(node: Node, reading: Reading) -> str:
+def _text(node: Node, reading: ParsedCode) -> str:
     return reading.text[node.start_byte : node.end_byte].decode(errors="replace")

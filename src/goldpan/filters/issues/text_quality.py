@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
-from goldpan.text.lines import Kind, Line, classify, is_choice, read_lines, template_lines
+from goldpan.text.lines import LineKind, TextLine, classify, is_choice, read_lines, template_lines
 from goldpan.text.prose import letters, opening_letters, prose_of
 
 Fault = Literal["empty", "trace", "template"]
@@ -53,18 +53,18 @@ class Quality:
 def describe(text: str, template: frozenset[str] = frozenset()) -> Quality:
     """Measure a text; `template` has the repository's own template lines (`template_lines`)."""
     lines = classify(text, template)
-    sizes: Counter[Kind] = Counter()
+    sizes: Counter[LineKind] = Counter()
     for kind, line in lines:
         sizes[kind] += len(line) - line.count(" ") - line.count("\t")
     total = sum(sizes.values())
     written = prose_of(lines, quotes=True)
-    own = [line for kind, line in lines if kind is Kind.PROSE or kind is Kind.QUOTE]
+    own = [line for kind, line in lines if kind is LineKind.PROSE or kind is LineKind.QUOTE]
     return Quality(
         characters=total,
         prose_characters=letters(written),
-        code_characters=sizes[Kind.CODE],
-        trace_share=_share(sizes[Kind.TRACE], total),
-        template_share=_share(sizes[Kind.TEMPLATE] + sizes[Kind.COMMENT], total),
+        code_characters=sizes[LineKind.CODE],
+        trace_share=_share(sizes[LineKind.TRACE], total),
+        template_share=_share(sizes[LineKind.TEMPLATE] + sizes[LineKind.COMMENT], total),
         has_attachment=any(map(_ATTACHMENT.search, own)),
         has_words=bool(written) or any(map(_WORD.search, own)),
     )
@@ -98,7 +98,7 @@ def is_worded(title: str, least: int) -> bool:
 
     What a person writes over a trace is mostly its message, often marked as code.
     """
-    written = prose_of([Line(Kind.PROSE, title.replace("`", " "))])
+    written = prose_of([TextLine(LineKind.PROSE, title.replace("`", " "))])
     words = [word for word in written.split() if letters(word) >= _WORD_LETTERS]
     return len(words) >= _TITLE_WORDS and letters(written) >= least
 
@@ -107,11 +107,11 @@ def has_prose(text: str, least: int, template: frozenset[str] = frozenset()) -> 
     """Say whether a text surely has `least` letters of prose; it is not read beyond them."""
     letter_count = 0
     for kind, line in read_lines(text, template):
-        if kind is not Kind.PROSE or not line or is_choice(line):
+        if kind is not LineKind.PROSE or not line or is_choice(line):
             continue
         if letter_count + opening_letters(line) >= least:
             return True
-        letter_count += letters(prose_of((Line(kind, line),)))
+        letter_count += letters(prose_of((TextLine(kind, line),)))
         if letter_count >= least:
             return True
     return False

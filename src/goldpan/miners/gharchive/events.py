@@ -1,25 +1,34 @@
-"""The tables that come out of GH Archive, and the events that there are.
+"""The events of GH Archive, and the rows that they become in all shapes that it holds.
 
 One Parquet file an hour holds the events that were asked for; `hours.parquet` says of each hour
 how it went. A null says that the event does not tell the value, never that it is zero.
+
+Since 2015 an event says who (`actor`), where (`repo`) and, in its payload, all of the issue.
+From 2012 to 2014 it names people by login and issues by number, with the repository as
+`repository`; in 2011 both shapes come, with other dates. From October 2025 on a pull request
+has neither title nor texts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import unknown_name
-from goldpan.core.schemas import Table
+from goldpan.core.schemas import TableSchema
+from goldpan.miners.tables.columns import user
 
 _TEXT = pa.string()
 _COUNT = pa.int64()
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 
-ARCHIVE_EVENTS = Table(
+ARCHIVE_EVENTS = TableSchema(
     "archive_events",
     pa.schema(
         [
@@ -53,7 +62,7 @@ ARCHIVE_EVENTS = Table(
     key=("hour", "line"),
 )
 
-ARCHIVE_HOURS = Table(
+ARCHIVE_HOURS = TableSchema(
     "archive_hours",
     pa.schema(
         [
@@ -116,3 +125,140 @@ def event_types(names: Iterable[str]) -> tuple[str, ...]:
         if name not in TYPES:
             raise unknown_name("event", name, TYPES)
     return tuple(types)
+
+
+_LARGEST = 2**63 - 1
+_OLD_TIME = "%Y/%m/%d %H:%M:%S %z"
+_ADDRESS = re.compile(r"/([\w.-]{1,100})/([\w.-]{1,100})/(?:issues|pull|pulls)/(\d{1,18})(?!\d)")
+_REPO = re.compile(r"[^/\s]{1,100}/[^/\s]{1,200}")
+
+Row = dict[str, object]
+
+
+def read_event(event: dict[str, Any]) -> Row:
+    """Return an event's row without `hour` and `line`; fields of another kind are null."""
+    payload = _object(event.get("payload"))
+    kind = event["type"]
+    row: Row = {
+        "event_id": _text(event.get("id")),
+        "type": kind,
+        "action": _lower(payload.get("action")),
+        "at": _time(event.get("created_at")),
+        "repo": _repo(event, payload),
+        "repo_id": _number(_object(event.get("repo") or event.get("repository")).get("id")),
+        "actor": _actor(event),
+    }
+    match kind:
+        case "IssuesEvent" | "IssueCommentEvent":
+            issue = _object(payload.get("issue"))
+            row |= _entry(issue, event, payload)
+            row["issue_id"] = _number(issue.get("id")) or _issue_id(payload)
+            row["kind"] = "pull" if _is_pull(issue) else "issue"
+            if kind == COMMENTS:
+                comment = _object(payload.get("comment"))
+                id_ = comment.get("id") or payload.get("comment_id")
+                row |= {"comment_id": _number(id_), "comment_body": _text(comment.get("body"))}
+        case "PullRequestEvent":
+            pull = _object(payload.get("pull_request"))
+            row |= _entry(pull, event, payload)
+            row |= {"issue_id": _number(pull.get("id")), "kind": "pull"}
+    return row
+
+
+def _entry(entry: dict[str, Any], event: dict[str, Any], payload: dict[str, Any]) -> Row:
+    """Return what an issue or a pull request tells of itself."""
+    person = user(_person(entry.get("user")))
+    return {
+        "number": _number(entry.get("number"))
+        or _number(payload.get("number"))
+        or _number_in(event.get("url")),
+        "title": _text(entry.get("title")),
+        "body": _text(entry.get("body")),
+        "state": _lower(entry.get("state")),
+        "labels": _labels(entry.get("labels")),
+        "author": person.login,
+        "author_type": person.type,
+        "author_association": _lower(entry.get("author_association")),
+        "created_at": _time(entry.get("created_at")),
+        "updated_at": _time(entry.get("updated_at")),
+        "closed_at": _time(entry.get("closed_at")),
+    }
+
+
+def _is_pull(issue: dict[str, Any]) -> bool:
+    """Say whether an issue is a pull request; early ones hold that key with nulls within."""
+    return any(value is not None for value in _object(issue.get("pull_request")).values())
+
+
+def _issue_id(payload: dict[str, Any]) -> int | None:
+    return _number(payload.get("issue_id")) or _number(payload.get("issue"))
+
+
+def _person(value: object) -> dict[str, Any] | None:
+    person = _object(value)
+    fields = {key: person.get(key) for key in ("login", "type")}
+    return fields if all(v is None or isinstance(v, str) for v in fields.values()) else None
+
+
+def _labels(value: object) -> list[str] | None:
+    if not isinstance(value, list):
+        return None
+    names = (_text(_object(label).get("name")) for label in value)
+    return sorted(name for name in names if name is not None)
+
+
+def _actor(event: dict[str, Any]) -> str | None:
+    actor = event.get("actor")
+    return _text(actor) or _text(_object(actor).get("login"))
+
+
+def _repo(event: dict[str, Any], payload: dict[str, Any]) -> str | None:
+    """Return OWNER/NAME; where the event lacks it, out of an address within."""
+    old = _object(event.get("repository"))
+    names = [_text(_object(event.get("repo")).get("name"))]
+    if "owner" in old:
+        names.append(f"{old.get('owner')}/{old.get('name')}")
+    for name in names:
+        if name is not None and _REPO.fullmatch(name):
+            return name
+    entry = _object(payload.get("issue")) or _object(payload.get("pull_request"))
+    for address in (entry.get("url"), event.get("url")):
+        if match := _ADDRESS.search((_text(address) or "")[:1_000]):
+            return f"{match[1]}/{match[2]}"
+    return None
+
+
+def _number_in(address: object) -> int | None:
+    match = _ADDRESS.search((_text(address) or "")[:1_000])
+    return int(match[3]) if match else None
+
+
+def _time(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        if value[4:5] == "/":
+            moment = datetime.strptime(value, _OLD_TIME)
+        else:
+            moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(value: object) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _lower(value: object) -> str | None:
+    return value.lower() if isinstance(value, str) else None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -25,16 +25,17 @@ from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
-from goldpan.miners.gharchive.report import (
+from goldpan.miners.gharchive.sources import GH_ARCHIVE, Downloads, is_address, units_of_folder
+from goldpan.miners.gharchive.store import (
     READER,
+    ArchiveStore,
     HourReport,
     State,
+    file_name,
     read_footer,
     read_hours,
     write_hours,
 )
-from goldpan.miners.gharchive.sources import GH_ARCHIVE, Downloads, is_address, units_of_folder
-from goldpan.miners.gharchive.store import ArchiveStore, file_name
 from goldpan.miners.github.limits import Pace
 
 _MOST_RUNS = 20

@@ -7,7 +7,6 @@ by the beginning of the next one (2017, 2021), runs of NUL bytes (2018, 2023).
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -16,19 +15,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core import parquet
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.workspace import Workspace, publish
-from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
-from goldpan.miners.gharchive.report import METADATA_KEY, HourReport, State, as_json
-from goldpan.miners.gharchive.rows import Row, read_event
-from goldpan.miners.gharchive.store import ArchiveStore, file_name, hour_name
+from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, Row, read_event
+from goldpan.miners.gharchive.store import (
+    METADATA_KEY,
+    ArchiveStore,
+    HourReport,
+    State,
+    as_json,
+    file_name,
+    hour_name,
+)
 from goldpan.miners.gharchive.unpack import Unpacking, unpack
-from goldpan.miners.replies import parse_json
+from goldpan.miners.replies import fast_parser, parse_json
 
 LONGEST_LINE = 16 << 20
 _LONG = 1 << 20
@@ -138,7 +142,7 @@ def read_hour(unit: HourUnit) -> HourReport:
         with workspace.scratch() as scratch:
             events, aside = scratch / "events.parquet", scratch / "corrupt.jsonl"
             unpacking = Unpacking()
-            reader = _Reader(unit.hour, frozenset(unit.types))
+            reader = _HourReader(unit.hour, frozenset(unit.types))
             with parquet.writer(events, ARCHIVE_EVENTS) as target:
                 reader.read(unpack(unit.path, unpacking), target)
                 report = HourReport(
@@ -177,7 +181,7 @@ def _publish(archive_store: ArchiveStore, report: HourReport, events: Path, asid
 
 
 @dataclass(slots=True)
-class _Reader:
+class _HourReader:
     """Reads lines into rows and counts; every line is parsed, wanted or not."""
 
     hour: datetime
@@ -267,7 +271,7 @@ class _Reader:
 
 def _type_reader() -> Callable[[bytes], str]:
     """Return a function that parses a line and gives its type; it raises for what is no event."""
-    parse = _parser()
+    parse = fast_parser()
 
     def type_of(line: bytes) -> str:
         kind = parse(line)["type"]
@@ -276,12 +280,3 @@ def _type_reader() -> Callable[[bytes], str]:
         return kind
 
     return type_of
-
-
-def _parser() -> Callable[[bytes], Any]:
-    """Return the fastest parser there is; simdjson's makes no Python objects of what it parsed."""
-    try:
-        parse: Callable[[bytes], Any] = importlib.import_module("simdjson").Parser().parse
-    except ImportError:  # no wheels for the newest Python: the same rows, more slowly
-        return orjson.loads
-    return parse

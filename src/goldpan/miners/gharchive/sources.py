@@ -22,8 +22,7 @@ import httpx
 from goldpan._version import __version__
 from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.retry import jittered
-from goldpan.core.tls import shared_context
+from goldpan.core.http import jittered, retry_after, shared_context
 from goldpan.core.workspace import make_directory
 from goldpan.miners.gharchive.reading import HourUnit
 from goldpan.miners.gharchive.store import ArchiveStore, file_name
@@ -110,7 +109,7 @@ async def _once(http: httpx.AsyncClient, url: str, part: Path, target: Path) -> 
         if status in (404, 410):
             return Fetched("missing", f"HTTP {status}")
         if status in (408, 429) or status >= 500:
-            raise _TryAgainError(f"HTTP {status}", _seconds(response.headers.get("retry-after")))
+            raise _TryAgainError(f"HTTP {status}", retry_after(response.headers) or 0.0)
         if status != 200:
             return Fetched("failed", f"HTTP {status}")
         announced, received = response.headers.get("content-length"), 0
@@ -124,14 +123,6 @@ async def _once(http: httpx.AsyncClient, url: str, part: Path, target: Path) -> 
         raise _TryAgainError(f"{received:,} bytes came where {announced} were announced")
     part.replace(target)
     return Fetched("there")
-
-
-def _seconds(text: str | None) -> float:
-    """Read a Retry-After; one that names a date counts as none."""
-    try:
-        return max(0.0, float(text or 0))
-    except ValueError:
-        return 0.0
 
 
 _FAILURES_IN_A_ROW = 3

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from isal import igzip_lib, isal_zlib
 
-from goldpan.miners.gharchive.report import State
+from goldpan.miners.gharchive.store import State
 
 _IN, _OUT = 64 << 10, 512 << 10  # small enough for a processor's cache: a third faster than 2 MB
 _STEP = 4 << 10

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
-from goldpan.core.retry import jittered
+from goldpan.core.http import jittered
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.replies import NoAnswerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

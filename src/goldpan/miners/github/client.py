@@ -20,21 +20,31 @@ import httpx
 import orjson
 
 from goldpan._version import __version__
+from goldpan.core.config import Settings
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
-from goldpan.core.retry import jittered
-from goldpan.core.tls import shared_context
-from goldpan.miners.github.limits import Pace, Token, TokenPool
-from goldpan.miners.github.pace import FAILURES_TO_DOUBT, Flow, Health
-from goldpan.miners.github.request import (
+from goldpan.core.http import jittered, retry_after, shared_context
+from goldpan.core.progress import Reporter
+from goldpan.core.trust import tokens_of_command
+from goldpan.miners.github.limits import (
+    FAILURES_TO_DOUBT,
+    Flow,
+    Pace,
+    ServerHealth,
+    Token,
+    TokenPool,
+)
+from goldpan.miners.replies import (
     RUN_AGAIN,
+    HttpReply,
+    HttpRequest,
     NoAnswerError,
-    Request,
     Tag,
+    Verdict,
     host_of,
     on_same_host,
     path_of,
+    read_reply,
 )
-from goldpan.miners.replies import Reply, Verdict, read_reply
 
 # Sends one request to GitHub once: whatever goes wrong comes back as a reply that failed.
 
@@ -50,7 +60,7 @@ class Transport:
     people is a wrong address, and a `ServerError`.
     """
 
-    def __init__(self, health: Health, *, concurrency: int, timeout: float) -> None:
+    def __init__(self, health: ServerHealth, *, concurrency: int, timeout: float) -> None:
         self._health = health
         self._http = httpx.AsyncClient(
             verify=shared_context(),
@@ -63,7 +73,7 @@ class Transport:
         """Close all connections."""
         await self._http.aclose()
 
-    async def send(self, token: Token, request: Request) -> Reply:
+    async def send(self, token: Token, request: HttpRequest) -> HttpReply:
         """Return the reply to a request that is sent with this token."""
         headers = dict(request.headers)
         if token.secret:
@@ -95,7 +105,7 @@ class Transport:
         self._check_address(request.url, reply)
         return reply
 
-    def _check_address(self, url: str, reply: Reply) -> None:
+    def _check_address(self, url: str, reply: HttpReply) -> None:
         misled = reply.verdict in (Verdict.FAILED, Verdict.REFUSED) and reply.status < 500
         if misled and reply.is_page and not self._health.has_answered:
             raise ServerError(
@@ -105,7 +115,7 @@ class Transport:
                 "https://HOST/api/v3",
             )
 
-    def _unreachable(self, url: str, cause: str) -> Reply:
+    def _unreachable(self, url: str, cause: str) -> HttpReply:
         if not self._health.has_answered and self._health.failures + 1 >= FAILURES_TO_DOUBT:
             raise ServerError(
                 f"{host_of(url)} cannot be reached ({cause})",
@@ -114,8 +124,8 @@ class Transport:
         return _failure(f"no connection: {cause}")
 
 
-def _failure(problem: str) -> Reply:
-    return Reply(0, {}, b"", None, Verdict.FAILED, problem)
+def _failure(problem: str) -> HttpReply:
+    return HttpReply(0, {}, b"", None, Verdict.FAILED, problem)
 
 
 _MOST_REDIRECTS = 5
@@ -157,11 +167,11 @@ class GitHub:
         self.seconds = 0.0
         """Response times of all requests."""
         self._queries = self._refused = 0  # answered, and refused in a row
-        self._probe: Request | None = None
+        self._probe: HttpRequest | None = None
         self._pace = pace or Pace()
         self.note = note
         self._refresh = refresh
-        self._health = Health()
+        self._health = ServerHealth()
         self._transport = Transport(self._health, concurrency=concurrency, timeout=timeout)
 
     async def __aenter__(self) -> Self:
@@ -185,17 +195,17 @@ class GitHub:
     def probe_with(self, url: str) -> None:
         """Ask this path of REST whenever it is doubtful whether GitHub answers at all."""
         headers = {"Accept": "application/vnd.github+json"}
-        self._probe = Request("core", "GET", self.api_url + url, headers)
+        self._probe = HttpRequest("core", "GET", self.api_url + url, headers)
 
     def probe_with_query(self, document: str, variables: Mapping[str, object]) -> None:
         """Ask this query whenever it is doubtful whether GitHub answers at all."""
         body = orjson.dumps({"query": document, "variables": variables})
         headers = {"Content-Type": "application/json"}
-        self._probe = Request("graphql", "POST", self.graphql_url, headers, body)
+        self._probe = HttpRequest("graphql", "POST", self.graphql_url, headers, body)
 
     async def get(
         self, url: str, tag: Tag | None = None, *, tries: int | None = None, text: bool = False
-    ) -> Reply:
+    ) -> HttpReply:
         """Ask REST for a path below the API's root, or for a whole address that it gave.
 
         Returns replies of any status that asking again would not change (200, 304, 404, ...).
@@ -211,7 +221,7 @@ class GitHub:
         if tag is not None and self.pool.owns(tag.owner):
             headers["If-None-Match"] = tag.etag
             owner = tag.owner
-        request = Request("core", "GET", address, headers, owner=owner, text=text)
+        request = HttpRequest("core", "GET", address, headers, owner=owner, text=text)
         reply = await self._ask(request, tries or self.retries)
         self.free += reply.status == 304
         return reply
@@ -223,7 +233,7 @@ class GitHub:
         *,
         tries: int = 1,
         first_contact: bool = False,
-    ) -> Reply:
+    ) -> HttpReply:
         """Ask GraphQL; the reply has data, perhaps beside `problem` when some fields failed.
 
         Raises `NoAnswerError` after the last try: at once by default, since less may be
@@ -232,7 +242,7 @@ class GitHub:
         """
         body = orjson.dumps({"query": document, "variables": variables})
         headers = {"Content-Type": "application/json"}
-        request = Request("graphql", "POST", self.graphql_url, headers, body)
+        request = HttpRequest("graphql", "POST", self.graphql_url, headers, body)
         reply = await self._ask(request, tries, patient=first_contact)
         if reply.verdict is Verdict.REFUSED:
             self._refused += 1
@@ -250,7 +260,7 @@ class GitHub:
         self.points += int(rate["cost"]) if rate else 1
         return reply
 
-    async def _ask(self, request: Request, tries: int, *, patient: bool = False) -> Reply:
+    async def _ask(self, request: HttpRequest, tries: int, *, patient: bool = False) -> HttpReply:
         failures = limits = secondary = redirects = 0
         original = request
         while True:
@@ -294,7 +304,7 @@ class GitHub:
             if last and not waits:
                 raise NoAnswerError(f"{original.method} {path_of(original.url)}", reply)
 
-    async def _send(self, request: Request) -> tuple[Reply, Token]:
+    async def _send(self, request: HttpRequest) -> tuple[HttpReply, Token]:
         """Send a request once, and learn from the reply about GitHub, the token and the pace."""
         async with self.flow:
             token = await self.pool.acquire(request.resource, request.owner)
@@ -319,7 +329,7 @@ class GitHub:
                 self.flow.eased()
         return replace(reply, token=token.identity), token
 
-    async def _wait_for_github(self, reply: Reply) -> None:
+    async def _wait_for_github(self, reply: HttpReply) -> None:
         """Return once GitHub answers what is known to work; one asker finds out for all."""
         async with self._health.lock:
             while self._health.is_doubtful and self._probe is not None:
@@ -333,7 +343,7 @@ class GitHub:
                 elif probed.verdict is Verdict.TOKEN:
                     await self._refuse(token, probed)
 
-    async def _wait(self, reply: Reply, failures: int) -> None:
+    async def _wait(self, reply: HttpReply, failures: int) -> None:
         """Pause while GitHub answers nobody; raises `ServerError` after all patience."""
         failing = self._health.failing_for()
         if failing >= self._pace.patience:
@@ -351,7 +361,7 @@ class GitHub:
             self.note(f"GitHub {why}: waiting {pause:.0f} s")
         await asyncio.sleep(jittered(pause))
 
-    async def _refuse(self, token: Token, reply: Reply) -> None:
+    async def _refuse(self, token: Token, reply: HttpReply) -> None:
         if token.secret is None:
             raise AuthenticationError(
                 f"GitHub asks for a token ({reply.problem})", "Put one in GITHUB_TOKEN"
@@ -368,9 +378,29 @@ class GitHub:
                 return
         self.pool.refused(token, reply.problem, tries)
 
-    def _pause(self, reply: Reply, times: int) -> float:
-        try:
-            seconds = float(reply.headers["retry-after"])
-        except (KeyError, ValueError):
+    def _pause(self, reply: HttpReply, times: int) -> float:
+        seconds = retry_after(reply.headers)
+        if seconds is None:
             seconds = self._pace.secondary * 2.0 ** min(times, 10)
         return min(seconds, 900.0)
+
+
+def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) -> GitHub:
+    """Return a client; it says by the reporter what it waits for.
+
+    Raises `UsageError` where the server is the word of a workspace that is not trusted.
+    """
+    settings.trust.require("api_url")
+    pace = pace or replace(Pace(), patience=settings.patience)
+    command = settings.token_command
+    return GitHub(
+        settings.api_url,
+        settings.graphql_url,
+        TokenPool(settings.tokens, pace, reporter.note),
+        concurrency=settings.concurrency,
+        retries=settings.retries,
+        timeout=settings.timeout,
+        pace=pace,
+        note=reporter.note,
+        refresh=(lambda: tokens_of_command(command)) if command else None,
+    )

@@ -35,12 +35,13 @@ fragment actor on Actor {
 """
 
 
-_SUBJECT = """
-fragment subject on ReferencedSubject {
+def _subject(name: str, kind: str) -> str:
+    return f"""
+fragment {name} on {kind} {{
   __typename
-  ... on Issue { number repository { nameWithOwner } }
-  ... on PullRequest { number repository { nameWithOwner } }
-}
+  ... on Issue {{ number repository {{ nameWithOwner }} }}
+  ... on PullRequest {{ number repository {{ nameWithOwner }} }}
+}}
 """
 
 
@@ -72,15 +73,6 @@ _EVENT_FIELDS = """
       ... on UnassignedEvent { createdAt actor { ...actor } assignee { ...actor } }
       ... on ReopenedEvent { createdAt actor { ...actor } }
       ... on RenamedTitleEvent { createdAt actor { ...actor } previousTitle currentTitle }
-"""
-
-
-_DUPLICATE = """
-fragment duplicate on IssueOrPullRequest {
-  __typename
-  ... on Issue { number repository { nameWithOwner } }
-  ... on PullRequest { number repository { nameWithOwner } }
-}
 """
 
 
@@ -132,21 +124,24 @@ def _list(name: str, parent: str, first: int, item: str, arguments: str = "") ->
     return Connection(name, parent, first, arguments, f"totalCount {PAGE} nodes {{ {item} }}")
 
 
+def _lists_of_both(parent: str) -> tuple[Connection, ...]:
+    return (
+        _list("comments", parent, 50, _COMMENT),
+        _list("labels", parent, 100, "name"),
+        _list("assignedActors", parent, 10, "...actor"),
+        _list("assignees", parent, 10, "...actor"),
+    )
+
+
 # The whole timeline's length; the page itself only counts what it asks for.
 _LENGTH = "timeline: timelineItems { totalCount }"
 ISSUE_CONNECTIONS = (
-    _list("comments", "Issue", 50, _COMMENT),
-    _list("labels", "Issue", 100, "name"),
-    _list("assignedActors", "Issue", 10, "...actor"),
-    _list("assignees", "Issue", 10, "...actor"),
+    *_lists_of_both("Issue"),
     _timeline("Issue", ISSUE_EVENTS, "", _LENGTH),
     _list("closedByPullRequestsReferences", "Issue", 20, LINKED, "includeClosedPrs: true"),
 )
 PULL_CONNECTIONS = (
-    _list("comments", "PullRequest", 50, _COMMENT),
-    _list("labels", "PullRequest", 100, "name"),
-    _list("assignedActors", "PullRequest", 10, "...actor"),
-    _list("assignees", "PullRequest", 10, "...actor"),
+    *_lists_of_both("PullRequest"),
     _timeline("PullRequest", PULL_EVENTS, _COMMIT, f"{_LENGTH} commits {{ totalCount }}"),
     _list("closingIssuesReferences", "PullRequest", 20, LINKED),
     _list("files", "PullRequest", 100, "path changeType additions deletions"),
@@ -232,5 +227,9 @@ CONNECTIONS: dict[tuple[str, str], Connection] = {
 
 def fragments(body: str) -> str:
     """Return the fragments that a selection names."""
-    selections = {"actor": _ACTOR, "subject": _SUBJECT, "duplicate": _DUPLICATE}
+    selections = {
+        "actor": _ACTOR,
+        "subject": _subject("subject", "ReferencedSubject"),
+        "duplicate": _subject("duplicate", "IssueOrPullRequest"),
+    }
     return "".join(text for name, text in selections.items() if f"...{name}" in body)

@@ -97,18 +97,18 @@ NEWEST = Dialect()
 
 def adapt(document: str, dialect: Dialect) -> str:
     """Return a document without what the server lacks."""
-    return _Reader(document, dialect.lacks).read() if dialect.lacks else document
+    return _DocumentReader(document, dialect.lacks).read() if dialect.lacks else document
 
 
 def needs(document: str) -> frozenset[Need]:
     """Return everything of a schema that a document names."""
-    reader = _Reader(document, frozenset())
+    reader = _DocumentReader(document, frozenset())
     reader.read()
     return frozenset(reader.met)
 
 
 @dataclass(slots=True)
-class _Reader:
+class _DocumentReader:
     document: str
     lacks: frozenset[Need]
     met: set[Need] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Fetches entries with the first pages of their lists, in batches.
+"""Fetches entries with the first pages of their lists, in batches, in a run over GraphQL.
 
 What fails in a batch is asked for in smaller ones, down to one entry, then without its long
 lists; what still fails waits until all else is done.
@@ -10,21 +10,80 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.core.progress import Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
+from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import LIGHT
+from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import (
     entry_flaws,
     hidden_parts,
     open_lists,
     read_problems,
 )
-from goldpan.miners.github.graphql_run import GraphQLRun
+from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import KINDS, Kind
-from goldpan.miners.github.request import NoAnswerError
 from goldpan.miners.github.sweep import Sweep, Target
-from goldpan.miners.replies import Reply
+from goldpan.miners.journal import Journal
+from goldpan.miners.replies import HttpReply, NoAnswerError
+
+_FLAWED_TRIES = 2
+
+
+@dataclass(slots=True)
+class GraphQLRun:
+    """A run over GraphQL that is under way."""
+
+    github: GitHub
+    journal: Journal
+    reporter: Reporter
+    dialect: Dialect
+    workers: int
+    pace: Pace
+    is_last: bool = False
+    """Whether all else is done, so that what fails now is recorded as failed."""
+    _flawed_tries: dict[object, int] = field(default_factory=dict)
+
+    def owners(self) -> dict[int, str]:
+        """Return the newest fetch of each entry: its version and, after ``@``, which fetch.
+
+        An entry that REST read later has none: what GraphQL alone sees may have changed.
+        """
+        owners: dict[int, str] = {}
+        for record in self.journal.archive.records:
+            if record.meta["part"] == "entries":
+                owners.update((number, owner) for _, number, owner in record.meta["nodes"])
+            elif record.meta["part"] in ("timeline", "files", "pull_comments", "backup"):
+                owners.pop(record.meta["number"], None)
+        return owners
+
+    def last_batch_size(self, part: str, kind: Kind | None) -> int | None:
+        """Return the batch size that worked last."""
+        sizes = [
+            record.meta["batch"]
+            for record in self.journal.archive.records
+            if record.meta["part"] == part and record.meta.get("kind") == kind
+        ]
+        return sizes[-1] if sizes else None
+
+    def may_retry(self, item: object, *, alone: bool) -> bool:
+        """Count a try of a flawed item; tell whether asking for it alone may help."""
+        self._flawed_tries[item] = self._flawed_tries.get(item, 0) + alone
+        return self._flawed_tries[item] < (1 if self.is_last else _FLAWED_TRIES)
+
+    def forget_tries(self, item: object) -> None:
+        """Begin to count anew, for an item that is asked for again when all else is done."""
+        self._flawed_tries.pop(item, None)
+
+    def record_hidden(self, number: int, part: str, reason: str, reply: HttpReply) -> None:
+        """Record a part that the token may not see; in this run asking again cannot help."""
+        if not any(self.journal.of_run("forbidden")):
+            remedy = "Authorize the token for the organization (SAML), or give it more access"
+            self.reporter.note(f"Parts cannot be seen with this token ({reason}). {remedy}")
+            self.journal.mark("forbidden", [], what=part, reason=reason, remedy=remedy)
+        self.journal.fail(number, part, reason, withheld=True, token=reply.token)
+
 
 _GONE = "NOT_FOUND"
 
@@ -33,7 +92,7 @@ _GONE = "NOT_FOUND"
 class _Fetched:
     """A reply with entries, and what was asked for."""
 
-    reply: Reply
+    reply: HttpReply
     document: str
     variables: Mapping[str, object]
     lists: tuple[str, ...] | None = None
@@ -43,7 +102,7 @@ class _Fetched:
 
 
 @dataclass(slots=True)
-class _Sorted:
+class _SortedEntries:
     """The entries of a batch, by what their reply is good for."""
 
     good: list[tuple[int, Target]] = field(default_factory=list)
@@ -75,7 +134,9 @@ class EntryFetcher:
         self._failed, self._missing = [], []
         return postponed
 
-    async def _fetch_kind(self, kind: Kind, targets: tuple[Target, ...], task: Task) -> None:
+    async def _fetch_kind(
+        self, kind: Kind, targets: tuple[Target, ...], task: ProgressTask
+    ) -> None:
         run = self._run
         size = BatchSize(queries.entries_batch(kind), run.last_batch_size("entries", kind))
 
@@ -133,9 +194,11 @@ class EntryFetcher:
                 self._run.record_hidden(number, part, reason, fetched.reply)
         return entries.retries
 
-    async def _sort(self, batch: list[Target], nodes: list[Any], fetched: _Fetched) -> _Sorted:
+    async def _sort(
+        self, batch: list[Target], nodes: list[Any], fetched: _Fetched
+    ) -> _SortedEntries:
         run = self._run
-        entries = _Sorted()
+        entries = _SortedEntries()
         problems = read_problems(
             fetched.reply,
             len(batch),
@@ -164,7 +227,12 @@ class EntryFetcher:
         return entries
 
     def _archive(
-        self, kind: Kind, nodes: list[Any], fetched: _Fetched, entries: _Sorted, size: BatchSize
+        self,
+        kind: Kind,
+        nodes: list[Any],
+        fetched: _Fetched,
+        entries: _SortedEntries,
+        size: BatchSize,
     ) -> None:
         journal, lists = self._run.journal, fetched.lists
         flawed = {flaw[0] for flaw in entries.flaws}  # left without a key: a later run asks again
@@ -229,8 +297,5 @@ def key_of(target: Target) -> str:
 
 
 def entry_key(version: str) -> str:
-    """Return the key under which the journal knows a version of an entry and of its edits.
-
-    Archives without edits have other keys, so that their entries are fetched once more.
-    """
+    """Return the key under which the journal knows a version of an entry and of its edits."""
     return f"edited-entry|{version}"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from goldpan.miners.github.connections import CONNECTIONS, EDITS, RELATIONS
 from goldpan.miners.github.queries import lists_by_summary
-from goldpan.miners.replies import Reply, errors_of, is_forbidden, reason_of
+from goldpan.miners.replies import HttpReply, errors_of, is_forbidden, reason_of
 
 Part = Literal[
     "entry",
@@ -78,7 +78,7 @@ class Problems:
 
 
 def read_problems(
-    reply: Reply, count: int, index_of: Callable[[list[Any]], int | None]
+    reply: HttpReply, count: int, index_of: Callable[[list[Any]], int | None]
 ) -> Problems:
     """Sort a reply's errors; `index_of` finds which of `count` nodes a path leads through."""
     problems = Problems()

@@ -13,22 +13,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldpan.core.archive import Record
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS
+from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
 from goldpan.miners.github.dialect import Dialect
-from goldpan.miners.github.graphql_entries import EntryFetcher, by_kind, key_of
+from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, key_of
 from goldpan.miners.github.graphql_lists import PART_OF, More, list_flaw, open_lists, read_problems
-from goldpan.miners.github.graphql_run import GraphQLRun
 from goldpan.miners.github.limits import Pace, TokenPool
 from goldpan.miners.github.queries import KINDS, Kind
-from goldpan.miners.github.request import NoAnswerError
-from goldpan.miners.github.sample import Sample, discussion_requests, graphql_requests
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply
+from goldpan.miners.replies import HttpReply, NoAnswerError
 
 # Fetches the pages of entries' lists that did not fit into the reply with the entry.
 
@@ -42,7 +40,7 @@ def _page_kind(more: More) -> Kind | None:
 
 
 @dataclass(slots=True)
-class _Sorted:
+class _SortedPages:
     """The pages of a batch, by what their reply is good for."""
 
     good: list[tuple[int, More]] = field(default_factory=list)
@@ -128,8 +126,8 @@ class PageFetcher:
             variables |= {f"i{index}": more.node, f"a{index}": more.cursor}
         return document, variables
 
-    def _sort(self, batch: list[More], reply: Reply) -> _Sorted:
-        pages = _Sorted()
+    def _sort(self, batch: list[More], reply: HttpReply) -> _SortedPages:
+        pages = _SortedPages()
         problems = read_problems(
             reply,
             len(batch),
@@ -161,8 +159,8 @@ class PageFetcher:
         kind: Kind | None,
         document: str,
         variables: dict[str, object],
-        reply: Reply,
-        pages: _Sorted,
+        reply: HttpReply,
+        pages: _SortedPages,
         size: BatchSize,
     ) -> None:
         journal = self._run.journal
@@ -181,7 +179,7 @@ class PageFetcher:
             **of_kind,
         )
 
-    def _fail(self, more: More, reason: str, status: int | None, task: Task) -> None:
+    def _fail(self, more: More, reason: str, status: int | None, task: ProgressTask) -> None:
         task.advance()
         if self._run.is_last:
             part = PART_OF[more.parent, more.connection]
@@ -279,7 +277,7 @@ class GraphQLMiner:
         targets = (*self._targets["issue"], *self._targets["pull"])
         return sorted(target.number for target in targets)
 
-    def remaining(self, sampled: Sample) -> int:
+    def remaining(self, sampled: LengthSample) -> int:
         """Return how many requests the run will still take after the survey."""
         lengths = [target.length for target in self._targets["discussion"]]
         return graphql_requests(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from goldpan.miners.github.connections import (
+    CONNECTIONS,
     DISCUSSION_CONNECTIONS,
     ISSUE_CONNECTIONS,
     ISSUE_EVENTS,
@@ -27,7 +28,7 @@ from goldpan.miners.github.connections import (
     Connection,
     fragments,
 )
-from goldpan.miners.github.dialect import NEWEST, Dialect, adapt
+from goldpan.miners.github.dialect import NEWEST, Dialect, adapt, needs
 
 Kind = Literal["issue", "pull", "discussion"]
 KINDS: tuple[Kind, ...] = ("issue", "pull", "discussion")
@@ -133,6 +134,11 @@ query Probe($owner: String!, $name: String!) {{
 }}
 """
 """Small, and answered whenever GitHub answers anything of the repository."""
+
+
+def list_field(kind: Kind) -> str:
+    """Return the repository's field that lists all entries of a kind."""
+    return _LISTINGS[kind].field
 
 
 def repository_document(dialect: Dialect = NEWEST) -> str:
@@ -264,3 +270,63 @@ def lists_by_summary(node: Mapping[str, Any]) -> list[str]:
         "blocking": ties.get("totalBlocking"),
     }
     return [name for name, count in counts.items() if count]
+
+
+COLUMNS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("Issue", "issueType"): ("entries.issue_type",),
+    ("Issue", "parent"): ("entries.parent_repo", "entries.parent_number"),
+    ("Issue", "subIssuesSummary"): ("entries.sub_issues",),
+    ("Issue", "issueDependenciesSummary"): ("entries.blocked_by", "entries.blocking"),
+    ("Issue", "pinnedIssueComment"): ("entries.pinned_comment_id",),
+    ("Issue", "duplicateOf"): ("entries.duplicate_of_repo", "entries.duplicate_of_number"),
+    ("Issue", "stateReason"): ("entries.state_reason",),
+    ("Issue", "assignees"): ("entries.assignees",),
+    ("Issue", "milestone"): ("entries.milestone",),
+    ("PullRequest", "isDraft"): ("entries.draft",),
+    ("Discussion", "stateReason"): ("entries.state_reason",),
+}
+NEEDS = frozenset().union(
+    *(
+        needs(document)
+        for document in (
+            REPOSITORY,
+            *(ask(kind) for kind in KINDS for ask in (sweep_document, entries_document)),
+            continuations_document(list(CONNECTIONS.values())),
+        )
+    )
+)
+_KINDS = sorted({kind for kind, _ in NEEDS if "." not in kind})
+INTROSPECTION = (
+    "query Dialect {\n"
+    + "".join(f'  {kind}: __type(name: "{kind}") {{ ...shape }}\n' for kind in _KINDS)
+    + (
+        f"  {RATE}\n}}\nfragment shape on __Type {{ fields(includeDeprecated: true) "
+        "{ name args { name } } enumValues(includeDeprecated: true) { name } }\n"
+    )
+)
+"""One request that asks for all of a server's schema that Goldpan's documents name."""
+
+
+def dialect_of(data: Mapping[str, Any]) -> Dialect:
+    """Return what a server lacks, given its answer to `INTROSPECTION`."""
+    offered: set[tuple[str, str]] = set()
+    for kind in _KINDS:
+        shape = data.get(kind)
+        if shape:
+            offered.add((kind, "__typename"))
+            for field in shape["fields"] or ():
+                offered.add((kind, field["name"]))
+                offered.update(
+                    (f"{kind}.{field['name']}", argument["name"]) for argument in field["args"]
+                )
+            offered.update((kind, value["name"]) for value in shape["enumValues"] or ())
+    return Dialect(frozenset(need for need in NEEDS - offered if not _implied(need)))
+
+
+def _implied(need: tuple[str, str]) -> bool:
+    return "." in need[0] and need[1] == "__typename"
+
+
+def lacking_columns(dialect: Dialect) -> list[str]:
+    """Return the columns that stay null where a server's schema is so."""
+    return sorted({column for need in dialect.lacks for column in COLUMNS.get(need, ())})

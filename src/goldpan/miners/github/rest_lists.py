@@ -14,10 +14,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from goldpan.core.archive import Record
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.request import NoAnswerError, Tag
 from goldpan.miners.github.rest_feeds import ISSUES, Feed, mentions_of, relations_of
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, links_of
+from goldpan.miners.replies import HttpReply, NoAnswerError, StaleCursorError, Tag, links_of
 
 # Reads one page of a repository's list into the journal, once a run.
 #
@@ -27,15 +26,14 @@ from goldpan.miners.replies import Reply, links_of
 _SMALLER = (100, 25, 5, 1)
 
 
-class StaleCursorError(Exception):
-    """GitHub does not take a cursor that it gave."""
-
-
 class RefusedError(NoAnswerError):
-    """GitHub does not serve a list, as where issues are turned off, or not to this token."""
+    """GitHub does not serve a list or an entry, as where issues are turned off, or not to a token.
 
-    def __init__(self, path: str, reply: Reply) -> None:
-        problem = reply.problem or f"HTTP {reply.status}: no list came"
+    A smaller page would not help.
+    """
+
+    def __init__(self, path: str, reply: HttpReply) -> None:
+        problem = reply.problem or f"HTTP {reply.status}: nothing of the kind came"
         super().__init__(path, replace(reply, problem=problem))
 
 
@@ -90,7 +88,7 @@ class Pages:
             next=links_of(reply).get("next"),
         )
 
-    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> Reply:
+    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> HttpReply:
         """Ask for a page, for less of it where that fails and its place is named by a cursor."""
         query = dict(parse_qsl(urlsplit(url).query))
         is_numbered = "page" in query and "after" not in query

@@ -7,31 +7,21 @@ at the end, and then recorded as failed: no entry ends a run.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
 
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.github.cost import MOST_FILES, LengthSample
 from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, relations_of
-from goldpan.miners.github.rest_lists import Lists
+from goldpan.miners.github.rest_lists import Lists, RefusedError
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
-from goldpan.miners.github.sample import MOST_FILES, Sample
 from goldpan.miners.github.sweep import Sweep
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, links_of, parse_json
+from goldpan.miners.replies import HttpReply, NoAnswerError, links_of, parse_json
 
 _LENGTHS = (100, 30, 10, 1)
 
 Fetch = Callable[[int], Awaitable[None]]
-
-
-class _RefusedError(NoAnswerError):
-    """GitHub refuses something of one entry: a smaller page would not help, later may."""
-
-    def __init__(self, url: str, reply: Reply) -> None:
-        problem = reply.problem or f"HTTP {reply.status}: nothing of the kind came"
-        super().__init__(url, replace(reply, problem=problem))
 
 
 class RestMiner:
@@ -63,6 +53,7 @@ class RestMiner:
         self._later: list[tuple[int, str, Fetch]] = []
         self._lost: dict[int, str] = {}
         self._is_last = False
+        self._timeline = self._list("timeline", "issues/{}/timeline")
 
     @property
     def fresh(self) -> list[int]:
@@ -70,7 +61,7 @@ class RestMiner:
         survey = self._survey
         return sorted({*survey.issues, *survey.pulls, *survey.timelines, *survey.files})
 
-    def remaining(self, sampled: Sample) -> int:
+    def remaining(self, sampled: LengthSample) -> int:
         """Return how many requests the run will still take after the survey."""
         survey = self._survey
         timelines = len(survey.timelines) * sampled.pages("timelineItems")
@@ -94,12 +85,12 @@ class RestMiner:
             await self._fetch_each(survey.pulls, "entry", self._pull, task)
             await self._fetch_each(survey.timelines, "timeline", self._timeline, task)
             await self._fetch_each(survey.files, "files", self._files, task)
-            await self._fetch_each(
-                survey.review_comments, "review_comments", self._review_comments, task
-            )
+            fetch = self._list("pull_comments", "pulls/{}/comments")
+            await self._fetch_each(survey.review_comments, "review_comments", fetch, task)
             for part in RELATIONS:
                 numbers = [number for number, of in survey.relations if of == part]
-                await self._fetch_each(numbers, part, self._relation(part), task)
+                fetch = self._list(part, f"issues/{{}}/{RELATIONS[part]}")
+                await self._fetch_each(numbers, part, fetch, task)
         self._is_last = True
         if self._later:
             self._reporter.note(f"{len(self._later):,} lists failed: asking for them once more")
@@ -119,7 +110,7 @@ class RestMiner:
         if self._is_gone_by(number, reply):
             return
         if reply.status != 200 or not isinstance(reply.data, dict):
-            raise _RefusedError(url, reply)
+            raise RefusedError(url, reply)
         self._journal.keep(
             "issue",
             [key],
@@ -138,16 +129,11 @@ class RestMiner:
             url = f"{self._root}/pulls/{number}"
             reply = await self._github.get(url)
             if reply.status != 200 or not isinstance(reply.data, dict):
-                raise _RefusedError(url, reply)
+                raise RefusedError(url, reply)
             record = self._journal.keep(
                 "pull", [key], {"url": url}, reply, number=number, items=[PULLS.item(reply.data)]
             )
         self._survey.heads[number] = record.meta["items"][0][2:4]
-
-    async def _timeline(self, number: int) -> None:
-        key = f"timeline|{self._journal.run}|{number}"
-        if not self._journal.find(key) and not self._is_gone(number):
-            await self._walk(number, "timeline", f"{self._root}/issues/{number}/timeline", [key])
 
     async def _files(self, number: int) -> None:
         key = f"files|{self._journal.run}|{number}"
@@ -166,19 +152,13 @@ class RestMiner:
         state = self._survey.heads[number]
         self._journal.mark("complete", [key], number=number, of="files", state=state)
 
-    async def _review_comments(self, number: int) -> None:
-        key = f"pull_comments|{self._journal.run}|{number}"
-        if not self._journal.find(key) and not self._is_gone(number):
-            url = f"{self._root}/pulls/{number}/comments"
-            await self._walk(number, "pull_comments", url, [key])
+    def _list(self, part: str, path: str) -> Fetch:
+        """Return what fetches a list of one entry, below the repository's address, once a run."""
 
-    def _relation(self, part: str) -> Fetch:
         async def fetch(number: int) -> None:
             key = f"{part}|{self._journal.run}|{number}"
             if not self._journal.find(key) and not self._is_gone(number):
-                await self._walk(
-                    number, part, f"{self._root}/issues/{number}/{RELATIONS[part]}", [key]
-                )
+                await self._walk(number, part, f"{self._root}/{path.format(number)}", [key])
 
         return fetch
 
@@ -188,14 +168,15 @@ class RestMiner:
         Returns how many items came, null where the list could not be read. Where a page fails
         the list is read in smaller ones; raises `NoAnswerError` where the smallest fails.
         """
-        for length in _LENGTHS[:-1]:
+        *longer, shortest = _LENGTHS
+        for length in longer:
             try:
                 return await self._pages(number, part, f"{url}?per_page={length}", end_keys)
-            except _RefusedError:
+            except RefusedError:
                 raise
             except NoAnswerError:
                 continue
-        return await self._pages(number, part, f"{url}?per_page={_LENGTHS[-1]}", end_keys)
+        return await self._pages(number, part, f"{url}?per_page={shortest}", end_keys)
 
     async def _pages(self, number: int, part: str, url: str, end_keys: list[str]) -> int | None:
         count = 0
@@ -208,7 +189,7 @@ class RestMiner:
                 if part == "timeline" and self._is_gone_by(number, reply):
                     return None
                 if reply.status != 200 or not isinstance(reply.data, list):
-                    raise _RefusedError(following, reply)
+                    raise RefusedError(following, reply)
                 after = links_of(reply).get("next")
                 record = self._journal.keep(
                     part,
@@ -229,7 +210,7 @@ class RestMiner:
         record = self._journal.find(f"gone|{self._journal.run}|{number}")
         return record is not None or number in self._lost
 
-    def _is_gone_by(self, number: int, reply: Reply) -> bool:
+    def _is_gone_by(self, number: int, reply: HttpReply) -> bool:
         """Tell by a reply whether an entry is no longer there; 404 and 410 are hints, no proof."""
         if reply.status in (404, 410):
             self._lost[number] = reply.problem
@@ -239,7 +220,7 @@ class RestMiner:
             return False
         return True
 
-    def _is_elsewhere(self, reply: Reply) -> bool:
+    def _is_elsewhere(self, reply: HttpReply) -> bool:
         """Tell a transferred entry, whose address leads into another repository."""
         ours = (f"{self._root}/".lower(), f"/repositories/{self._identity}/")
         return bool(reply.moved) and not any(start in reply.moved.lower() for start in ours)
@@ -271,7 +252,7 @@ class RestMiner:
             self._mark_gone(number)
 
     async def _fetch_each(
-        self, numbers: Iterable[int], part: str, fetch: Fetch, task: Task
+        self, numbers: Iterable[int], part: str, fetch: Fetch, task: ProgressTask
     ) -> None:
         waiting = iter(numbers)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.progress import Reporter, Task
+from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_entries import entry_key
 from goldpan.miners.github.graphql_lists import More
@@ -142,7 +142,7 @@ class RestSurveyor:
             return {}
         return {target.number: target for targets in listed for target in targets}
 
-    async def _listing(self, feed: Feed, task: Task, *, swept: bool) -> Listing:
+    async def _listing(self, feed: Feed, task: ProgressTask, *, swept: bool) -> Listing:
         """Read a list: all of it at first, later what changed."""
         since = self._changed_since
         if feed is ISSUES and not swept and not self._limit:

@@ -16,23 +16,17 @@ from typing import Any
 
 from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.progress import Task
+from goldpan.core.progress import ProgressTask
 from goldpan.miners.github.batches import BatchSize
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import list_flaw
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.github.queries import Kind, sweep_document, sweep_page
-from goldpan.miners.github.request import NoAnswerError
+from goldpan.miners.github.queries import Kind, list_field, sweep_document, sweep_page
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import Reply, errors_of
+from goldpan.miners.replies import HttpReply, NoAnswerError, StaleCursorError, errors_of
 
 _RESTARTS = 3
-FIELDS: dict[Kind, str] = {
-    "issue": "issues",
-    "pull": "pullRequests",
-    "discussion": "discussions",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +71,7 @@ class Sweep:
         self._dialect = dialect
         self._pace = pace
 
-    async def run(self, kind: Kind, task: Task) -> list[Target]:
+    async def run(self, kind: Kind, task: ProgressTask) -> list[Target]:
         """Return all entries of a kind (those updated since the limit, if there is one).
 
         A cursor that GitHub no longer takes starts the list again. A page that cannot be had is
@@ -90,7 +84,7 @@ class Sweep:
                     self._take(record, kind, targets, task)
                 await self._walk(kind, attempt, targets, task)
                 break
-            except _StaleCursorError as error:
+            except StaleCursorError as error:
                 reason = str(error)
             except NoAnswerError as error:
                 self._journal.fail(None, FIELDS_OF[kind], error.reason, error.status)
@@ -121,7 +115,9 @@ class Sweep:
             yield record
             cursor = record.meta["next"]
 
-    async def _walk(self, kind: Kind, attempt: int, targets: dict[str, Target], task: Task) -> None:
+    async def _walk(
+        self, kind: Kind, attempt: int, targets: dict[str, Target], task: ProgressTask
+    ) -> None:
         order = ("UPDATED_AT", "DESC") if self._since else ("CREATED_AT", "ASC")
         size = BatchSize(sweep_page(kind))
         pages = list(self._recorded(kind, attempt))
@@ -157,7 +153,9 @@ class Sweep:
             if cursor is None or self._is_late(record):
                 return
 
-    def _take(self, record: Record, kind: Kind, targets: dict[str, Target], task: Task) -> None:
+    def _take(
+        self, record: Record, kind: Kind, targets: dict[str, Target], task: ProgressTask
+    ) -> None:
         if record.meta["request"]["variables"]["after"] is None:
             task.extend(max(0, record.meta["announced"] - len(targets)))
         for node, number, fingerprint in record.meta["items"]:
@@ -175,7 +173,7 @@ class Sweep:
     def _key(self, kind: Kind, attempt: int, cursor: str) -> str:
         return f"sweep|{self._journal.run}|{kind}|{attempt}|{cursor}"
 
-    async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> Reply:
+    async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> HttpReply:
         """Ask for one page, smaller and smaller, at last without what makes it heavy."""
         failures, light = 0, False
         while True:
@@ -195,7 +193,7 @@ class Sweep:
             variables["first"] = size.current
             await asyncio.sleep(self._pace.pause(failures + 1))
 
-    async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> Reply:
+    async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> HttpReply:
         """Ask once; raises `NoAnswerError` for a page that lacks anything."""
         document = sweep_document(kind, self._dialect, light=light)
         self._journal.document(document)
@@ -203,10 +201,10 @@ class Sweep:
             reply = await self._github.graphql(document, variables)
         except (QueryError, NoAnswerError) as error:
             if "cursor" in error.problem.lower():
-                raise _StaleCursorError(error.problem) from None
+                raise StaleCursorError(error.problem) from None
             raise
         if _is_stale(reply):
-            raise _StaleCursorError(reply.problem)
+            raise StaleCursorError(reply.problem)
         if _is_off(reply):
             return reply
         problem = reply.problem or list_flaw(self._connection(reply, kind))
@@ -214,9 +212,9 @@ class Sweep:
             raise NoAnswerError("The list", replace(reply, problem=problem))
         return reply
 
-    def _connection(self, reply: Reply, kind: Kind) -> dict[str, Any]:
+    def _connection(self, reply: HttpReply, kind: Kind) -> dict[str, Any]:
         repository = reply.data["data"].get("repository")
-        connection: dict[str, Any] = (repository or {}).get(FIELDS[kind]) or {}
+        connection: dict[str, Any] = (repository or {}).get(list_field(kind)) or {}
         return _NOTHING if _is_off(reply) else connection
 
     def _absent(self, reason: str) -> RepositoryError:
@@ -231,16 +229,12 @@ FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls", "discussion": 
 """What a kind's list is called where a failure names it."""
 
 
-class _StaleCursorError(Exception):
-    """GitHub does not take a cursor that it gave."""
-
-
 def moment(text: str) -> datetime:
     """Read a time as GitHub writes it."""
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def _is_stale(reply: Reply) -> bool:
+def _is_stale(reply: HttpReply) -> bool:
     return any(
         error.get("type") == "INVALID_CURSOR_ARGUMENTS"
         or "valid cursor" in str(error.get("message", ""))
@@ -248,11 +242,11 @@ def _is_stale(reply: Reply) -> bool:
     )
 
 
-def _facts_of(reply: Reply) -> dict[str, Any]:
+def _facts_of(reply: HttpReply) -> dict[str, Any]:
     return {"off": True} if _is_off(reply) else {}
 
 
-def _is_off(reply: Reply) -> bool:
+def _is_off(reply: HttpReply) -> bool:
     """Tell that a repository has discussions turned off, whatever its list says."""
     repository = reply.data["data"].get("repository") or {}
     return repository.get("hasDiscussionsEnabled") is False

@@ -12,13 +12,17 @@ from goldpan.code.patch import FileDiff, apply, parse_diff
 from goldpan.core.archive import Record
 from goldpan.core.errors import GitError
 from goldpan.git.ancestry import Ancestry
-from goldpan.git.comparison import Touched
 from goldpan.git.objects import Objects
 from goldpan.git.process import git
-from goldpan.git.trees import SUBMODULE
-from goldpan.miners.history.candidates import StateName, about_paths, count, find_state
-from goldpan.miners.history.commit_pairs import CommitReading
-from goldpan.miners.history.pulls import Pull
+from goldpan.git.trees import SUBMODULE, Touched
+from goldpan.miners.history.commit_pairs import (
+    CommitReading,
+    Pull,
+    StateName,
+    about_paths,
+    count,
+    find_state,
+)
 
 # Makes what a pull request changed anew, from GitHub's diff and the files before it.
 

@@ -18,7 +18,6 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import MiningError
 from goldpan.core.progress import Reporter
 from goldpan.core.workspace import Workspace
-from goldpan.git.comparison import Touched
 from goldpan.git.objects import (
     Encoding,
     LineEnds,
@@ -29,12 +28,12 @@ from goldpan.git.objects import (
     line_ends,
     shared_encoding,
 )
-from goldpan.git.trees import SUBMODULE, SYMLINK, path_text
+from goldpan.git.trees import SUBMODULE, SYMLINK, Touched, path_text
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.request import NoAnswerError
-from goldpan.miners.history.pulls import Pull
+from goldpan.miners.history.commit_pairs import Pull
 from goldpan.miners.journal import Journal
+from goldpan.miners.replies import NoAnswerError
 
 ChangeKind = Literal["text", "binary", "submodule", "symlink", "lfs", "large", "missing"]
 
@@ -42,7 +41,7 @@ _STATUS = {"A": "added", "C": "copied", "D": "removed", "R": "renamed", "T": "ch
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedFile:
     """A row of `changes`, without the repository."""
 
     number: int
@@ -63,11 +62,10 @@ class Change:
     final_newline: bool | None
 
 
-def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[Change]:
+def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[ChangedFile]:
     """Yield a row for each changed file of the numbered pull requests, reading both versions."""
     listed = list(touched)
-    ids = (id for _, file in listed for id in (_file(file, before=True), _file(file, before=False)))
-    contents = objects.read(id or "" for id in ids)
+    contents = objects.read(blob or "" for _, file in listed for blob in file.blobs)
     for number, file in listed:
         before, after = next(contents), next(contents)
         yield _describe(number, file, before, after)
@@ -80,23 +78,15 @@ def status_of(touched: Touched) -> str:
     return _STATUS[touched.letter]
 
 
-def _file(touched: Touched, *, before: bool) -> str | None:
-    """Return the blob of one side, None where the side has none."""
-    mode, blob = (
-        (touched.mode_before, touched.blob_before)
-        if before
-        else (touched.mode_after, touched.blob_after)
-    )
-    return None if mode == SUBMODULE else blob
-
-
-def _describe(number: int, touched: Touched, before: Object | None, after: Object | None) -> Change:
+def _describe(
+    number: int, touched: Touched, before: Object | None, after: Object | None
+) -> ChangedFile:
     kind = _kind(touched, before, after)
     texts = [side.data for side in (before, after) if side and side.data is not None]
     encoding = shared_encoding(*texts) if kind == "text" else None
     if kind == "text" and encoding is None:
         kind = "binary"
-    return Change(
+    return ChangedFile(
         number=number,
         path=path_text(touched.path),
         previous_path=None if touched.previous is None else path_text(touched.previous),

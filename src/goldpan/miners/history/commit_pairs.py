@@ -1,19 +1,274 @@
-"""Finds, for many pull requests at once, the pair of commits that holds what each changes."""
+"""Finds, for many pull requests at once, the pair of commits that holds what each changes.
+
+The change is what GitHub shows: from the merge base to the head. The base that the API names is
+the base branch as it was when the pull request was opened or last pushed to, so it can be
+older than where the head left the branch (then the head is followed back from where the branch
+stood before the merge) or hold the head itself. Where the head is lost, what was merged stands
+in the merge commit, or in as many commits as the pull had where it was merged by rebasing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import duckdb
+
+from goldpan.core.parquet import open_tables, second
 from goldpan.core.progress import Reporter
+from goldpan.core.sealed import verify_parquet
+from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.clone import prefetch, promisor
-from goldpan.git.comparison import CommitPair, Depth, Touched, compare
 from goldpan.git.objects import Objects
-from goldpan.git.trees import SUBMODULE
-from goldpan.miners.history.candidates import Candidate, Refs, count, find_candidates
-from goldpan.miners.history.pulls import Counts, Pull
+from goldpan.git.trees import CommitPair, Depth, Touched, compare, is_unsafe, path_text
+
+_WANTED = """
+SELECT number, merged, base_ref, base_sha, head_sha, merge_sha, changed_files, additions,
+       deletions, coalesce(listed, 0) AS commits
+FROM entries
+LEFT JOIN (SELECT number, count(*) AS listed FROM commits GROUP BY number) USING (number)
+WHERE kind = 'pull' AND (coalesce(merged, false) OR number IN (SELECT pull FROM paired))
+ORDER BY number
+"""
+
+_PAIRED = "INSERT INTO paired SELECT pull FROM read_parquet($path) WHERE pull_repo = $repo"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many files and lines a pull request changes; null where nobody said."""
+
+    files: int | None
+    additions: int | None
+    deletions: int | None
+
+    def agree(self, other: Counts) -> bool | None:
+        """Tell whether two counts are the same as far as both are known; None for no count."""
+        pairs = (
+            (self.files, other.files),
+            (self.additions, other.additions),
+            (self.deletions, other.deletions),
+        )
+        comparisons = [first == another for first, another in pairs if None not in (first, another)]
+        return all(comparisons) if comparisons else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """A pull request as the API told of it."""
+
+    number: int
+    merged: bool
+    base_ref: str | None
+    base_sha: str | None
+    head_sha: str | None
+    merge_sha: str | None
+    announced: Counts
+    commits: int
+    """How many commits its timeline lists."""
+
+    @property
+    def shas(self) -> tuple[str, ...]:
+        """The commits that the API names."""
+        return tuple(sha for sha in (self.base_sha, self.head_sha, self.merge_sha) if sha)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """An open connection to the tables of one repository, for the pull requests in them."""
+
+    connection: duckdb.DuckDBPyConnection
+    repo: str
+    default_branch: str | None
+
+    def pulls(self, at_once: int) -> Iterator[list[Pull]]:
+        """Yield the merged pulls and those of fix pairs by any rules by number, so many at once."""
+        cursor = second(self.connection).execute(_WANTED)
+        while rows := cursor.fetchmany(at_once):
+            yield [
+                Pull(
+                    row[0], bool(row[1]), row[2], row[3], row[4], row[5], Counts(*row[6:9]), row[9]
+                )
+                for row in rows
+            ]
+
+
+@contextmanager
+def open_pulls(workspace: Workspace, repo: str) -> Iterator[Tables]:
+    """Open a repository's tables; raises `WorkspaceError` where it has none."""
+    names = ("repositories", "entries", "commits")
+    with open_tables(workspace, repo, names) as connection:
+        row = connection.execute("SELECT repo, default_branch FROM repositories").fetchall()
+        name, branch = row[0] if row else (repo, None)
+        connection.execute("CREATE TABLE paired (pull BIGINT)")
+        for rules in workspace.paired_by(repo):
+            path = verify_parquet(workspace.pairs(repo, rules))
+            connection.execute(_PAIRED, {"path": str(path), "repo": name})
+        yield Tables(connection, name, branch)
+
+
+_MOST_REBASED = 250  # GitHub lists no more commits of a pull request
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Two commits that may hold what a pull request changes."""
+
+    before: str
+    """Where the change begins: the merge base, or the commit before the merge."""
+    after: str
+    kind: Literal["head", "merge"]
+    notes: tuple[str, ...]
+    ahead: int | None = None
+    """Commits of the head over the merge base."""
+    certain: bool = False
+    """Whether it counts even where its size is not the announced one: the head is the head."""
+
+    @property
+    def pair(self) -> CommitPair:
+        """The two commits."""
+        return CommitPair(self.before, self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class Refs:
+    """Where the refs of a clone lead: heads of pull requests by number, branches by name."""
+
+    heads: Mapping[int, str]
+    branches: Mapping[str, str]
+
+
+def find_candidates(pull: Pull, refs: Refs, ancestry: Ancestry) -> list[Candidate]:
+    """Return the pairs of commits worth a look, each once, in the order of trust."""
+    ref = ancestry.find(refs.heads.get(pull.number))
+    head = ancestry.find(pull.head_sha)
+    candidates: list[Candidate] = []
+    if head is not None:
+        notes = _about_ref(head, ref, ancestry)
+        candidates += _of_head(pull, head, refs, ancestry, notes, certain=True)
+    elif ref is not None:
+        notes = ("head_from_ref", "head_missing")
+        candidates += _of_head(pull, ref, refs, ancestry, notes, certain=False)
+    if head is None or not candidates:
+        candidates += _of_merge(pull, ancestry, () if head else ("head_missing",))
+    unique = {candidate.pair: candidate for candidate in reversed(candidates)}
+    return list(reversed(unique.values()))
+
+
+def _about_ref(head: str, ref: str | None, ancestry: Ancestry) -> tuple[str, ...]:
+    """Say what became of a head: its ref is newer than what the API told where they differ."""
+    if ref is None:
+        return ("head_ref_missing",)
+    if ref == head:
+        return ()
+    return ("head_moved_on",) if ancestry.is_ancestor(head, ref) else ("head_force_pushed",)
+
+
+def _of_head(
+    pull: Pull, head: str, refs: Refs, ancestry: Ancestry, notes: tuple[str, ...], *, certain: bool
+) -> Iterator[Candidate]:
+    for base, note in _bases(pull, head, refs, ancestry):
+        fork = ancestry.fork(base, head)
+        if fork is None or fork.merge_base == head:  # unrelated, or it holds the head already
+            continue
+        all_notes = tuple(sorted((*notes, *note)))
+        yield Candidate(fork.merge_base, head, "head", all_notes, fork.ahead, certain)
+
+
+def _bases(
+    pull: Pull, head: str, refs: Refs, ancestry: Ancestry
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield commits of the base branch from before the merge, each with what is odd about it."""
+    base = ancestry.find(pull.base_sha)
+    if base is not None:
+        yield base, ()
+    note = ("base_sha_missing",) if base is None else ("base_sha_unusable",)
+    merge = ancestry.find(pull.merge_sha)
+    if merge is not None:
+        yield from ((parent, note) for parent in ancestry.parents(merge)[:1])
+    before = ancestry.before(head) if pull.merged else None
+    if before is not None:
+        yield before, note
+    tip = ancestry.find(refs.branches.get(pull.base_ref or ""))
+    if tip is not None and not pull.merged:
+        yield tip, note
+
+
+def _of_merge(pull: Pull, ancestry: Ancestry, notes: tuple[str, ...]) -> Iterator[Candidate]:
+    merge = ancestry.find(pull.merge_sha)
+    if merge is None:
+        return
+    parents = ancestry.parents(merge)
+    if parents:
+        yield Candidate(parents[0], merge, "merge", notes)
+    if len(parents) == 1 and 1 < pull.commits <= _MOST_REBASED:
+        start = ancestry.back(merge, pull.commits)
+        if start is not None:
+            yield Candidate(start, merge, "merge", (*notes, "rebased"), pull.commits)
+
+
+StateName = Literal["base", "merge_base", "merge_parent", "diff", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a change starts: the commit whose tree a model sees, and how it was found."""
+
+    name: StateName
+    before: str
+    notes: tuple[str, ...] = ()
+
+
+def find_state(
+    candidate: Candidate, base: str | None, touched: Sequence[Touched], objects: Objects
+) -> State:
+    """Return the base state of a change (FAUN-Eval, section 3.4.2).
+
+    It is the pull request's base commit where that holds the changed files as the merge base
+    does; where the base branch moved on in one of them, no patch of this pull request fits
+    there, and it is the merge base.
+    """
+    if candidate.kind == "merge":
+        return State("merge_parent", candidate.before)
+    if base is None:
+        return State("merge_base", candidate.before)
+    if base == candidate.before or all(_is_at(base, file, objects) for file in touched):
+        return State("base", base)
+    return State("merge_base", candidate.before, ("base_moved_on",))
+
+
+def count(touched: Sequence[Touched]) -> Counts:
+    """Count files and lines as GitHub does: binary files have no lines."""
+    return Counts(
+        len(touched),
+        sum(file.additions or 0 for file in touched),
+        sum(file.deletions or 0 for file in touched),
+    )
+
+
+def about_paths(touched: Sequence[Touched]) -> tuple[str, ...]:
+    """Return notes on paths that users of the tables must know of."""
+    paths = [path for file in touched for path in (file.path, file.previous) if path is not None]
+    notes = set()
+    if any(map(is_unsafe, paths)):
+        notes.add("path_unsafe")
+    if any(path_text(path).encode() != path for path in paths):
+        notes.add("path_quoted")
+    if len({file.path for file in touched}) < len(touched):
+        notes.add("path_twice")
+    return tuple(sorted(notes))
+
+
+def _is_at(commit: str, touched: Touched, objects: Objects) -> bool:
+    """Tell whether a commit holds a file as it was before a change, and nothing in its way."""
+    tree_entry = objects.find(commit, touched.previous or touched.path)
+    in_the_way = touched.previous is not None and objects.find(commit, touched.path) is not None
+    return not in_the_way and (tree_entry.id if tree_entry else None) == touched.blob_before
+
 
 UNREADABLE = "git cannot compare its commits: objects are missing or damaged, or it has no end"
 NOWHERE = "the clone holds no commits with the change that GitHub announced"
@@ -113,11 +368,8 @@ class Reader:
             blob
             for touched in compare(self.clone, pairs, Depth.FOLDERS)
             for file in touched or ()
-            for mode, blob in (
-                (file.mode_before, file.blob_before),
-                (file.mode_after, file.blob_after),
-            )
-            if blob is not None and mode != SUBMODULE
+            for blob in file.blobs
+            if blob is not None
         }
         prefetched = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
         self.fetched += prefetched.fetched

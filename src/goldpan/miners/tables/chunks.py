@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from goldpan.core.archive import Record
 from goldpan.core.resources import named, without_collection
-from goldpan.miners.backup_shapes import read_shape
+from goldpan.miners.backup_entries import read_shape
 from goldpan.miners.replies import parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest
 from goldpan.miners.tables.rows import FACETS, MALFORMED, PART_OF_RECORD, UNIT, Rows
@@ -139,7 +139,7 @@ class _Blocking(TypedDict, total=False):
     total_blocking: _Integer
 
 
-class _Entry(TypedDict, total=False):
+class _EntryFields(TypedDict, total=False):
     number: Required[_Number]
     title: _Text
     body: _Text
@@ -222,8 +222,8 @@ class _ReviewComment(TypedDict, total=False):
 
 class _Document(TypedDict, total=False):
     type: Required[Literal["issue", "pull"]]
-    issue: _Entry
-    pull: _Entry
+    issue: _EntryFields
+    pull: _EntryFields
     events: list[_Event] | None
     comments: list[_ReviewComment] | None
 

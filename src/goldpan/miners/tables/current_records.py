@@ -62,7 +62,7 @@ class Open:
 
 
 @dataclass(slots=True)
-class Live:
+class CurrentRecords:
     """What of a repository's archive is current."""
 
     floors: dict[str, Floors]
@@ -185,13 +185,13 @@ class _Scan:
             self.open_pages[key] = (number, owner, PART_OF[parent, connection])
 
 
-def find_live(records: list[Record]) -> Live:
+def find_current_records(records: list[Record]) -> CurrentRecords:
     """Find what counts among a repository's records, given in the order of their making."""
     scan = _Scan()
     for record in records:
         scan.read(record)
     floors = {**scan.floors, "entry": scan.entry}
-    live = Live(
+    live = CurrentRecords(
         {part: Floors(sequences) for part, sequences in floors.items()},
         {
             part: Floors({n: scan.runs[records[s].run] for n, s in sequences.items()})

@@ -19,8 +19,8 @@ from goldpan.core.schemas import LEDGER
 from goldpan.miners.tables.current_records import (
     LISTS,
     RELATIONS,
+    CurrentRecords,
     Floors,
-    Live,
     Numbers,
     Open,
     joined,
@@ -62,7 +62,7 @@ Troubles = Mapping[Key, Open]
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class PageSums:
     """What the pages of lists say of each entry; -1 for nothing."""
 
     announced: Mapping[str, Numbers]
@@ -91,7 +91,7 @@ class Pages:
         return np.zeros(size, dtype=np.int64) if counts is None else counts
 
 
-def read_pages(pages: pa.Table, live: Live, numbers: Numbers) -> Pages:
+def read_pages(pages: pa.Table, live: CurrentRecords, numbers: Numbers) -> PageSums:
     """Sum up the pages that count, for entries in the order of `numbers`, which are sorted."""
     announced: dict[str, Numbers] = {}
     received: dict[str, Numbers] = {}
@@ -115,7 +115,7 @@ def read_pages(pages: pa.Table, live: Live, numbers: Numbers) -> Pages:
         none = announced["threads"] == 0
         comments = announced.get("review_comments", np.full(len(numbers), -1, dtype=np.int64))
         announced["review_comments"] = np.where(none, np.maximum(comments, 0), comments)
-    return Pages(announced, received, present)
+    return PageSums(announced, received, present)
 
 
 def _announced(
@@ -124,7 +124,7 @@ def _announced(
     whole: np.ndarray[Any, Any],
     indexes: Numbers,
     size: int,
-    live: Live,
+    live: CurrentRecords,
     floor: str,
 ) -> Numbers:
     """Return the newest announcement of each entry, lists of several units added up."""
@@ -166,7 +166,7 @@ def count_by(numbers: Numbers, table: pa.Table) -> Numbers:
 def entry_ledger(
     entry: pa.Table,
     stored: Mapping[str, Numbers],
-    pages: Pages,
+    pages: PageSums,
     troubles: Troubles,
 ) -> pa.Table:
     """Return the rows of one range of entries, sorted; `entry` is sorted by number.
@@ -202,7 +202,7 @@ def _part_rows(
     entry: pa.Table,
     chosen: np.ndarray[Any, Any],
     stored: Mapping[str, Numbers],
-    pages: Pages,
+    pages: PageSums,
 ) -> pa.Table:
     size = len(chosen)
     numbers = entry["number"].to_numpy()
@@ -254,7 +254,7 @@ def _short(part: str, announced: int, stored: int) -> tuple[str, str]:
     return "short", f"GitHub announced {announced:,}, {stored:,} came"
 
 
-def read_losses(losses: pa.Table, live: Live) -> Troubles:
+def read_losses(losses: pa.Table, live: CurrentRecords) -> Troubles:
     """Return what could not be read of what counts, by entry and part."""
     lost: dict[Key, list[str]] = defaultdict(list)
     for row in losses.to_pylist():
@@ -278,7 +278,7 @@ def _floor(floors: Mapping[str, Floors], part: str, number: int) -> int:
 
 
 def list_ledger(
-    stored: Mapping[str, int], unstored: int, live: Live, troubles: Troubles
+    stored: Mapping[str, int], unstored: int, live: CurrentRecords, troubles: Troubles
 ) -> pa.Table:
     """Return the rows of the repository's own lists.
 

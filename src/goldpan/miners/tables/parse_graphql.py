@@ -6,10 +6,8 @@ from typing import Any
 
 from goldpan.miners.github.connections import EDITS
 from goldpan.miners.github.graphql_lists import PART_OF
-from goldpan.miners.tables.columns import UnreadableValue, inner, integer, lower, names
+from goldpan.miners.tables.columns import actor, inner, integer, login_of, lower, names, texts
 from goldpan.miners.tables.columns import nodes as nodes_of
-from goldpan.miners.tables.parse_discussions import parse_discussion, parse_said
-from goldpan.miners.tables.parse_edits import parse_edits
 from goldpan.miners.tables.parse_timeline import (
     End,
     add_link,
@@ -17,8 +15,7 @@ from goldpan.miners.tables.parse_timeline import (
     parse_event,
     subject_of,
 )
-from goldpan.miners.tables.rows import Rows, actor, is_envelope, login_of
-from goldpan.miners.tables.texts import read_text
+from goldpan.miners.tables.rows import Rows, add_comment, is_envelope, read_text
 
 _FILE_STATUS = {"deleted": "removed"}
 _STATE = {"merged": "closed"}
@@ -59,51 +56,28 @@ def _further_page(
 def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
     parent = node["__typename"]
     is_pull = parent == "PullRequest"
-    person = actor(node.get("author"))
-    row = rows.next_row()
-    title, body, at = node.get("title"), node.get("body") or "", node.get("createdAt")
     state = lower(node.get("state"))
     holder, canonical = subject_of(node.get("parent")), subject_of(node.get("duplicateOf"))
     pinned = inner(inner(node.get("pinnedIssueComment"), "issueComment"), "fullDatabaseId")
     ties = node.get("issueDependenciesSummary")
-    rows.facets["entry"].append(
+    _add_entry(
+        rows,
+        number,
+        "pull" if is_pull else "issue",
+        node,
+        _STATE.get(state, state) if isinstance(state, str) else state,
         (
-            number,
-            "pull" if is_pull else "issue",
-            title,
-            body,
-            _STATE.get(state, state) if isinstance(state, str) else state,
-            lower(node.get("stateReason")),
-            person.login,
-            person.id,
-            person.type,
-            lower(node.get("authorAssociation")),
-            at,
-            node.get("updatedAt"),
-            node.get("lastEditedAt"),
-            node.get("closedAt"),
-            node.get("locked"),
-            names(nodes_of(node.get("labels")), "name"),
             _assignees(node),
             inner(node.get("milestone"), "title"),
             inner(node.get("issueType"), "name"),
-            holder.repo,
-            holder.number,
+            *holder,
             inner(node.get("subIssuesSummary"), "total"),
             inner(ties, "totalBlockedBy"),
             inner(ties, "totalBlocking"),
             integer(pinned),
-            canonical.repo,
-            canonical.number,
-            inner(node.get("comments"), "totalCount"),
-            rows.sequence,
-            row,
-        )
+            *canonical,
+        ),
     )
-    read_text(rows, row, number, "title", None, at, title, of_pull=is_pull)
-    read_text(rows, row, number, "body", None, at, body, of_pull=is_pull)
-    if "lastEditedAt" in node:
-        rows.page(number, "edits", 0, 0)  # unless a text announces some
     if holder.number:
         add_link(rows, number, "sub_issue", holder, End(rows.repo, number), part="entry")
     if is_pull:
@@ -111,6 +85,40 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
     for name in _PULL_LISTS if is_pull else _ISSUE_LISTS:
         if name in node:
             rows.attempt(number, PART_OF[parent, name], _list, number, parent, name, node)
+
+
+def _add_entry(
+    rows: Rows, number: int, kind: str, node: dict[str, Any], state: Any, ties: tuple[Any, ...]
+) -> None:
+    """Add an entry and what its texts refer to; `ties` are its columns from `assignees` on."""
+    row = rows.next_row()
+    title, body, at = node.get("title"), node.get("body") or "", node.get("createdAt")
+    rows.facets["entry"].append(
+        (
+            number,
+            kind,
+            title,
+            body,
+            state,
+            lower(node.get("stateReason")),
+            *actor(node.get("author")),
+            lower(node.get("authorAssociation")),
+            at,
+            node.get("updatedAt"),
+            node.get("lastEditedAt"),
+            node.get("closedAt"),
+            node.get("locked"),
+            names(nodes_of(node.get("labels")), "name"),
+            *ties,
+            inner(node.get("comments"), "totalCount"),
+            rows.sequence,
+            row,
+        )
+    )
+    read_text(rows, row, number, "title", None, at, title, of_pull=kind == "pull")
+    read_text(rows, row, number, "body", None, at, body, of_pull=kind == "pull")
+    if "lastEditedAt" in node:
+        rows.page(number, "edits", 0, 0)  # unless a text announces some
 
 
 _ISSUE_LISTS = ("comments", "labels", "timelineItems", "closedByPullRequestsReferences")
@@ -133,9 +141,7 @@ def _assignees(node: dict[str, Any]) -> Any:
     people = nodes_of(node[name])
     if not isinstance(people, list):
         return people
-    logins = [login_of(person) for person in people]
-    readable = sorted(login for login in logins if isinstance(login, str))
-    return readable if len(readable) == len(people) else UnreadableValue(people, readable)
+    return texts(people, [login_of(person) for person in people])
 
 
 def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:
@@ -237,29 +243,139 @@ def _comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pul
     if kind == "review" and is_envelope(item.get("state"), item.get("body")):
         rows.facets["envelopes"].append((number, identity, rows.sequence))
         return
-    person = actor(item.get("author"))
     at = item.get("submittedAt") or item.get("createdAt")
-    body = item.get("body") or ""
-    row = rows.next_row()
-    rows.facets["comments"].append(
+    add_comment(
+        rows,
+        number,
+        (identity, kind, *actor(item.get("author")), lower(item.get("authorAssociation"))),
+        (at, item.get("updatedAt"), item.get("lastEditedAt"), item.get("body") or ""),
         (
-            number,
-            identity,
-            kind,
-            person.login,
-            person.id,
-            person.type,
-            lower(item.get("authorAssociation")),
-            at,
-            item.get("updatedAt"),
-            item.get("lastEditedAt"),
-            body,
             item.get("path"),
             integer(inner(item.get("pullRequestReview"), "fullDatabaseId")),
             integer(inner(item.get("replyTo"), "fullDatabaseId")),
             lower(item.get("state")) if kind == "review" else None,
+        ),
+        of_pull=of_pull,
+    )
+
+
+_KIND = "discussion_comment"
+
+
+def parse_discussion(rows: Rows, number: int, node: dict[str, Any]) -> None:
+    """Parse a discussion with the first pages of its lists."""
+    closed, chooser = node.get("closed"), actor(node.get("answerChosenBy"))
+    state = closed if not isinstance(closed, bool) else "closed" if closed else "open"
+    _add_entry(rows, number, "discussion", node, state, ([], *(None,) * 10))
+    category = node.get("category")
+    rows.facets["discussions"].append(
+        (
+            number,
+            inner(category, "id"),
+            inner(category, "name"),
+            inner(category, "slug"),
+            inner(category, "isAnswerable"),
+            node.get("isAnswered"),
+            inner(node.get("answer"), "databaseId"),
+            node.get("answerChosenAt"),
+            chooser.login,
+            chooser.type,
+            node.get("upvoteCount"),
+            inner(node.get("reactions"), "totalCount"),
             rows.sequence,
-            row,
         )
     )
-    read_text(rows, row, number, kind, str(identity), at, body, of_pull=of_pull)
+    for name in ("comments", "labels"):
+        if name in node:
+            part = PART_OF["Discussion", name]
+            rows.attempt(number, part, parse_said, number, "Discussion", name, node)
+
+
+def parse_said(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any]) -> None:
+    """Parse a page of a discussion's comments or labels, or of a comment's replies."""
+    page = node[name]
+    if page is None:
+        return
+    part = PART_OF[parent, name]
+    items = [item for item in page["nodes"] or () if item]
+    is_reply = part == "replies"
+    if name != "labels":
+        to = node.get("databaseId") if is_reply else None
+        for item in items:
+            rows.attempt(number, part, _said, number, item, to)
+    unit = str(node.get("id", "")) if is_reply else ""
+    rows.page(number, part, page.get("totalCount"), len(items), unit)
+    if part == "comments":
+        rows.page(number, "replies", 0, 0)  # unless a comment announces some
+
+
+def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
+    identity = item.get("databaseId")
+    person, at, body = actor(item.get("author")), item.get("createdAt"), item.get("body") or ""
+    edited = item.get("lastEditedAt")
+    add_comment(
+        rows,
+        number,
+        (identity, _KIND, *person, lower(item.get("authorAssociation"))),
+        (at, item.get("updatedAt"), edited, body),
+        (None, None, to, None),
+        of_pull=False,
+    )
+    rows.facets["discussion_comments"].append(
+        (
+            number,
+            identity,
+            item.get("isAnswer"),
+            item.get("isMinimized"),
+            lower(item.get("minimizedReason")),
+            item.get("deletedAt"),
+            item.get("upvoteCount"),
+            inner(item.get("reactions"), "totalCount"),
+            rows.sequence,
+        )
+    )
+    if "replies" in item:
+        rows.attempt(number, "replies", parse_said, number, "DiscussionComment", "replies", item)
+
+
+_KINDS = {
+    "Issue": "issue",
+    "PullRequest": "pull",
+    "Discussion": "discussion",
+    "IssueComment": "comment",
+    "PullRequestReview": "review",
+    "PullRequestReviewComment": "review_comment",
+    "DiscussionComment": "discussion_comment",
+}
+"""What the tables call the things that have a text."""
+
+
+def parse_edits(rows: Rows, number: int, node: dict[str, Any]) -> None:
+    """Parse a page of the edits of one text."""
+    page = node[EDITS.name]
+    if page is None:
+        return
+    items = [item for item in page["nodes"] or () if item]
+    kind = _KINDS[node["__typename"]]
+    comment = node.get("databaseId") if kind == "discussion_comment" else node.get("fullDatabaseId")
+    for item in items:
+        rows.attempt(number, "edits", _version, number, kind, integer(comment), item)
+    rows.page(number, "edits", page.get("totalCount"), len(items), str(node.get("id", "")))
+
+
+def _version(rows: Rows, number: int, kind: str, comment: Any, item: dict[str, Any]) -> None:
+    person = actor(item.get("editor"))
+    rows.facets["edits"].append(
+        (
+            number,
+            kind,
+            comment,
+            item.get("editedAt"),
+            person.login,
+            person.type,
+            item.get("diff"),
+            item.get("deletedAt"),
+            item.get("id"),
+            rows.sequence,
+        )
+    )

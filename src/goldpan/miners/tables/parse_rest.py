@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from goldpan.miners.tables.columns import UnreadableValue, inner, lower, names
+from goldpan.miners.tables.columns import UnreadableValue, inner, lower, names, texts, user
 from goldpan.miners.tables.parse_timeline import (
     EVENTS,
     SUBJECTS,
@@ -14,8 +14,14 @@ from goldpan.miners.tables.parse_timeline import (
     add_link,
     add_relation,
 )
-from goldpan.miners.tables.rows import PART_OF_KIND, Rows, is_envelope, user
-from goldpan.miners.tables.texts import add_commit, read_text
+from goldpan.miners.tables.rows import (
+    PART_OF_KIND,
+    Rows,
+    add_comment,
+    add_commit,
+    is_envelope,
+    read_text,
+)
 
 _NUMBER = re.compile(r"/(?:issues|pulls|pull)/(\d+)")
 _ADDRESS = re.compile(r"/repos/([^/]+/[^/]+)/(?:issues|pulls)/(\d+)")
@@ -31,7 +37,6 @@ def parse_issues(rows: Rows, data: list[dict[str, Any]]) -> None:
 
 def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None) -> None:
     """Parse what issues and pull requests share."""
-    person = user(item.get("user"))
     is_pull = "pull_request" in item if is_pull is None else is_pull
     number, row = int(item["number"]), rows.next_row()
     title, body, at = item.get("title"), item.get("body") or "", item.get("created_at")
@@ -45,9 +50,7 @@ def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None
             body,
             item.get("state"),
             None if is_pull else item.get("state_reason"),
-            person.login,
-            person.id,
-            person.type,
+            *user(item.get("user")),
             lower(item.get("author_association")),
             at,
             item.get("updated_at"),
@@ -58,8 +61,7 @@ def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None
             _logins(item.get("assignees")),
             inner(item.get("milestone"), "title"),
             inner(item.get("type"), "name"),
-            parent.repo,
-            parent.number,
+            *parent,
             inner(item.get("sub_issues_summary"), "total"),
             inner(ties, "total_blocked_by"),
             inner(ties, "total_blocking"),
@@ -130,14 +132,14 @@ def _listed_comment(rows: Rows, item: dict[str, Any]) -> None:
     match = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
     if match is None:
         raise ValueError(f"comment {item.get('id')} names no entry")
-    add_comment(rows, int(match[1]), item, "comment", of_pull="/pull/" in address)
+    parse_comment(rows, int(match[1]), item, "comment", of_pull="/pull/" in address)
 
 
 def _listed_review_comment(rows: Rows, item: dict[str, Any]) -> None:
     match = _NUMBER.search(item.get("pull_request_url") or item.get("html_url") or "")
     if match is None:
         raise ValueError(f"review comment {item.get('id')} names no pull request")
-    add_comment(rows, int(match[1]), item, "review_comment", of_pull=True)
+    parse_comment(rows, int(match[1]), item, "review_comment", of_pull=True)
 
 
 def parse_timeline(rows: Rows, number: int, data: list[dict[str, Any]], *, is_pull: bool) -> None:
@@ -192,50 +194,38 @@ def parse_backup(rows: Rows, data: dict[str, Any]) -> None:
     if is_pull:
         rows.attempt(number, "entry", parse_pull, item)
         for comment in data.get("comments") or ():
-            rows.attempt(
-                number,
-                "review_comments",
-                add_comment,
-                number,
-                comment,
-                "review_comment",
-                of_pull=True,
-            )
+            _attempt_comment(rows, number, comment, "review_comment", of_pull=True)
     parse_timeline(rows, number, data.get("events") or [], is_pull=is_pull)
 
 
-def add_comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pull: bool) -> None:
-    """Add a comment, review or review comment."""
+def _attempt_comment(
+    rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pull: bool
+) -> None:
+    rows.attempt(number, PART_OF_KIND[kind], parse_comment, number, item, kind, of_pull=of_pull)
+
+
+def parse_comment(
+    rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pull: bool
+) -> None:
+    """Parse a comment, review or review comment."""
     if kind == "review" and is_envelope(item.get("state"), item.get("body")):
         rows.facets["envelopes"].append((number, item.get("id"), rows.sequence))
         return
-    person = user(item.get("user"))
     at = (item.get("submitted_at") if kind == "review" else None) or item.get("created_at")
-    body = item.get("body") or ""
-    row = rows.next_row()
     of_code = kind == "review_comment"
-    rows.facets["comments"].append(
+    add_comment(
+        rows,
+        number,
+        (item.get("id"), kind, *user(item.get("user")), lower(item.get("author_association"))),
+        (at, item.get("updated_at") or at, None, item.get("body") or ""),
         (
-            number,
-            item.get("id"),
-            kind,
-            person.login,
-            person.id,
-            person.type,
-            lower(item.get("author_association")),
-            at,
-            item.get("updated_at") or at,
-            None,
-            body,
             item.get("path") if of_code else None,
             item.get("pull_request_review_id") if of_code else None,
             item.get("in_reply_to_id") if of_code else None,
             lower(item.get("state")) if kind == "review" else None,
-            rows.sequence,
-            row,
-        )
+        ),
+        of_pull=of_pull,
     )
-    read_text(rows, row, number, kind, str(item.get("id")), at, body, of_pull=of_pull)
 
 
 def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
@@ -246,19 +236,9 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
         _history(rows, number, kind, item)
     match kind:
         case "commented":
-            rows.attempt(
-                number,
-                PART_OF_KIND["comment"],
-                add_comment,
-                number,
-                item,
-                "comment",
-                of_pull=is_pull,
-            )
+            _attempt_comment(rows, number, item, "comment", of_pull=is_pull)
         case "reviewed":
-            rows.attempt(
-                number, PART_OF_KIND["review"], add_comment, number, item, "review", of_pull=True
-            )
+            _attempt_comment(rows, number, item, "review", of_pull=True)
         case "committed" if is_pull:
             add_commit(
                 rows,
@@ -291,9 +271,7 @@ def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
             number,
             event,
             item.get("created_at"),
-            person.login,
-            person.id,
-            person.type,
+            *person,
             inner(item.get("label"), "name") if of == "label" else None,
             inner(item.get("milestone"), "title") if of == "milestone" else None,
             user(item.get("assignee")).login if of_person else None,
@@ -307,9 +285,7 @@ def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
 def _logins(values: Any) -> Any:
     if not isinstance(values, list):
         return [] if values is None else UnreadableValue(values, [])
-    logins = [user(value).login for value in values]
-    readable = sorted(login for login in logins if isinstance(login, str))
-    return readable if len(readable) == len(logins) else UnreadableValue(values, readable)
+    return texts(values, [user(value).login for value in values])
 
 
 def _address(url: Any) -> End:

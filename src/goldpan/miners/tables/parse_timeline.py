@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from goldpan.miners.tables.columns import UnreadableValue, inner
-from goldpan.miners.tables.rows import Rows, actor
-from goldpan.miners.tables.texts import add_commit
+from goldpan.miners.tables.columns import UnreadableValue, actor, inner
+from goldpan.miners.tables.rows import Rows, add_commit
 
 # The events of REST timelines that GitHub documents, and what they tell.
 
@@ -236,15 +235,12 @@ def parse_event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool)
 
 
 def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
-    person = actor(item.get("actor"))
     rows.facets["events"].append(
         (
             number,
             event,
             item.get("createdAt"),
-            person.login,
-            person.id,
-            person.type,
+            *actor(item.get("actor")),
             inner(item.get("label"), "name"),
             item.get("milestoneTitle"),
             actor(item.get("assignee")).login,

@@ -21,12 +21,12 @@ from goldpan.core.schemas import (
     LEDGER,
     REFERENCES,
     UNKNOWN,
-    Table,
+    TableSchema,
 )
 from goldpan.miners.facts import Facts
-from goldpan.miners.tables.current_records import RELATIONS, Live, Numbers, Open
+from goldpan.miners.tables.current_records import RELATIONS, CurrentRecords, Numbers, Open
 from goldpan.miners.tables.ledger import (
-    Pages,
+    PageSums,
     Troubles,
     count_by,
     entry_ledger,
@@ -46,7 +46,7 @@ _ASSOCIATIONS = (
     "none",
     "owner",
 )
-_KNOWN: dict[Table, dict[str, tuple[str, ...]]] = {
+_KNOWN: dict[TableSchema, dict[str, tuple[str, ...]]] = {
     ENTRIES: {
         "state": ("open", "closed"),
         "state_reason": (
@@ -78,7 +78,7 @@ class Undocumented:
         """Count events by name."""
         self._add("event", "", rows, "name")
 
-    def add_values(self, table: Table, rows: pa.Table) -> None:
+    def add_values(self, table: TableSchema, rows: pa.Table) -> None:
         """Count the values of a table's enumerations that nobody documents."""
         for column, values_known in _KNOWN.get(table, {}).items():
             strange = pc.invert(pc.is_in(rows[column], value_set=pa.array((*values_known, None))))
@@ -172,7 +172,7 @@ class RangeTables:
         self,
         facts: Facts,
         facets: dict[str, pa.Table],
-        live: Live,
+        live: CurrentRecords,
         deleted: Numbers,
         pending: Troubles,
     ) -> None:
@@ -183,10 +183,10 @@ class RangeTables:
         self._deleted = deleted
         losses = read_losses(self._current("losses"), live)
         self.troubles: dict[tuple[int | None, str], Open] = {**losses, **pending}
-        self._made: dict[Table, pa.Table] = {}
-        self._pages = Pages({}, {}, {})
+        self._made: dict[TableSchema, pa.Table] = {}
+        self._pages = PageSums({}, {}, {})
 
-    def tables(self) -> dict[Table, pa.Table]:
+    def tables(self) -> dict[TableSchema, pa.Table]:
         """Return this range's rows of each table."""
         entry = newest(self._current("entry"), ["number"]).sort_by("number")
         numbers = entry["number"].to_numpy()
@@ -222,7 +222,11 @@ class RangeTables:
             unknown.add_values(table, rows)
 
     def _ledger(
-        self, entry: pa.Table, comments: pa.Table, commits: pa.Table, files: pa.Table
+        self,
+        entry: pa.Table,
+        comments: pa.Table,
+        commits: pa.Table,
+        files: pa.Table,
     ) -> pa.Table:
         numbers = entry["number"].to_numpy()
         envelopes = self._current("envelopes", self._floor("timeline"))
@@ -352,7 +356,7 @@ def _renamed(rows: pa.Table, name: str, former: Mapping[str, str]) -> pa.Table:
     return rows.set_column(rows.column_names.index(name), name, pc.coalesce(now, column))
 
 
-def _comment_floor(rows: pa.Table, live: Live) -> Numbers:
+def _comment_floor(rows: pa.Table, live: CurrentRecords) -> Numbers:
     """Review comments come in their own list over REST; all others stand on the timeline."""
     numbers = rows["number"].to_numpy()
     of_review = pc.equal(rows["kind"], "review_comment").to_numpy(zero_copy_only=False)

@@ -3,15 +3,14 @@
 A reply seldom holds a whole table row: over REST an entry's facts come from three lists. So
 parsing yields facets, each of which is superseded as a whole by its newest observation.
 `sequence` is the archive record that a row came from; text rows bear a `row` id by which the
-references found in their text share their fate.
+references found in their text (FAUN-Eval, Algorithm 1, lines 2-7) share their fate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,71 +25,8 @@ from goldpan.core.schemas import (
     FILES,
     REFERENCES,
 )
-from goldpan.miners.tables.columns import Needs, UnreadableValue, make_table
-from goldpan.text.keywords import LARGEST_NUMBER
-
-# Who wrote something, told alike whichever API told it.
-
-
-class Person(NamedTuple):
-    """An account; all null for a deleted one ("ghost")."""
-
-    login: Any
-    id: Any
-    type: Any
-
-
-_GHOST = Person(None, None, None)
-_RENAMED = {"Copilot[bot]": "copilot-swe-agent[bot]"}
-"""Logins that REST spells in its own way."""
-
-
-def actor(data: Any) -> Person:
-    """Read a GraphQL actor."""
-    return _person(data, "__typename", "databaseId")
-
-
-def login_of(data: Any) -> Any:
-    """Return a GraphQL actor's login."""
-    return actor(data).login
-
-
-def user(data: Any) -> Person:
-    """Read a REST user."""
-    if isinstance(data, dict) and data.get("login") in (None, "", "ghost"):
-        return _GHOST
-    return _person(data, "type", "id")
-
-
-def _person(data: Any, kind_key: str, id_key: str) -> Person:
-    if not data:
-        return _GHOST
-    if not isinstance(data, dict):
-        return Person(UnreadableValue(data), None, None)
-    login, kind, number = data.get("login"), data.get(kind_key) or "User", data.get(id_key)
-    if not isinstance(login, str) or not isinstance(kind, str):
-        return Person(UnreadableValue(login), number, UnreadableValue(kind))
-    return (
-        _account(login, kind, number)
-        if isinstance(number, int)
-        else _person_of(login, kind, number)
-    )
-
-
-def _person_of(login: str, kind: str, number: Any) -> Person:
-    if kind == "Bot" and not login.endswith("[bot]"):
-        login += "[bot]"
-    return Person(_RENAMED.get(login, login), number, _snake(kind))
-
-
-_account = lru_cache(maxsize=4_096, typed=True)(_person_of)
-"""The same few people write most of a repository."""
-
-
-@lru_cache(maxsize=64)
-def _snake(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
-
+from goldpan.miners.tables.columns import Needs, make_table
+from goldpan.text.keywords import LARGEST_NUMBER, find_closing_keywords, find_mentions
 
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What parsing raises where a reply has another shape than GitHub documents."""
@@ -323,3 +259,110 @@ def is_envelope(state: str | None, body: str | None) -> bool:
     The two APIs list different ones of these, and its comments bear its id, so it is no row.
     """
     return (state or "").lower() == "commented" and not body
+
+
+_AROUND = 60
+
+
+def read_text(
+    rows: Rows,
+    row: int,
+    number: int,
+    where: str,
+    source_id: str | None,
+    at: str | None,
+    text: object,
+    *,
+    of_pull: bool,
+) -> None:
+    """Add what a text mentions; closing keywords count only where a pull request says them."""
+    if not text or not isinstance(text, str):
+        return
+    references = rows.facets["mentions"]
+    mentions = find_mentions(text, hosts=rows.hosts)
+    line, counted = 1, 0
+    for mention in mentions:
+        start = mention.start
+        line += text.count("\n", counted, start)
+        counted = start
+        excerpt = text[max(0, start - _AROUND) : mention.end + _AROUND]
+        references.append(
+            (
+                rows.repo,
+                number,
+                _same(mention.repo, rows.repo),
+                mention.number,
+                None,
+                "mention",
+                number,
+                at,
+                mention.pattern,
+                None,
+                None,
+                where,
+                source_id,
+                start,
+                line,
+                " ".join(excerpt.split()),
+                row,
+            )
+        )
+    markdown = where not in ("title", "commit")
+    if not of_pull or not (markdown or mentions):  # only markup hides a reference
+        return
+    for keyword in find_closing_keywords(text, markdown=markdown, hosts=rows.hosts):
+        references.append(
+            (
+                rows.repo,
+                number,
+                _same(keyword.repo, rows.repo),
+                keyword.number,
+                None,
+                "keyword",
+                number,
+                at,
+                None,
+                keyword.keyword,
+                keyword.stance,
+                where,
+                source_id,
+                keyword.start,
+                keyword.line,
+                keyword.excerpt,
+                row,
+            )
+        )
+
+
+def add_comment(
+    rows: Rows,
+    number: int,
+    who: tuple[Any, ...],
+    what: tuple[Any, ...],
+    where: tuple[Any, ...],
+    *,
+    of_pull: bool,
+) -> None:
+    """Add a comment, review or review comment, and what its text refers to.
+
+    `who` is its id and kind, the three columns of its author and their association; `what` its
+    times (written, updated, edited) and body; `where` its path, review, the comment that it answers
+    and the state of a review.
+    """
+    row = rows.next_row()
+    rows.facets["comments"].append((number, *who, *what, *where, rows.sequence, row))
+    read_text(rows, row, number, who[1], str(who[0]), what[0], what[3], of_pull=of_pull)
+
+
+def add_commit(
+    rows: Rows, number: int, sha: Any, message: Any, authored: Any, committed: Any
+) -> None:
+    """Add a commit of a pull request and what its message refers to."""
+    row = rows.next_row()
+    rows.facets["commits"].append((number, sha, message, authored, committed, rows.sequence, row))
+    read_text(rows, row, number, "commit", sha, committed, message, of_pull=True)
+
+
+def _same(repo: str | None, own: str) -> str:
+    """Return a repository as it is written here; GitHub's names ignore case."""
+    return own if repo is None or repo.lower() == own.lower() else repo

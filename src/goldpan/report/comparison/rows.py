@@ -33,7 +33,7 @@ from goldpan.report.document import (
     SideBySide,
     listed,
 )
-from goldpan.text.excerpts import excerpt
+from goldpan.text.markdown import excerpt
 from goldpan.text.redaction import redact
 
 _BATCH = 4_096

@@ -1,8 +1,12 @@
-"""Reads what the files of a metadata backup hold, whatever else lies beside it.
+"""Reads the entries of a metadata backup, whatever lies beside them, in one shape.
 
 Files are somebody else's: each line or file may be as large as the disk, cut off or packed to
 explode. So an entry is read up to `LARGEST_ENTRY`, and what cannot be read is told by file and
 line while the rest goes on.
+
+The one shape is ``{"type": "issue" | "pull", "issue" or "pull": {...}, "events": [...],
+"comments": [...]}``: the events are the entry's timeline, the comments a pull request's review
+comments. python-github-backup instead adds lists to the object that REST gives.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from goldpan.core.errors import UsageError
+from goldpan.miners.replies import fast_parser
+from goldpan.text.keywords import LARGEST_NUMBER
 
 LARGEST_ENTRY = 32 << 20
 """Bytes of one entry: the largest seen has 4 MB."""
@@ -30,7 +36,7 @@ _MANY = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json.gz", ".json.xz")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class BackupFiles:
     """The files of a backup that may hold entries, their bytes, and the files that cannot."""
 
     name: str
@@ -41,7 +47,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class EntryText:
     """What may be an entry: where it stands, its bytes, and whether it is a file of its own."""
 
     location: str
@@ -59,10 +65,10 @@ class Unreadable:
     reason: str
 
 
-def list_files(source: Path) -> Listing:
+def list_files(source: Path) -> BackupFiles:
     """Find the files of a backup; raises `UsageError` where there is nothing to read."""
     if source.is_file():
-        return Listing(source.name, source.parent, (source,), source.stat().st_size, ())
+        return BackupFiles(source.name, source.parent, (source,), source.stat().st_size, ())
     if not source.is_dir():
         raise UsageError(f"{source} does not exist", "Name a backup's folder or .jsonl file")
     files: list[Path] = []
@@ -79,14 +85,14 @@ def list_files(source: Path) -> Listing:
         raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
     files.sort()
     size = sum(path.stat().st_size for path in files)
-    return Listing(source.name, source, tuple(files), size, tuple(others))
+    return BackupFiles(source.name, source, tuple(files), size, tuple(others))
 
 
 def _refuse(error: OSError) -> None:
     raise UsageError(f"{error.filename} cannot be read: {error.strerror}", "Change its permissions")
 
 
-def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
+def read_texts(listing: BackupFiles) -> Iterator[EntryText | Unreadable]:
     """Yield all that may be entries, file by file, and what cannot be read."""
     before = 0
     for path in listing.files:
@@ -104,7 +110,7 @@ def read_texts(listing: Listing) -> Iterator[Text | Unreadable]:
                             yield _too_large(at)
                         elif body:
                             bytes_read = before + file.tell() if line % _SELDOM == 1 else bytes_read
-                            yield Text(at, body, False, bytes_read)
+                            yield EntryText(at, body, False, bytes_read)
                 before += size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             yield Unreadable(
@@ -124,10 +130,10 @@ def _too_large(location: str) -> Unreadable:
     return Unreadable(location, f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is")
 
 
-def _whole_file(location: str, file: BinaryIO, bytes_read: int) -> Text | Unreadable:
+def _whole_file(location: str, file: BinaryIO, bytes_read: int) -> EntryText | Unreadable:
     body = file.read(LARGEST_ENTRY + 1)
     return (
-        Text(location, body, True, bytes_read)
+        EntryText(location, body, True, bytes_read)
         if len(body) <= LARGEST_ENTRY
         else _too_large(location)
     )
@@ -187,3 +193,72 @@ class _Xz(io.RawIOBase):
         while not (rest := rest.lstrip(b"\0")) and (more := self._file.read(_STEP)):
             rest = more
         return rest
+
+
+_OBJECT = {"number", "title", "user", "state", "created_at"}
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What must be known of an entry to archive it."""
+
+    kind: str
+    number: int
+    base: Any
+    """The name of the repository that a pull request is for, where it tells."""
+
+
+def glance(body: bytes) -> Glance | None:
+    """Read an entry of the one shape without unpacking all of it; None where one must look closer.
+
+    The whole text is known to be JSON then, for a quarter of the time that parsing it takes.
+    """
+    try:
+        document = fast_parser()(body)
+        kind = document["type"]
+        if kind not in ("issue", "pull"):
+            return None
+        entry = document[kind]
+        number = entry["number"]
+        if type(number) is not int or not 0 < number <= LARGEST_NUMBER:
+            return None
+        base = entry.get("base") if kind == "pull" else None
+        repo = base.get("repo") if base is not None else None
+        return Glance(kind, number, repo.get("full_name") if repo is not None else None)
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
+        return None
+
+
+def read_shape(data: Any) -> dict[str, Any] | None:
+    """Return an entry in the one shape; None for JSON that means to be no entry."""
+    if not isinstance(data, dict):
+        return None
+    if data.get("type") in ("issue", "pull"):
+        return data
+    if not data.keys() >= _OBJECT:
+        return None
+    if "head" in data and "base" in data:
+        return {
+            "type": "pull",
+            "pull": data,
+            "events": [
+                *_as_events(data.get("comment_regular_data"), "commented"),
+                *_as_events(data.get("review_data"), "reviewed"),
+                *map(_as_commit, data.get("commit_data") or ()),
+            ],
+            "comments": data.get("comment_data"),
+        }
+    if "pull_request" in data:  # only a pull request's half: without branches and commits
+        return None
+    comments = _as_events(data.get("comment_data"), "commented")
+    events = data.get("timeline_data") or data.get("event_data") or []
+    return {"type": "issue", "issue": data, "events": [*comments, *events]}
+
+
+def _as_events(items: list[dict[str, Any]] | None, name: str) -> list[dict[str, Any]]:
+    return [{**item, "event": name} for item in items or ()]
+
+
+def _as_commit(item: dict[str, Any]) -> dict[str, Any]:
+    """Bring a commit of a pull request's list into the shape of the timeline."""
+    return {"event": "committed", "sha": item["sha"], **item["commit"]}
