@@ -29,7 +29,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import SERVER, prepare, running
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 
 TASKS = 5_000

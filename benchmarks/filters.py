@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 from benchmarks.scale import base_world, mine_world, scratch
 from goldpan.code.substance import FilePair, compare_all
 from goldpan.core.parquet import write, writer
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, TableSchema
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.repo_view import RepoView, open_material

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import task_family
 from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings

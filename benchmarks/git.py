@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.scale import REPO, scratch
 from goldpan.core.config import Settings
 from goldpan.core.parquet import open_tables
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import read_ancestry
 from goldpan.git.clone import clone, prefetch

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.backup import Run, watch
 from benchmarks.scale import mine_world, scratch
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import recipe_of
 from goldpan.plan.file import load_plan

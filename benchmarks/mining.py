@@ -21,7 +21,7 @@ from unittest.mock import patch
 from benchmarks.scale import FAST, REPO, scratch
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, Via
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.github.limits import Flow
 from goldpan.miners.mine import MineResult, mine

@@ -16,7 +16,7 @@ import orjson
 
 from benchmarks.scale import base_world, mine_world, repeat, scratch
 from goldpan.core.archive import Archive
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize

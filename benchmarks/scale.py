@@ -10,7 +10,7 @@ from typing import Any
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine

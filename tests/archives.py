@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.archive import Archive
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize

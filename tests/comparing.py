@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, input_column, target_column, task_family

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.parquet import write, writer
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import (
     CHANGES,
     COMMENTS,
@@ -26,6 +25,7 @@ from goldpan.core.schemas import (
     REVISIONS,
     TableSchema,
 )
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.pipeline import judge as judge_alone

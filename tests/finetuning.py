@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task
 from goldpan.evaluation.model import Costs, TrainingContext

@@ -16,7 +16,7 @@ import pytest
 from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.errors import GoldpanError
 from goldpan.core.isolated_env import IsolatedEnv
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.evaluation.models.fasttext import TRAINER
 from tests.places import ROOT
 

@@ -19,8 +19,8 @@ from rich.console import Console
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import MINED
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.github.announced import Path as Via

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from goldpan.annotation.review.request import ReviewSettings, load_review_settings
 from goldpan.annotation.review.run import ReviewResult, run_review
 from goldpan.annotation.review.stored import review_path
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile

@@ -39,12 +39,9 @@ from goldpan.filters.issues.text_quality import describe
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.reading import pieces_of
-from goldpan.miners.replies import Reply, Verdict, links_of
+from goldpan.miners.replies import HttpReply, Verdict, links_of
 from goldpan.papers.nlbse.comment_declarations import CommentRules, Notes
 from goldpan.papers.nlbse.comment_text import ByteSpan, read_tonel, unmarked
-from goldpan.miners.replies import HttpReply, Verdict, links_of
-from goldpan.papers.nlbse.comments.comment import Span, read_tonel, unmarked
-from goldpan.papers.nlbse.comments.declarations import Notes, Rules
 from goldpan.text.credentials import find_secrets
 from goldpan.text.keywords import find_closing_keywords, find_mentions, may_close
 from goldpan.text.language import detect_languages, model_languages

@@ -27,8 +27,8 @@ from goldpan.core.archive import Archive
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.plugins import plugin_command
-from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest, seal_of_parquet
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.execution.records import (
     RECORD,

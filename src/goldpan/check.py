@@ -19,11 +19,15 @@ from goldpan.builders.recipes import RECIPES
 from goldpan.core.archive import run_files
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.parquet import open_file
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.sealed import DamagedError, file_digest, is_sealed, read_json
-from goldpan.core.run_file import Flaw
-from goldpan.core.sealed import check_inputs, check_outputs, file_digest, is_sealed, read_json
+from goldpan.core.sealed import (
+    check_inputs,
+    check_outputs,
+    file_digest,
+    is_sealed,
+    read_json,
+)
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import UNPAIRED, Workspace, hold_lock
 from goldpan.datasets.provenance import (
     PROVENANCE,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.audit.audit import audit_dataset
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import CODE_EDIT
 from goldpan.report.page import write_report, write_row_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium

@@ -14,8 +14,8 @@ from goldpan.audit.finding import Finding
 from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, write_table
-from goldpan.core.progress import Reporter
 from goldpan.core.proportions import wilson
+from goldpan.core.terminal import Reporter
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import read_runs

@@ -8,7 +8,7 @@ import orjson
 
 from goldpan.audit.audit import audit_dataset
 from goldpan.core.parquet import read_table
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.git.refs import write_refs_record
 from tests.git_repositories import Repository

@@ -19,7 +19,7 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.backup_entries import (

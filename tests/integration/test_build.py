@@ -12,7 +12,7 @@ import pytest
 from goldpan.builders.build import BuildResult, DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.progress import Reporter, show
+from goldpan.core.terminal import Reporter, show
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice

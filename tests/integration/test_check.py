@@ -12,7 +12,7 @@ import pytest
 from goldpan.check import check_workspace
 from goldpan.core.archive import Archive
 from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.task_input import read_task_input

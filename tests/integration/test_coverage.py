@@ -13,8 +13,8 @@ import pytest
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
-from goldpan.core.progress import Reporter, show
 from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, TableSchema
+from goldpan.core.terminal import Reporter, show
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage

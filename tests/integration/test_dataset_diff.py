@@ -15,7 +15,7 @@ import pytest
 from goldpan.builders.build import DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.diff import DiffResult, changelog, compare_versions
 from goldpan.datasets.examples import CODE_EDIT, QA

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.progress import Reporter
 from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.evidence import projects

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data

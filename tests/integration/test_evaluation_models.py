@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data

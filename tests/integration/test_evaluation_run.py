@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.sealed import KEY
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
@@ -126,7 +126,7 @@ from pathlib import Path
 from goldpan.evaluation.model import Model, Answers
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from tests.evaluating import requirements
 

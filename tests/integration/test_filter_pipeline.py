@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import LEDGER, VERDICTS
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.explain import explain
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, write_rejects

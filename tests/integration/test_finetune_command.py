@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs

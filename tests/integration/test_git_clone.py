@@ -24,7 +24,7 @@ _KILLED = """
 import sys
 from pathlib import Path
 from goldpan.git.clone import clone
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 clone(Workspace(Path(sys.argv[1])), "o/n", Reporter(quiet=True), source=sys.argv[2])
 """

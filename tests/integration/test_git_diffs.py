@@ -12,7 +12,7 @@ import pytest
 
 import goldpan
 from goldpan.core.archive import Archive, Record
-from goldpan.core.progress import show
+from goldpan.core.terminal import show
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
-from goldpan.papers.nlbse.comment_extract import CommentSource, FileRead, read_file
 from goldpan.core.workers import _AHEAD, Failed, map_in_sandbox
-from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
+from goldpan.papers.nlbse.comment_extract import CommentSource, FileRead, read_file
 from tests.processes import workers
 
 EASY = CommentSource("a.py", b'class A:\n    """Holds."""\n')

@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 
 QUIET = Reporter(quiet=True)
 LOCK = """mdurl==0.1.2 \\

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core import parquet
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.filters import clusters
 from goldpan.filters.clusters import deal_out, workspace_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings

@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import chunks

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.plan.results import Display, Event, Lines, UnitResult
 from goldpan.plan.unit import Change, Stage, Unit
 from tests.mining import Notes

@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage

@@ -22,9 +22,6 @@ from goldpan.filters.funnel import Funnel, FunnelRow
 from goldpan.report.distributions import percent, share, short
 from goldpan.report.examples import draw_around
 from goldpan.report.plots import plot_funnel
-from goldpan.text.excerpts import excerpt
-from goldpan.report.folders import draw_around
-from goldpan.report.funnel_plot import plot_funnel
 from goldpan.text.markdown import excerpt
 
 FUNNEL = Funnel(

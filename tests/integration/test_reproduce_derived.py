@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.reproduce.cells import CellOutcome, PaperContext
 from goldpan.reproduce.data import DataFolder

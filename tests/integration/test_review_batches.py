@@ -21,7 +21,7 @@ from pathlib import Path
 from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.request import load_review_settings
 from goldpan.filters.profile import load_profile
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 root, url, batch = sys.argv[1:]
 flags = {"models": ["judge"], "base_url": url, "subjects": ["issue"], "batch": batch == "batch",

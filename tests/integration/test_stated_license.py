@@ -11,7 +11,7 @@ import pytest
 from goldpan import Workspace
 from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import read_provenance
 from tests.drawing import daily
 from tests.mining import mine_twin, rows

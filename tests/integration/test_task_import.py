@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.importing import import_files

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import MINED
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Label, Task, TaskType

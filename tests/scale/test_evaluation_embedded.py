@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.finetune import job as minilm
 from goldpan.evaluation.finetune.job import encoder_weights

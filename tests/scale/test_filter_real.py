@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from goldpan.core.config import Settings
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.pipeline import FilterResult, run_filters

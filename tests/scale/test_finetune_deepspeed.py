@@ -34,7 +34,7 @@ fit("llama", lesson(*example_rows(TOGETHER_TASK), Path(sys.argv[1])), deepspeed=
 _SLOW = """
 import os, time
 if "LOCAL_RANK" in os.environ:
-    from goldpan.core.progress import ProgressTask
+    from goldpan.core.terminal import ProgressTask
     advance = ProgressTask.advance
 
     def slowly(self, count=1):

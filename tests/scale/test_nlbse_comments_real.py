@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task

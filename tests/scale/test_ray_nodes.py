@@ -17,7 +17,7 @@ from rich.progress import TaskID
 
 import goldpan
 from goldpan.core.engine import Engine, EngineError, EngineName, RayCluster, open_engine
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.execution.records import Proof
 from goldpan.execution.verify import verify_all

@@ -14,7 +14,7 @@ from benchmarks.scale import mine_world
 from benchmarks.scale_data import Source, repository, write_repositories
 from benchmarks.scale_history import repeat_history
 from goldpan.core.archive import run_files
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import ImportResult, import_files
 from goldpan.datasets.registry import find_task, load_tasks

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub import PublishResult, publish
 from tests.examples import CARD, examples, write

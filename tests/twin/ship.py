@@ -19,7 +19,7 @@ from goldpan.annotation.review.run import run_review
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.demo.pipeline import ANSWERS, DEMO, REPLIES, REPO
 from goldpan.filters.pipeline import run_filters

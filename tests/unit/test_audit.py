@@ -21,8 +21,8 @@ from goldpan.code.grammar import Symbol, symbols_around
 from goldpan.code.languages import language_of
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
 from goldpan.core.parquet import read_table
-from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest, read_lineage
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import task_data

@@ -9,8 +9,6 @@ import pytest
 from goldpan.builders.qa import accepted_by, subjects_of
 from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS, known_family
 from goldpan.datasets.family import described_family
-from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS
-from goldpan.datasets.kind import described_family, known_family
 from goldpan.miners.github.cost import discussion_requests
 from goldpan.miners.github.graphql_lists import open_lists
 from goldpan.miners.github.queries import entries_batch

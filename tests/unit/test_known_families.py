@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.progress import show
+from goldpan.core.terminal import show
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.files import write_dataset

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from goldpan.annotation.review.subjects import find_injection
 from goldpan.code.paths import quote_path, unquote_path
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import clean
 from goldpan.core.sanitize import for_json, for_prompt, line, visible
+from goldpan.core.terminal import clean
 from goldpan.datasets.card import escape
 from goldpan.datasets.hub_errors import HubCall
 from goldpan.git.process import failure

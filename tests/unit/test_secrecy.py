@@ -19,7 +19,6 @@ from rich.text import Text
 from goldpan.core import secrets
 from goldpan.core.config import load_settings
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import Reporter, Terminal, clean
 from goldpan.core.secrets import (
     HIDDEN,
     mask,
@@ -28,6 +27,7 @@ from goldpan.core.secrets import (
     register_environment,
     without_secrets,
 )
+from goldpan.core.terminal import Reporter, Terminal, clean
 
 TOKEN = "ghp_Canary0123456789ABCDEFabcdef"
 ODD = 'pa/ss+"wö<rd>&=\\7'

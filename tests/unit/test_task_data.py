@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Column, Family

@@ -22,13 +22,9 @@ from rich.text import Text
 
 from goldpan.annotation.studio.client import Server
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import printable
-from goldpan.core.terminal import Terminal, clean
+from goldpan.core.terminal import Reporter, Terminal, clean
 from goldpan.core.workspace import Workspace
-from goldpan.core.progress import Terminal, clean
-from goldpan.core.sanitize import printable
-from goldpan.datasets.diff.version import content_digest
 from goldpan.datasets.gold import (
     CANNOT_TELL,
     KINDS,

@@ -24,12 +24,12 @@ from goldpan.audit.solution import find_solution
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import write, writer
-from goldpan.core.progress import Reporter
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sanitize import line
 from goldpan.core.schemas import FINDINGS
 from goldpan.core.sealed import file_digest, write_lineage
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 

@@ -31,8 +31,8 @@ from goldpan.audit.weak_tests import VERSION as WEAK_VERSION
 from goldpan.audit.weak_tests import find_weak_tests, plain_runs, run_variants
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import DamagedError, UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages

@@ -31,9 +31,9 @@ from goldpan.builders.repository_rows import (
 from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins import digests
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.sealed import read_lineage
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset

@@ -14,7 +14,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
-from goldpan.miners.versions import Work, Written, open_versions
+from goldpan.miners.versions import TextHistory, Work, open_versions
 from goldpan.text.redaction import redact
 
 UNTOLD = "earlier-text"
@@ -30,7 +30,7 @@ REASONS = {
 class EarlierTexts:
     """The versions of one repository's texts, and the work on its pull requests."""
 
-    written: Mapping[int, tuple[Written, ...]]
+    written: Mapping[int, tuple[TextHistory, ...]]
     work: Mapping[int, Work]
 
     def question(self, number: int, moment: datetime) -> tuple[str, str] | str:

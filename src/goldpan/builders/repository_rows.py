@@ -23,9 +23,9 @@ from goldpan.core.archive import Archive
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.parquet import count_rows, read_table
 from goldpan.core.plugins import blamed
-from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.resources import named
 from goldpan.core.sealed import read_lineage, seal_of_parquet
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP, Family

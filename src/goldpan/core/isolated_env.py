@@ -17,9 +17,9 @@ from pathlib import Path
 
 import goldpan
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.core.terminal import ProgressTask, Reporter
 
 LOCKS = Path(goldpan.__file__).parent / "locks"
 _BUILD = LOCKS / "build.txt"  # what builds the packages that come without a wheel

@@ -39,10 +39,10 @@ from huggingface_hub.utils.tqdm import (
 
 from goldpan._version import __version__
 from goldpan.core.errors import PublishError, TagTakenError, UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sealed import file_digest
 from goldpan.core.secrets import mask, register
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance

@@ -20,10 +20,10 @@ import pyarrow as pa
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins import blamed, digests
-from goldpan.core.progress import Reporter
 from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sealed import file_digest
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import table_reader
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family

@@ -11,9 +11,9 @@ from typing import Any
 
 from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError, suggested
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.settings_file import toml_value
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.importing import ImportResult
 from goldpan.datasets.table_files import stem_of, table_rows
 from goldpan.datasets.task import Task, TaskType

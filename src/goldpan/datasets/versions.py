@@ -15,11 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, WorkspaceError
-from goldpan.core.parquet import read_metadata
-from goldpan.core.query import connect, connect_alone
+from goldpan.core.parquet import connect, connect_alone, read_metadata
 from goldpan.core.resources import told_otherwise
-from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import connect, read_metadata
 from goldpan.core.workspace import UNPAIRED, Workspace
 from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
 from goldpan.filters.stored import INPUTS_KEY

@@ -27,10 +27,10 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.parquet import write_table
-from goldpan.core.progress import Reporter
 from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.sealed import sealed_json
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, hold_lock, make_directory, publish
 from goldpan.datasets.leakage import date_signal
 from goldpan.datasets.task_data import TaskData

@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
-from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table
-from goldpan.core.sealed import file_digest
+from goldpan.core.sealed import file_digest, read_lineage
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Family

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from goldpan.core.plugins import blamed
-from goldpan.core.progress import Reporter
 from goldpan.core.resources import named
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, make_directory, tasks_directory
 from goldpan.datasets.leakage import Overlap
 from goldpan.datasets.provenance import PROVENANCE

@@ -23,13 +23,10 @@ from urllib.parse import unquote, urljoin, urlsplit
 import httpx
 import orjson
 
-from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
-from goldpan.core.sealed import DamagedError, file_digest, read_json, sealed_json
-from goldpan.core.tls import shared_context
-from goldpan.core.errors import DamagedError
-from goldpan.core.progress import Reporter
+from goldpan.core.errors import DamagedError, UsageError
+from goldpan.core.http import shared_context
 from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, make_directory, write_whole
 from goldpan.execution.checkout import make_accessible
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import GitError, UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, make_directory
 from goldpan.execution.checkout import submodules
 from goldpan.execution.isolation import find_isolation

@@ -23,9 +23,9 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import count_rows, read_metadata, read_table, replace_tables
 from goldpan.core.plugins import blamed, plugin_command
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import VERDICTS
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.clusters import workspace_duplicates

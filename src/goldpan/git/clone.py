@@ -18,7 +18,7 @@ from subprocess import PIPE
 from typing import IO
 
 from goldpan.core.errors import GitError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, publish
 from goldpan.git.objects import Objects
 from goldpan.git.process import Reach, failure, git, start

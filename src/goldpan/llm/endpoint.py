@@ -12,10 +12,7 @@ from goldpan.core.http import shared_context
 from goldpan.core.imports import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
-from goldpan.core.tls import shared_context
 from goldpan.llm.exchange import EndpointError, ModelReply, ModelRequest
-from goldpan.llm.outcome import Reply
-from goldpan.llm.request import EndpointError, Request
 from goldpan.llm.settings import OPENAI, EndpointSettings
 
 if TYPE_CHECKING:

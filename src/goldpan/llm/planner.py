@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, CostEstimate
 from goldpan.llm.endpoint import Endpoint, connect

@@ -21,7 +21,7 @@ import orjson
 from goldpan.core.archive import Archive, Record
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.backup_entries import (
     BackupFiles,

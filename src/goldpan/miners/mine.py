@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError, MiningError, QueryError
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Result, Results, Table, Title
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.github import queries

@@ -8,8 +8,8 @@ from typing import Protocol, cast
 
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError
-from goldpan.core.progress import ProgressTask, Reporter
 from goldpan.core.resources import available_memory, explain
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.announced import chosen_path
 from goldpan.miners.github.client import GitHub, connect
 from goldpan.miners.github.cost import CostEstimate

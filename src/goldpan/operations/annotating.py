@@ -242,7 +242,7 @@ class Annotate(Group):
         from goldpan.annotation.studio.forms import find_form, read_tasks
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.serve import handed_over, serve, server_directory
-        from goldpan.core.progress import show
+        from goldpan.core.terminal import show
         from goldpan.operations.repositories import dataset_directory
 
         layout = self.lab.layout

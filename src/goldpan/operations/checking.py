@@ -87,7 +87,7 @@ def _status_of_repositories(
 ) -> Results[RepositoryStatus]:
     from goldpan.filters.basis import stored_profiles
     from goldpan.miners.coverage import measure_coverage
-    from goldpan.miners.tables.normalize_all import check_replies
+    from goldpan.miners.tables.normalize import check_replies
 
     coverages = []
     for name in known_repositories(lab.layout, repos, "raw"):

@@ -16,7 +16,6 @@ from cyclopts.validators import Number
 
 from goldpan.core.errors import StoppedError, UsageError
 from goldpan.core.log import is_json
-from goldpan.core.progress import show
 from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
@@ -24,10 +23,6 @@ from goldpan.core.terminal import complain, show
 from goldpan.operations.signature import JSON_HELP, Operation, Parameter, fields_of, returns_result
 from goldpan.operations.table import owner_of
 from goldpan.operations.workspace import OPEN, Workspace, opening_parameters
-from goldpan.operations.group import owner_of
-from goldpan.operations.help import JSON_HELP, OPEN, opening_parameters, returns_result
-from goldpan.operations.messages import complain
-from goldpan.operations.signature import Operation, Parameter, fields_of
 
 PROGRAM = "goldpan"
 

@@ -201,7 +201,7 @@ class Dataset(Result):
         """
         from goldpan.audit.audit import audit_dataset
         from goldpan.audit.finding import chosen_findings
-        from goldpan.core.progress import Reporter
+        from goldpan.core.terminal import Reporter
 
         lab, chosen = self.workspace, chosen_findings(several(finding))
         with Reporter(quiet=True) if lab is None else lab.reporting() as reporter:
@@ -274,7 +274,7 @@ class Dataset(Result):
             overwrite: Replace what the Hub has under that name.
             dry_run: Only check, and say what would be sent.
         """
-        from goldpan.core.progress import Reporter
+        from goldpan.core.terminal import Reporter
         from goldpan.datasets.hub import publish
 
         reporter = Reporter(quiet=True) if self.workspace is None else self.workspace.reporting()

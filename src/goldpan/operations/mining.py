@@ -248,7 +248,7 @@ def clone(
 def _clone_there(layout: Layout, source: str, repo: str) -> FetchedHistory:
     """Read a local source on a machine that needs no token, with the settings of the workspace."""
     from goldpan.core.config import load_settings
-    from goldpan.core.progress import Reporter
+    from goldpan.core.terminal import Reporter
     from goldpan.git.remote import source_of
     from goldpan.miners.history.revisions import fetch_history
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan._version import __version__
-from goldpan.core.commands import PANELS
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.log import LogFormat, start_log
+from goldpan.core.plugin_parts import PANELS
 from goldpan.core.plugin_parts import Kind as PartKind
 from goldpan.core.plugins import names_of, removed, use
 from goldpan.operations.signature import (

@@ -14,9 +14,8 @@ from keyword import iskeyword
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from goldpan.core.commands import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command, imported
 from goldpan.core.errors import UsageError
-from goldpan.core.plugin_parts import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command
+from goldpan.core.plugin_parts import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command, imported
 from goldpan.core.plugins import names_of, source_of
 from goldpan.core.registry import Registry
 

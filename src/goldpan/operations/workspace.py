@@ -34,7 +34,7 @@ from goldpan.operations.tasks import Tasks
 from goldpan.operations.tasks import import_ as import_source
 
 if TYPE_CHECKING:  # these take long to import
-    from goldpan.core.progress import Reporter
+    from goldpan.core.terminal import Reporter
 
 COMMON, SETTINGS = "Workspace and output", "Settings for this run (goldpan.toml)"
 """Panels of help."""
@@ -135,7 +135,7 @@ class Workspace:
 
     def reporting(self) -> Reporter:
         """Return what tells how far the work is, silent without `progress`; use it by `with`."""
-        from goldpan.core.progress import Reporter
+        from goldpan.core.terminal import Reporter
 
         return Reporter(quiet=not self.shows_progress)
 

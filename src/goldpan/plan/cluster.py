@@ -20,7 +20,7 @@ from typing import Self
 from goldpan._version import __version__
 from goldpan.core.engine import AHEAD, EngineError, LostError, RayCluster, Submitted, open_engine
 from goldpan.core.errors import GoldpanError, StoppedError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import make_directory
 from goldpan.operations.values import Execution
 from goldpan.operations.workspace import Workspace

@@ -8,24 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.commands import Builder, Reads, find_builder, imported
 from goldpan.core.errors import DatasetError, PublishError, TagTakenError
+from goldpan.core.plugin_parts import Builder, Reads, imported
+from goldpan.core.plugins import find_builder
 from goldpan.core.workspace import make_directory, size_of
 from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
 from goldpan.plan.sections import DatasetPlan, operation_of
 from goldpan.plan.step import Files, Step, files_below
 from goldpan.plan.unit import Cost, Outcome, Record, Stage, digest_of, digests_of
-from goldpan.core.errors import DatasetError
-from goldpan.core.plugin_parts import Builder, Reads, imported
-from goldpan.core.plugins import find_builder
-from goldpan.core.workspace import make_directory
-from goldpan.plan.context import files_below
-from goldpan.plan.file import LAST
-from goldpan.plan.record import Record, digest_of, digests_of
-from goldpan.plan.sections import DatasetPlan
-from goldpan.plan.step import OperationStep
-from goldpan.plan.unit import Outcome, Stage
 
 if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace as Layout

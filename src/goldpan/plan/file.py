@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.builders.recipes import NOT, VERIFIED
-from goldpan.core.commands import find_builder, imported
 from goldpan.core.errors import UsageError, question
-from goldpan.core.plugins import names_of
-from goldpan.builders.requirements import NOT, VERIFIED
-from goldpan.core.errors import UsageError, question
-from goldpan.core.plugins import find_builder
+from goldpan.core.plugin_parts import imported
+from goldpan.core.plugins import find_builder, names_of
 from goldpan.core.remote import is_address
 from goldpan.core.settings_file import read_toml
 from goldpan.plan.section import StageSection, is_path

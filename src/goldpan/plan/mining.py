@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import GoldpanError, MiningError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.licenses import stated_license
 from goldpan.miners.mine_many import mine_many, predict_many, summary
 from goldpan.plan.due import Job

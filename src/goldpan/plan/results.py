@@ -15,11 +15,10 @@ from typing import Any, Literal, get_args
 import orjson
 
 from goldpan.core.log import is_json
-from goldpan.core.progress import Reporter, Task
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.terminal import Terminal
+from goldpan.core.terminal import ProgressTask, Reporter, Terminal
 from goldpan.plan.unit import Change, Unit, named_changes
 
 Ended = Literal["done", "fresh", "partial", "failed", "skipped"]
@@ -231,7 +230,7 @@ class Display:
     def __init__(self, reporter: Reporter, stack: ExitStack) -> None:
         self._reporter = reporter
         self._stack = stack
-        self._stages: dict[str, Task] = {}
+        self._stages: dict[str, ProgressTask] = {}
         self._units: dict[str, ExitStack] = {}
 
     def __call__(self, event: Event) -> None:

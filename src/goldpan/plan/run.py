@@ -9,7 +9,7 @@ from itertools import groupby
 
 from goldpan.core.engine import RayCluster
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import hold_lock, make_directory
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.cluster import PlanCluster

@@ -14,8 +14,8 @@ import orjson
 
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import DamagedError, MiningError, UsageError, WorkspaceError
-from goldpan.core.progress import Reporter
 from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import make_directory, write_whole
 from goldpan.miners.github.client import GitHub, connect
 from goldpan.plan.sections import MOST_SELECTED, Repositories, Select

@@ -8,8 +8,8 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.terminal import Reporter
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import Assessment, RunSelection
 from goldpan.plan.file import load_plan

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.lineage import read_lineage
 from goldpan.core.result import Line, Result, Title
+from goldpan.core.sealed import read_lineage
 from goldpan.core.workspace import make_directory
 from goldpan.operations.command import typed_values
 from goldpan.operations.signature import Operation

@@ -13,8 +13,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goldpan.core.errors import DamagedError
 from goldpan.core.result import Result
-from goldpan.core.sealed import EMPTY, KEY, DamagedError, file_digest, read_json, sealed_json
+from goldpan.core.sealed import EMPTY, KEY, file_digest, read_json, sealed_json
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import make_directory, write_whole
 

@@ -33,6 +33,7 @@ from goldpan.core.config import repository_name as repository_name
 from goldpan.core.engine import Engine as Engine
 from goldpan.core.engine import EngineError as EngineError
 from goldpan.core.engine import open_engine as open_engine
+from goldpan.core.errors import DamagedError as DamagedError
 from goldpan.core.errors import (
     DatasetError as DatasetError,
 )
@@ -52,18 +53,17 @@ from goldpan.core.imports import load as load
 from goldpan.core.parquet import (
     Writer as Writer,
 )
+from goldpan.core.parquet import connect_alone as connect_alone
 from goldpan.core.parquet import (
     count_rows as count_rows,
 )
+from goldpan.core.parquet import open_tables as open_tables
 from goldpan.core.parquet import (
     read_table as read_table,
 )
 from goldpan.core.parquet import (
     write_table as write_table,
 )
-from goldpan.core.progress import Reporter as Reporter
-from goldpan.core.query import connect_alone as connect_alone
-from goldpan.core.query import open_tables as open_tables
 from goldpan.core.registry import (
     Registry as Registry,
 )
@@ -97,11 +97,6 @@ from goldpan.core.result import (
 from goldpan.core.result import (
     Title as Title,
 )
-from goldpan.core.sandbox import Failed as Failed
-from goldpan.core.sandbox import map_in_sandbox as map_in_sandbox
-from goldpan.core.sealed import (
-    DamagedError as DamagedError,
-)
 from goldpan.core.sealed import (
     file_digest as file_digest,
 )
@@ -112,6 +107,9 @@ from goldpan.core.settings_file import Source as Source
 from goldpan.core.settings_file import read_toml as read_toml
 from goldpan.core.settings_file import toml_text as toml_text
 from goldpan.core.settings_file import toml_value as toml_value
+from goldpan.core.terminal import Reporter as Reporter
+from goldpan.core.workers import Failed as Failed
+from goldpan.core.workers import map_in_sandbox as map_in_sandbox
 from goldpan.core.workspace import (
     UNPAIRED as UNPAIRED,
 )
@@ -314,6 +312,10 @@ from goldpan.text.language import (
     model_languages as model_languages,
 )
 from goldpan.text.markers import escaped as escaped
+from goldpan.text.prose import Wrapping as Wrapping
+from goldpan.text.prose import has_words as has_words
+from goldpan.text.prose import normalize_sentence as normalize_sentence
+from goldpan.text.prose import split_sentences as split_sentences
 from goldpan.text.redaction import (
     find_private as find_private,
 )
@@ -322,16 +324,4 @@ from goldpan.text.redaction import (
 )
 from goldpan.text.redaction import (
     redact as redact,
-)
-from goldpan.text.sentences import (
-    Wrapping as Wrapping,
-)
-from goldpan.text.sentences import (
-    has_words as has_words,
-)
-from goldpan.text.sentences import (
-    normalize_sentence as normalize_sentence,
-)
-from goldpan.text.sentences import (
-    split_sentences as split_sentences,
 )

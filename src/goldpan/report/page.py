@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.parquet import count_rows
-from goldpan.core.query import read_tables
+from goldpan.core.parquet import count_rows, read_tables
 from goldpan.core.resources import check_folder
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line

@@ -26,7 +26,7 @@ from goldpan.core.schemas import (
 )
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.text.excerpts import Excerpt, excerpt
+from goldpan.text.markdown import Excerpt, excerpt
 from goldpan.text.redaction import redact
 
 # Says what each repository gave.

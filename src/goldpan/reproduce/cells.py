@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.plugins import blamed, digests
-from goldpan.core.progress import Reporter
 from goldpan.core.registry import Registry
 from goldpan.core.settings_file import Source
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.evaluation.record import Environment, read_environment
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content

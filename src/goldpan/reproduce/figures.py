@@ -39,8 +39,7 @@ import orjson
 from pydantic import Field
 
 from goldpan._version import __version__
-from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.errors import DamagedError, DatasetError
+from goldpan.core.errors import DamagedError, DatasetError, UsageError
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import make_directory

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets import json_array
 from goldpan.datasets.json_array import FieldError

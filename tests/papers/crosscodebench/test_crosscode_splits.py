@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.provenance import read_provenance

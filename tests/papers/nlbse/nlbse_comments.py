@@ -6,7 +6,7 @@ import csv
 import random
 from pathlib import Path
 
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task

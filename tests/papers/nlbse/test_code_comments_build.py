@@ -15,8 +15,8 @@ from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import DECISIONS, REPOSITORIES
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data

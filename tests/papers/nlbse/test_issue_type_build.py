@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data

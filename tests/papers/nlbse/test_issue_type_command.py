@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.config import Settings
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
 from goldpan.miners.gharchive.store import hours_between
 from tests.console import run, sentence

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.reproduce.cells import Effort, PaperContext

@@ -32,9 +32,8 @@ from goldpan.annotation.review.subjects import (
 )
 from goldpan.annotation.review.votes import ReviewEstimate, ReviewJudgement, ReviewPlanner
 from goldpan.core.errors import UsageError
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.schemas import TableSchema
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, tasks_directory
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.registry import find_task

@@ -21,9 +21,7 @@ from goldpan.core.archive import lost_replies
 from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.parquet import connect, read_metadata, read_table, reading, replace_tables
 from goldpan.core.run_file import Seal
-from goldpan.core.schemas import VERDICTS, Table
-from goldpan.core.sealed import DamagedError, read_json, seal_of_parquet
-from goldpan.core.schemas import VERDICTS
+from goldpan.core.schemas import VERDICTS, TableSchema
 from goldpan.core.sealed import read_json, seal_of_parquet, write_lineage
 from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import KEYS, Subject
@@ -185,7 +183,7 @@ def with_reviews(
     return VERDICTS.ordered(pa.concat_tables([filtered, rows]))
 
 
-LABEL_VERDICTS = Table(
+LABEL_VERDICTS = TableSchema(
     "label_verdicts",
     pa.schema(
         [

@@ -30,14 +30,10 @@ from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView, open_material
 from goldpan.filters.stored import current_verdicts
-from goldpan.git.patches import patches
+from goldpan.git.trees import patches
 from goldpan.llm.parts import PromptPart
 from goldpan.text.markers import nfkc
 from goldpan.text.redaction import redact
-from goldpan.filters.criterion import Subject
-from goldpan.filters.repo_view import RepoView
-from goldpan.git.trees import patches
-from goldpan.llm.parts import Part
 
 ReviewSubject = Literal["issue", "pair", "label"]
 """The subjects of the filters, and the labels of classification examples."""

@@ -16,10 +16,9 @@ import msgspec
 import orjson
 
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.retry import Backoff
+from goldpan.core.http import Backoff, shared_context
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
-from goldpan.core.tls import shared_context
 
 
 class StudioError(GoldpanError):

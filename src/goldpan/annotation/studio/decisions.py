@@ -32,8 +32,8 @@ from goldpan.annotation.studio.project import (
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, reading, replace_tables
-from goldpan.core.progress import Reporter
 from goldpan.core.schemas import DECISIONS, VERDICTS, TableSchema
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.answers import of_comment
 

@@ -42,10 +42,10 @@ from goldpan.annotation.studio.project import (
 from goldpan.annotation.studio.push import reconcile
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import replace_tables
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, write_whole
 
 _AT_ONCE = 250

@@ -29,14 +29,11 @@ from goldpan.annotation.studio.client import Server, StudioError, is_web_address
 from goldpan.core.errors import UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Title
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register, without_secrets
-from goldpan.core.tls import shared_context
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, make_directory, write_whole
-from goldpan.core.secrets import mask, without_secrets
-from goldpan.core.workspace import make_directory, write_whole
 
 _FOLDER, _FILE = "label-studio", "running.json"
 

@@ -21,7 +21,6 @@ import orjson
 
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.log import LOG
-from goldpan.core.progress import Terminal
 from goldpan.core.remote.manifest import (
     FILES,
     KEY,
@@ -46,6 +45,7 @@ from goldpan.core.remote.manifest import (
 from goldpan.core.remote.store import Lease, ObjectStore, UnchangedError
 from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.terminal import Terminal
 
 
 @dataclass(frozen=True, slots=True)

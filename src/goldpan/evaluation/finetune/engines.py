@@ -23,8 +23,8 @@ from typing import Any, Protocol
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.progress import Reporter
 from goldpan.core.resources import write_file
+from goldpan.core.terminal import Reporter
 from goldpan.evaluation.finetune.heads import Tensor
 from goldpan.evaluation.finetune.job import TrainingSettings
 from goldpan.evaluation.finetune.loading import learned, pick_device, put_back

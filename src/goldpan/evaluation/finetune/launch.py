@@ -30,9 +30,9 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import EvaluationError, GoldpanError, StoppedError
-from goldpan.core.progress import Reporter
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.core.terminal import Reporter
 from goldpan.evaluation.finetune.engines import join, single_process
 from goldpan.evaluation.finetune.job import TrainingJob, read_job, write_job
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train

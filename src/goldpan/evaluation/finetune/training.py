@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.core.workspace import write_whole
 from goldpan.evaluation.finetune.engines import (
     Plain,

@@ -30,7 +30,7 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import make_directory
 from goldpan.evaluation.finetune.job import MINILM, Weights, encoder_weights
 from goldpan.evaluation.finetune.loading import quiet

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.datasets.task import Task
 from goldpan.datasets.wording import (
     find_method,

@@ -21,8 +21,8 @@ from typing import Any
 from goldpan.core.config import Settings
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.sources import GH_ARCHIVE, Downloads, is_address, units_of_folder

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub

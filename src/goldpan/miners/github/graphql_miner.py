@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldpan.core.archive import Record
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.cost import MOST_FILES, LengthSample

@@ -16,7 +16,7 @@ from typing import Any
 
 from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.progress import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.graphql_entries import entry_key
 from goldpan.miners.github.graphql_lists import More

@@ -16,7 +16,7 @@ from typing import Any
 
 from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
-from goldpan.core.progress import ProgressTask
+from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github.batches import BatchSize
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect

@@ -16,7 +16,7 @@ from typing import Literal
 
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import MiningError
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.git.objects import (
     Encoding,

@@ -18,8 +18,8 @@ from typing import Literal
 import duckdb
 
 from goldpan.core.parquet import open_tables, second
-from goldpan.core.progress import Reporter
 from goldpan.core.sealed import verify_parquet
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.clone import prefetch, promisor

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from goldpan.core.config import Settings
 from goldpan.core.parquet import write, writer
-from goldpan.core.progress import Reporter
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import CHANGES, REVISIONS, TableSchema
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, publish
 from goldpan.git.ancestry import Ancestry, read_ancestry
 from goldpan.git.clone import CloneResult, clone

@@ -26,7 +26,6 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import do_without_pandas
 from goldpan.core.parquet import count_rows, write, writer
-from goldpan.core.progress import Reporter
 from goldpan.core.resources import frugal
 from goldpan.core.result import Block, Result, Table
 from goldpan.core.run_file import Seal
@@ -40,6 +39,7 @@ from goldpan.core.schemas import (
     TableSchema,
 )
 from goldpan.core.sealed import read_lineage, write_lineage
+from goldpan.core.terminal import Reporter
 from goldpan.core.workers import WorkerEndedError, WorkerPool
 from goldpan.core.workspace import Workspace, publish
 from goldpan.miners.facts import Facts, read_facts
