@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ import goldpan
 from goldpan.core.plugins import shipped_parts
 from goldpan.operations.table import every_command
 from tests.demo_workspace import make_demo, offline
+from tests.invoking import Invoked
+from tests.places import ROOT
 
 SOURCE = Path(goldpan.__file__).parent
 PARTS = shipped_parts()
@@ -55,29 +58,34 @@ name = "samples"
 dataset = "qa"
 to = "inspect"
 """
-HELP = """
-from goldpan.operations.help import command_help, program_help
-from goldpan.operations.program import program
-from goldpan.operations.signature import read_operation
-from goldpan.operations.table import every_command
-print(program_help(read_operation(program)))
-for name in every_command():
-    command_help(name.split())
-    print("helped:", name)
+RUN_ALL = """
+import json, sys
+from dataclasses import astuple
+import goldpan
+from tests.invoking import invoke
+commands = json.loads(sys.argv[1])
+print(json.dumps([goldpan.__file__, *(astuple(invoke(*words)) for words in commands)]))
 """
 
 
-def python(site: Path, *words: str, at: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python with a copy of the package that stands before the installed one."""
-    environment = offline(PYTHONPATH=os.pathsep.join([str(site), str(SOURCE.parents[1])]))
-    return subprocess.run(
-        [sys.executable, *words],
+def run_all(site: Path, *commands: Sequence[str], at: Path) -> list[Invoked]:
+    """Run commands with a copy of the package that stands before the installed one.
+
+    They run one after another in one process, which imports it once.
+    """
+    path = os.pathsep.join(map(str, (site, SOURCE.parents[1], ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_ALL, json.dumps(commands)],
         cwd=at,
-        env=environment,
+        env=offline(PYTHONPATH=path),
         capture_output=True,
         text=True,
         check=False,
     )
+    assert done.returncode == 0, done.stdout + done.stderr
+    where, *ended = json.loads(done.stdout)
+    assert Path(where).is_relative_to(site)
+    return [Invoked(*said) for said in ended]
 
 
 def without(folder: Path, papers: Sequence[str]) -> Path:
@@ -94,12 +102,6 @@ def test_one_paper_less_takes_away_what_it_brought_alone(tmp_path: Path, paper: 
     site = without(tmp_path / "site", [paper])
     make_demo(tmp_path / "at" / "lab")
     brought: Mapping[str, Sequence[str]] = PARTS[paper]
-    done = python(site, "-c", HELP, at=tmp_path / "at")
-    helped = {line.partition(": ")[2] for line in done.stdout.splitlines() if "helped:" in line}
-    assert helped == set(every_command()) - set(brought.get("command", ())), done.stderr
-    listed = python(site, "-m", "goldpan", "reproduce", "--list", at=tmp_path / "at").stdout
-    names = {line.partition(":")[0] for line in listed.splitlines()}
-    assert names & RECIPES == RECIPES - set(brought.get("recipe", ()))
     asked = {
         "recipe": ("reproduce",),
         "task": ("tasks", "show"),
@@ -108,12 +110,18 @@ def test_one_paper_less_takes_away_what_it_brought_alone(tmp_path: Path, paper: 
         "rules": ("pair", "--workspace", "lab", "--rules"),
         "builder": ("build",),
     }
-    for kind, words in asked.items():
-        for name in brought.get(kind, ())[:1]:
-            done = python(site, "-m", "goldpan", *words, name, at=tmp_path / "at")
-            said = f"{name}' comes with the paper {paper}, which is not installed."
-            assert done.returncode == 2
-            assert said in " ".join(done.stderr.split()), done.stderr
+    missing = [(*asked[kind], names[0]) for kind, names in brought.items() if kind in asked]
+    helped = [(*name.split(), "--help") for name in every_command()]
+    own = set(brought.get("command", ()))
+    done = run_all(site, ("reproduce", "--list"), *missing, *helped, at=tmp_path / "at")
+    listed = {line.partition(":")[0] for line in done[0].stdout.splitlines()}
+    assert listed & RECIPES == RECIPES - set(brought.get("recipe", ()))
+    for words, said in zip(missing, done[1:], strict=False):
+        told = f"{words[-1]}' comes with the paper {paper}, which is not installed."
+        assert said.exit_code == 2
+        assert told in " ".join(said.stderr.split()), said.stderr
+    for words, said in zip(helped, done[1 + len(missing) :], strict=True):
+        assert (said.exit_code == 0) == (" ".join(words[:-1]) not in own), said.output
 
 
 def test_without_any_paper_the_main_job_runs(tmp_path: Path) -> None:
@@ -123,18 +131,19 @@ def test_without_any_paper_the_main_job_runs(tmp_path: Path) -> None:
         shutil.copytree(lab / kept, tmp_path / "lab" / kept)
     shutil.copy(SOURCE / "demo" / "sluice.bundle", tmp_path)
     (tmp_path / "plan.toml").write_text(PLAN)
-    done = python(site, "-m", "goldpan", "run", "plan.toml", at=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    for name in ("qa", "fault-localization", "code-edit", "issue-resolution"):
-        assert (tmp_path / "lab" / "datasets" / name / "provenance.json").is_file()
     (tmp_path / "reports.csv").write_text(
         "body,urgent\n" + "".join(f"It stops {n},yes\nIt is slow {n},no\n" for n in range(30))
     )
-    for words in (
+    commands = (
+        ("run", "plan.toml"),
         ("tasks", "add", "urgent", "reports.csv", "--text", "body", "--label", "urgent"),
         ("tasks", "import", "urgent", "reports.csv"),
         ("evaluate", "run", "--task", "urgent", "--model", "majority"),
         ("publish", "qa", "--repo-id", "lab/qa", "--dry-run"),
-    ):
-        done = python(site, "-m", "goldpan", *words, "--workspace", "lab", at=tmp_path)
-        assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    )
+    places = [() if words[0] == "run" else ("--workspace", "lab") for words in commands]
+    typed = [(*words, *place) for words, place in zip(commands, places, strict=True)]
+    for words, done in zip(commands, run_all(site, *typed, at=tmp_path), strict=True):
+        assert done.exit_code == 0, f"{words}\n{done.output}"
+    for name in ("qa", "fault-localization", "code-edit", "issue-resolution"):
+        assert (tmp_path / "lab" / "datasets" / name / "provenance.json").is_file()

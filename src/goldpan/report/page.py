@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -169,6 +170,21 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
     `styles` are files of `templates/`, put together in one style sheet. The policy in the page's
     head allows that by its digest, and nothing else at all.
     """
+    style = "".join(map(_style, styles))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    page = _templates().get_template(template)
+    return page.render(
+        # The style sheet is ours; escaping it would change its digest.
+        style=Markup(style),  # noqa: S704
+        policy=policy,
+        version=__version__,
+        **values,
+    )
+
+
+@cache
+def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("goldpan.report"),
         autoescape=True,
@@ -191,16 +207,7 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
         "levels": levels,
         "plural": PLURAL,
     }
-    style = "".join(map(_style, styles))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return environment.get_template(template).render(
-        # The style sheet is ours; escaping it would change its digest.
-        style=Markup(style),  # noqa: S704
-        policy=policy,
-        version=__version__,
-        **values,
-    )
+    return environment
 
 
 def write_page(page: str, output: Path) -> None:
