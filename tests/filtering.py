@@ -17,17 +17,22 @@ from goldpan.core.progress import Reporter
 from goldpan.core.schemas import (
     CHANGES,
     COMMENTS,
+    DUPLICATES,
     ENTRIES,
     FILES,
     PAIRS,
     REFERENCES,
     REPOSITORIES,
     REVISIONS,
+    VERDICTS,
     Table,
 )
 from goldpan.core.workspace import Workspace
+from goldpan.filters.clusters import workspace_duplicates
+from goldpan.filters.criterion import Criterion
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import load_profile
+from goldpan.filters.profile import Profile, load_profile
+from goldpan.filters.repo_view import open_material
 
 REPO = "Octo/Gem"
 LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4
@@ -35,6 +40,9 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 Row = dict[str, Any]
 
+QUIET = Reporter(quiet=True)
+_READ_OTHERS = {"issue-kept"}
+"""Criteria that read what others said."""
 _ids = itertools.count(1)
 
 
@@ -97,25 +105,44 @@ def build(
 
 
 def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
-    """Return a criterion's verdicts, by issue or by (issue, pull)."""
-    return judge_all(workspace, {criterion: settings})[criterion]
+    """Return a criterion's verdicts, by issue or by (issue, pull); no other criterion is asked."""
+    if criterion in _READ_OTHERS:
+        return judge_all(workspace, {criterion: settings})[criterion]
+    profile = _profile(workspace, {criterion: settings})
+    asked = profile.criteria()[criterion]
+    assert isinstance(asked, Criterion)
+    duplicates = DUPLICATES.schema.empty_table()
+    if criterion == "near-duplicates":
+        duplicates = workspace_duplicates(workspace, profile.settings[criterion], QUIET)
+    with open_material(workspace, REPO, profile.settings["bots"], duplicates, 1) as view:
+        answer = asked.judge(view, profile.settings[criterion])
+    rows = [{**dict.fromkeys(VERDICTS.schema.names), **row} for row in answer.to_pylist()]
+    verdicts = {
+        row["issue"] if row["pull"] is None else (row["issue"], row["pull"]): row for row in rows
+    }
+    assert len(verdicts) == len(rows)
+    return verdicts
 
 
 def judge_all(
     workspace: Workspace, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, dict[Any, Row]]:
     """Return all verdicts of all criteria, by criterion."""
-    profile = workspace.root / "try.toml"
-    lines = ["decide = []"]
-    for name, values in (settings or {}).items():
-        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
-    profile.write_text("\n".join(lines), encoding="utf-8")
-    run_filters(workspace, [REPO], load_profile(str(profile)), Reporter(quiet=True))
+    run_filters(workspace, [REPO], _profile(workspace, settings or {}), QUIET)
     verdicts: dict[str, dict[Any, Row]] = {}
     for row in pq.read_table(workspace.verdicts(REPO, "try")).to_pylist():
         key = row["issue"] if row["subject"] == "issue" else (row["issue"], row["pull"])
         assert verdicts.setdefault(row["criterion"], {}).setdefault(key, row) is row
     return verdicts
+
+
+def _profile(workspace: Workspace, settings: Mapping[str, Mapping[str, Any]]) -> Profile:
+    path = workspace.root / "try.toml"
+    lines = ["decide = []"]
+    for name, values in settings.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return load_profile(str(path))
 
 
 def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
