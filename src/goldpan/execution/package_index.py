@@ -17,8 +17,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
-import httpx
-
 from goldpan.core.errors import UsageError
 from goldpan.core.tls import shared_context
 
@@ -104,6 +102,8 @@ def file_places(addresses: Iterable[str]) -> frozenset[Place]:
 
     An index that does not answer has none; that it is out of reach, building says.
     """
+    import httpx  # takes a tenth of a second, which most who read rows need not spend
+
     found: set[Place] = set()
     for address in addresses:
         with suppress(httpx.HTTPError, httpx.InvalidURL):
@@ -113,6 +113,8 @@ def file_places(addresses: Iterable[str]) -> frozenset[Place]:
 
 @lru_cache(maxsize=64)
 def _file_places(address: str) -> frozenset[Place]:
+    import httpx
+
     found: set[Place] = set()
     own = place_of(address)[0]
     with httpx.Client(timeout=_SECONDS, follow_redirects=True, verify=shared_context()) as client:
