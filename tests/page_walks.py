@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from goldpan import load
+from tests.demo_workspace import make_demo
 from tests.gharchive_hours import utc, write_day
 from tests.issue_hours import made_up_hours, write_hours
 from tests.object_store import LocalS3
@@ -31,6 +32,7 @@ HERE = {"numpy/numpy": "prospector/sluice"}
 """What stands here for what pages name: the repository of the demo."""
 NEEDS = {
     r"(make|export|cd|pip|sbatch|python -m|examples/|\./)": "the shell, pip, Slurm",
+    r"goldpan demo$": "what each walk begins with: tests/integration/test_demo.py",
     r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
     r"goldpan (verify|evaluate resolved|export .* --to harbor)": "an index: "
     "tests/servers/test_verify_python.py",
@@ -64,6 +66,12 @@ def _datasets(folder: Path) -> None:
     shutil.copytree(folder / LAB / "datasets" / "qa", folder / "published" / "qa")
     rows = folder / LAB / "datasets" / "issue-resolution" / "data"
     shutil.copy(next(rows.glob("*.parquet")), folder / "swe-bench.parquet")
+
+
+def _exports(folder: Path) -> None:
+    """Have the workspace of a demo by both names that the page uses."""
+    _datasets(folder)
+    make_demo(folder / "demo-workspace")
 
 
 def _crosscode(folder: Path) -> None:
@@ -179,7 +187,7 @@ class Walk(NamedTuple):
 
 
 WALKS: Mapping[str, Walk] = {
-    "docs/audit.md": Walk(_datasets),
+    "docs/audit.md": Walk(_datasets, here={"--variants 20": "--variants 2"}),
     "docs/code-comments.md": Walk(
         _official,
         here={
@@ -199,7 +207,7 @@ WALKS: Mapping[str, Walk] = {
     ),
     "docs/datasets.md": Walk(),
     "docs/evaluation.md": Walk(_requirements, here={" --model embeddings": ""}),
-    "docs/exports.md": Walk(_datasets),
+    "docs/exports.md": Walk(_exports),
     "docs/index.md": Walk(
         here={"demo-workspace": LAB, "goldpan open": "goldpan open --no-browser"}
     ),

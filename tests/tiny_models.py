@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from string import printable
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
+from tests.shared_folder import made_once
 
 torch: Any = pytest.importorskip("torch")
 tokenizers: Any = pytest.importorskip("tokenizers")
@@ -215,10 +215,6 @@ KINDS: Mapping[str, Callable[[Path], Path]] = {
 }
 
 
-_KEPT = TemporaryDirectory()
-
-
-@cache
 def tiny(kind: str) -> Path:
-    """Return a folder with the weights of that kind; written once, gone when the tests end."""
-    return KINDS[kind](Path(_KEPT.name) / f"tiny-{kind}")
+    """Return a folder with the weights of that kind, written by the first process that asks."""
+    return made_once(f"tiny-{kind}", KINDS[kind])

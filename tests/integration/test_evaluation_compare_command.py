@@ -14,6 +14,7 @@ from tests.comparing import add_run, independent, six_tasks, two_labels
 from tests.invoking import Invoked, invoke
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 def _words(arguments: Sequence[object]) -> list[str]:
@@ -158,8 +159,10 @@ def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> Non
     assert summary.startswith(tie)
 
 
-def test_report_takes_stored_runs(root: Path, tmp_path: Path) -> None:
-    page, alone = tmp_path / "asked.html", tmp_path / "alone.html"
+def test_report_takes_stored_runs(tmp_path: Path) -> None:
+    root, page, alone = (tmp_path / name for name in ("ws", "asked.html", "alone.html"))
+    for name, share in (("good", 0.9), ("bad", 0.5)):
+        add_run(Workspace(root), two_labels(), name, share)
     done = invoke("report", "--runs", "--workspace", root, "--output", page)
     assert (done.exit_code, done.stderr) == (0, "")
     assert f"Wrote {page}" in done.stdout

@@ -23,7 +23,7 @@ from goldpan.evaluation.runs import read_runs
 from tests.comparing import write_rows
 from tests.evaluating import rows
 from tests.invoking import invoke
-from tests.tiny_models import bert
+from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
@@ -110,7 +110,7 @@ def test_the_date_alone_is_a_baseline(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_the_ensemble_reads_dates_only_where_asked(tmp_path: Path) -> None:
-    weights = str(bert(tmp_path / "tiny"))
+    weights = str(tiny("bert"))
     settings = {"weights": weights, "tokens": 16, "layers": 1, "folds": 1}
     data = collected(apart=True)
     without = _value(_run(tmp_path, data, "issue-ensemble", **settings))
@@ -124,9 +124,11 @@ def test_without_dates_a_model_that_reads_them_refuses(tmp_path: Path) -> None:
     place = train.schema.get_field_index("created_at")
     none = pa.nulls(len(train), train.schema.field(place).type)
     splits = {**data.splits, "train": train.set_column(place, "created_at", none)}
+    weights = tmp_path / "weights"  # never loaded
+    weights.mkdir()
+    (weights / "config.json").write_text("{}", encoding="utf-8")
+    (weights / "model.safetensors").touch()
     for model in ("dates", "issue-ensemble"):
-        settings = (
-            {} if model == "dates" else {"dates": "yes", "weights": str(bert(tmp_path / "w"))}
-        )
+        settings = {} if model == "dates" else {"dates": "yes", "weights": str(weights)}
         with pytest.raises(EvaluationError, match="No train row of nlbse24_issue_type has a date"):
             _run(tmp_path, replace(data, splits=splits), model, **settings)

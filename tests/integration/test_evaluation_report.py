@@ -49,6 +49,7 @@ from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 def parts(content: tuple[Content, ...]) -> list[Content]:

@@ -15,6 +15,7 @@ from goldpan.report.text_forms import escape, latex_escape, latex_tables, markdo
 from tests.comparing import add_run, compared, six_tasks, two_labels
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
 
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from goldpan.core.workers import WorkerPool
+
 PROGRAM = """
 import sys
 from goldpan.cli import main
@@ -37,6 +39,13 @@ print(pa.array(pd.Series([1.0, float("nan")])).null_count)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "1.0", "1"]
+
+
+def test_a_worker_loads_no_pandas_for_a_list() -> None:
+    pytest.importorskip("pandas")
+    code = "__import__('pyarrow').array([1]), 'pandas' in __import__('sys').modules"
+    with WorkerPool(1) as pool:
+        assert pool.submit(eval, code).result()[1] is False
 
 
 @pytest.mark.parametrize(

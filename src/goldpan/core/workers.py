@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Self, TypeVar
 
 from goldpan.core.errors import GoldpanError
+from goldpan.core.imports import spare_pandas
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -135,6 +136,7 @@ def serve(number: int) -> None:
     """Be a worker process, whose connection is the open file of this number."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    spare_pandas()
     connection: Connection[Any, Any] = Connection(number)
     with suppress(EOFError, OSError):
         try:

@@ -12,12 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
 import pyarrow as pa
 import yaml  # type: ignore[import-untyped]
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from goldpan._version import __version__
 from goldpan.core.parquet import open_file
@@ -158,9 +159,8 @@ def escape(text: object) -> str:
     return _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), visible(one_line))
 
 
-def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
-    family = written.family
-    until = max((s.mined_until for s in provenance.sources if s.mined_until), default=None)
+@cache
+def _template() -> Template:
     environment = Environment(
         loader=PackageLoader("goldpan.datasets"),
         finalize=lambda value: value if isinstance(value, _Raw) else escape(value),
@@ -177,7 +177,13 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
     environment.globals["coefficient"] = _coefficient
     environment.globals["shown_settings"] = _shown_settings
     environment.globals["number"] = lambda value: _Raw(f"{value:,}")
-    text = environment.get_template("card.md.jinja").render(
+    return environment.get_template("card.md.jinja")
+
+
+def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
+    family = written.family
+    until = max((s.mined_until for s in provenance.sources if s.mined_until), default=None)
+    text = _template().render(
         title=title(written, card),
         family=family,
         card=card,

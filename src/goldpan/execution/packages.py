@@ -20,7 +20,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
-import httpx
 import orjson
 
 from goldpan.core.errors import DamagedError, UsageError
@@ -112,6 +111,8 @@ def file_places(addresses: Iterable[str]) -> frozenset[Place]:
 
     An index that does not answer has none; that it is out of reach, building says.
     """
+    import httpx  # takes a tenth of a second, which most who read rows need not spend
+
     found: set[Place] = set()
     for address in addresses:
         with suppress(httpx.HTTPError, httpx.InvalidURL):
@@ -123,6 +124,8 @@ def file_places(addresses: Iterable[str]) -> frozenset[Place]:
 def _file_places(address: str) -> frozenset[Place]:
     found: set[Place] = set()
     own = place_of(address)[0]
+    import httpx
+
     with httpx.Client(timeout=_SECONDS, follow_redirects=True, verify=shared_context()) as client:
         for name in _PROBES:
             reply = client.get(f"{address.rstrip('/')}/{name}/", headers={"Accept": "text/html"})

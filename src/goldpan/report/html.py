@@ -8,6 +8,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from itertools import count
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,20 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
     `styles` are files of `templates/`, put together in one style sheet. The policy in the page's
     head allows that by its digest, and nothing else at all.
     """
+    style = "".join(map(_style, styles))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return _templates().get_template(template).render(
+        # The style sheet is ours; escaping it would change its digest.
+        style=Markup(style),  # noqa: S704
+        policy=policy,
+        version=__version__,
+        **values,
+    )
+
+
+@cache
+def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("goldpan.report"),
         autoescape=True,
@@ -52,16 +67,7 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
         "levels": levels,
         "plural": PLURAL,
     }
-    style = "".join(map(_style, styles))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return environment.get_template(template).render(
-        # The style sheet is ours; escaping it would change its digest.
-        style=Markup(style),  # noqa: S704
-        policy=policy,
-        version=__version__,
-        **values,
-    )
+    return environment
 
 
 def write_page(page: str, output: Path) -> None:

@@ -22,6 +22,7 @@ from tests.comparing import QUIET, add_run, compared, split_rows, two_labels
 from tests.integration.test_evaluation_groups import Remembers
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from goldpan.papers.nlbse.kernels import Similarities, Words
 from goldpan.papers.nlbse.trunk import places_of, shared_rows
 from tests.evaluating import comments, points, requirements, rows, rows_of, types
 from tests.papers.nlbse.nlbse_comments import TASKS, import_comments
-from tests.tiny_models import bert
+from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
 QUIET = Reporter(quiet=True)
@@ -32,8 +32,8 @@ QUICK = {"tokens": 32, "epochs": 1, "rate": 1e-3, "precision": "float32"}
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return bert(tmp_path_factory.mktemp("weights") / "tiny")
+def weights() -> Path:
+    return tiny("bert")
 
 
 @pytest.fixture(scope="module")

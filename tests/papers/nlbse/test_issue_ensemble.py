@@ -19,6 +19,9 @@ from goldpan.evaluation.run import RunResult, run
 from goldpan.papers.nlbse.issue_texts import read_issue, template_lines
 from tests.evaluating import comments, rows, rows_of, types
 from tests.tiny_models import bert
+from tests.evaluating import rows
+from tests.integration.test_evaluation_models import _of, comments, types
+from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
 QUIET = Reporter(quiet=True)
@@ -26,8 +29,8 @@ TEMPLATE = "<!-- Search first -->\n### Version 1.{}\n\n### What happened?\n{}\n"
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(bert(tmp_path_factory.mktemp("weights") / "tiny"))
+def weights() -> str:
+    return str(tiny("bert"))
 
 
 def _run(root: Path, data: TaskData, weights: str, **settings: Any) -> RunResult:
