@@ -54,7 +54,7 @@ def pytest_cmdline_main() -> Iterator[None]:
 def few_plots() -> Iterator[None]:
     """Draw the curves of a single task in reports, as each figure takes a tenth of a second."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("goldpan.report.comparison.curves.MOST_PLOTS", 1)
+        patch.setattr("goldpan.report.comparison.plots.MOST_PLOTS", 1)
         yield
 
 

@@ -8,8 +8,6 @@ import pytest
 
 from goldpan.core.workers import _AHEAD, Failed, map_in_sandbox
 from goldpan.papers.nlbse.comment_extract import CommentSource, FileRead, read_file
-from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
-from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
 from tests.engine_work import die_at_three, double
 from tests.processes import workers
 

@@ -122,10 +122,10 @@ def file_places(addresses: Iterable[str]) -> frozenset[Place]:
 
 @lru_cache(maxsize=64)
 def _file_places(address: str) -> frozenset[Place]:
-    found: set[Place] = set()
-    own = place_of(address)[0]
     import httpx
 
+    found: set[Place] = set()
+    own = place_of(address)[0]
     with httpx.Client(timeout=_SECONDS, follow_redirects=True, verify=shared_context()) as client:
         for name in _PROBES:
             reply = client.get(f"{address.rstrip('/')}/{name}/", headers={"Accept": "text/html"})

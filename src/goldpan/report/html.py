@@ -7,8 +7,8 @@ import hashlib
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
-from itertools import count
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,16 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
     style = "".join(map(_style, styles))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return _templates().get_template(template).render(
-        # The style sheet is ours; escaping it would change its digest.
-        style=Markup(style),  # noqa: S704
-        policy=policy,
-        version=__version__,
-        **values,
+    return (
+        _templates()
+        .get_template(template)
+        .render(
+            # The style sheet is ours; escaping it would change its digest.
+            style=Markup(style),  # noqa: S704
+            policy=policy,
+            version=__version__,
+            **values,
+        )
     )
 
 

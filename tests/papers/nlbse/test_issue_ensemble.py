@@ -18,9 +18,6 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
 from goldpan.papers.nlbse.issue_texts import read_issue, template_lines
 from tests.evaluating import comments, rows, rows_of, types
-from tests.tiny_models import bert
-from tests.evaluating import rows
-from tests.integration.test_evaluation_models import _of, comments, types
 from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
