@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.browser import browser, chromium
 from tests.shared_folder import shared_folder
+from tests.workers import pytest_addoption, pytest_runtestloop
 
-__all__ = ["browser", "chromium"]
+__all__ = ["browser", "chromium", "pytest_addoption", "pytest_runtestloop"]
 
 # A loaded machine is no failure, so no example has a deadline.
 settings.register_profile(
