@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,18 @@ from goldpan.core.schemas import (
     Table,
 )
 from goldpan.core.workspace import Workspace
+from goldpan.filters.criterion import AnyCriterion, StoredCriterion
 from goldpan.filters.pipeline import run_filters
-from goldpan.filters.profile import load_profile
+from goldpan.filters.profile import Profile, load_profile
 
 REPO = "Octo/Gem"
 LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 Row = dict[str, Any]
+
+_ON_VERDICTS = "issue-kept"
+"""The criterion that goes by what others say."""
 
 _ids = itertools.count(1)
 
@@ -98,24 +103,45 @@ def build(
 
 def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
     """Return a criterion's verdicts, by issue or by (issue, pull)."""
-    return judge_all(workspace, {criterion: settings})[criterion]
+    others = criterion == _ON_VERDICTS
+    return _judged(workspace, {criterion: settings}, None if others else criterion)[criterion]
 
 
 def judge_all(
     workspace: Workspace, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, dict[Any, Row]]:
     """Return all verdicts of all criteria, by criterion."""
+    return _judged(workspace, settings or {}, None)
+
+
+def _judged(
+    workspace: Workspace, settings: Mapping[str, Mapping[str, Any]], only: str | None
+) -> dict[str, dict[Any, Row]]:
     profile = workspace.root / "try.toml"
     lines = ["decide = []"]
-    for name, values in (settings or {}).items():
+    for name, values in settings.items():
         lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
     profile.write_text("\n".join(lines), encoding="utf-8")
-    run_filters(workspace, [REPO], load_profile(str(profile)), Reporter(quiet=True))
+    loaded = load_profile(str(profile))
+    if only is not None:
+        parts = {part.name: getattr(loaded, part.name) for part in fields(loaded)}
+        loaded = _Alone(**parts, only=only)
+    run_filters(workspace, [REPO], loaded, Reporter(quiet=True))
     verdicts: dict[str, dict[Any, Row]] = {}
     for row in pq.read_table(workspace.verdicts(REPO, "try")).to_pylist():
         key = row["issue"] if row["subject"] == "issue" else (row["issue"], row["pull"])
         assert verdicts.setdefault(row["criterion"], {}).setdefault(key, row) is row
     return verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone(Profile):
+    """A profile by which a single criterion judges."""
+
+    only: str = ""
+
+    def criteria(self) -> dict[str, AnyCriterion | StoredCriterion]:
+        return {self.only: Profile.criteria(self)[self.only]}
 
 
 def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
