@@ -12,6 +12,7 @@ from benchmarks.scale import scratch
 from tests.object_store import LocalS3
 from tests.planning import SLUICE, SMALL, environment, local_github, write_plan
 from tests.program import goldpan
+from tests.shared_folder import shared_folder
 
 WORKSPACE = "s3://lab/measured"
 COMMANDS = (
@@ -46,4 +47,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with shared_folder():
+        main()

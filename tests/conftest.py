@@ -15,8 +15,9 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from tests.browser import browser, chromium
 from tests.shared_folder import shared_folder
+from tests.workers import pytest_addoption, pytest_runtestloop
 
-__all__ = ["browser", "chromium"]
+__all__ = ["browser", "chromium", "pytest_addoption", "pytest_runtestloop"]
 
 _SHARED = (
     r"servers/test_(studio|annotate)_",  # Label Studio

@@ -1,7 +1,8 @@
 """Goldpan's programs, each run in a process of its own that need not import them first.
 
-A server beside the tests has imported everything and forks for each run: the child has its own
-environment, directory and output, as if it had been started anew, a second sooner.
+A server beside the tests has imported everything, once for all processes of a run, and forks for
+each program: the child has its own environment, directory and output, as if it had been started
+anew, a second sooner.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,13 +22,14 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.places import ROOT
 from tests.rights import obey_modes
+from tests.shared_folder import made_once, run_goes_on
 
 MAIN = "from goldpan.cli import main; main()"
 MINE = "from goldpan.cli import mine_main; mine_main()"
@@ -45,7 +48,7 @@ class Done(NamedTuple):
 class Running:
     """A program under way, the leader of a process group."""
 
-    def __init__(self, server: subprocess.Popen[bytes], out: Path, err: Path) -> None:
+    def __init__(self, server: socket.socket, out: Path, err: Path) -> None:
         self._server, self._out, self._err = server, out, err
         self._done: Done | None = None
         self.pid = int(self._line())
@@ -66,8 +69,7 @@ class Running:
 
     def ended(self) -> bool:
         """Return whether the program has ended."""
-        assert self._server.stdout is not None
-        return self._done is not None or bool(select.select([self._server.stdout], [], [], 0)[0])
+        return self._done is not None or bool(select.select([self._server], [], [], 0)[0])
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds, which it must before the program ends."""
@@ -80,13 +82,15 @@ class Running:
         if self._done is None:
             code = int(self._line())
             self._done = Done(code, _read(self._out), _read(self._err))
-            _tell(self._server, "bury")
+            self._server.sendall(b"bury\n")
         return self._done
 
     def _line(self) -> bytes:
-        assert self._server.stdout is not None
-        line: bytes = self._server.stdout.readline()
-        assert line, "the server of programs has ended"
+        line = b""
+        while not line.endswith(b"\n"):
+            part = self._server.recv(1)
+            assert part, "the server of programs has ended; its log stands beside its socket"
+            line += part
         return line
 
 
@@ -141,7 +145,7 @@ def start(
             "err": str(err),
         }
         server = _server()
-        _tell(server, json.dumps(job))
+        server.sendall(f"{json.dumps(job)}\n".encode())
         running = Running(server, out, err)
         try:
             yield running
@@ -151,67 +155,83 @@ def start(
 
 
 @cache
-def _server() -> subprocess.Popen[bytes]:
-    server = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", "from tests.program import serve; serve()"],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,
-    )
-    atexit.register(_end, server)
-    return server
+def _server() -> socket.socket:
+    """Return a connection to the server of this run, which the first process to ask starts."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(made_once("programs", _start_server) / "socket"))
+    atexit.register(connection.close)
+    return connection
 
 
-def _tell(server: subprocess.Popen[bytes], line: str) -> None:
-    assert server.stdin is not None
-    data = f"{line}\n".encode()
-    while data:
-        data = data[server.stdin.write(data) :]
-
-
-def _end(server: subprocess.Popen[bytes]) -> None:
-    assert server.stdin is not None
-    assert server.stdout is not None
-    server.stdin.close()  # which ends its loop
-    server.wait()
-    server.stdout.close()
+def _start_server(folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener, (folder / "log").open("wb") as log:
+        listener.bind(str(folder / "socket"))
+        listener.listen(64)
+        number = listener.fileno()
+        server = subprocess.Popen(
+            [
+                sys.executable,
+                "-W",
+                "error",
+                "-c",
+                f"from tests.program import serve; serve({number})",
+            ],
+            cwd=ROOT,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            pass_fds=[number],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    server.returncode = 0  # it outlives this process, and ends with the run
 
 
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
-def serve() -> None:
-    """Run the jobs that come on stdin until it ends.
-
-    Each one's process number is told on stdout, then its exit code; its number stays its own
-    until the next line, so that no signal goes astray.
-    """
+def serve(number: int) -> None:
+    """Serve the processes that connect to a socket, until the run of tests has ended."""
     from tests.chaos.commands import preload
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         preload()
     gc.freeze()
-    while line := sys.stdin.readline():
+    with socket.socket(fileno=number) as listener:
+        listener.settimeout(1)
+        while run_goes_on():
+            with suppress(ChildProcessError):
+                os.waitpid(-1, os.WNOHANG)
+            with suppress(TimeoutError), listener.accept()[0] as connection:
+                if not os.fork():
+                    listener.close()
+                    _attend(connection)
+                    os._exit(0)
+
+
+def _attend(connection: socket.socket) -> None:
+    """Run the jobs of a process until it ends.
+
+    Each one's process number is told, then its exit code; its number stays its own until the next
+    line, so that no signal goes astray.
+    """
+    connection.settimeout(None)
+    lines = connection.makefile("r", encoding="utf-8")
+    while line := lines.readline():
         job = json.loads(line)
         process = os.fork()
         if not process:
+            os.close(connection.fileno())
             os._exit(_become(job))
-        _say(process)
+        connection.sendall(b"%d\n" % process)
         status = os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
         assert status is not None
-        _say(status.si_status if status.si_code == os.CLD_EXITED else -status.si_status)
-        sys.stdin.readline()
+        exited = status.si_code == os.CLD_EXITED
+        connection.sendall(b"%d\n" % (status.si_status if exited else -status.si_status))
+        lines.readline()
         os.waitpid(process, 0)
-    os._exit(0)
-
-
-def _say(number: int) -> None:
-    sys.stdout.write(f"{number}\n")
-    sys.stdout.flush()
 
 
 def _become(job: dict[str, Any]) -> int:

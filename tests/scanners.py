@@ -35,7 +35,7 @@ from goldpan.evaluation.models.prompts import PromptRow
 from goldpan.filters import answers
 from goldpan.filters.duplicates.settings import fold, words
 from goldpan.filters.issues.redundancy import find_claims, plain_label
-from goldpan.filters.issues.text_quality import describe
+from goldpan.filters.issues.text_quality import describe, has_prose
 from goldpan.filters.pairs.suffix import is_test_by_words
 from goldpan.llm.parts import without_logs
 from goldpan.miners.gharchive.reading import pieces_of
@@ -77,6 +77,11 @@ SLACK = 1.5
 def repeated(piece: str, before: str = "", after: str = "") -> Text:
     """Repeat a piece between two others."""
     return lambda size: before + piece * (size // len(piece)) + after
+
+
+def each(*pieces: str) -> tuple[Text, ...]:
+    """Repeat each of some pieces, a text of each."""
+    return tuple(map(repeated, pieces))
 
 
 def growing(piece: str, between: str = " ") -> Text:
@@ -193,9 +198,19 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
         (repeated("fixes fixes: "), repeated("\n", "fixes")),
     ),
     "may close": (may_close, (repeated("fix_"), repeated("fix:a-"))),
-    "mentions": (find_mentions, (repeated("#1"), repeated("/issues/1"))),
+    "mentions": (
+        find_mentions,
+        each("#", "a/", "a-", "GH-", "#1", "#1 ", "a/a#1", "/issues/1", "9", "https://github.com/"),
+    ),
     "blocks": (lambda text: list(blocks(text)), (repeated(">1)\n<\n"), repeated("> "))),
-    "duplicate claims": (lambda text: list(find_claims(text, "a/b", 1)), (repeated("dup #1 "),)),
+    "duplicate claims": (
+        lambda text: list(find_claims(text, "a/b", 1)),
+        (
+            *each("dup #1 ", "#2 dup of ", "closing this as ", "> dup #3 "),
+            repeated("the issue ", "same as "),
+            repeated(" (", "dup"),
+        ),
+    ),
     "duplicate claims in titles": (
         lambda text: list(find_claims(text, "a/b", 1, title=True)),
         (repeated("the issue ", "dup "), repeated(" ", "dup")),
@@ -214,11 +229,27 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "words of a sentence": (has_words, (repeated("<"), repeated("&a"))),
     "prose": (
         prose,
-        (growing("`"), growing("`", "`a"), repeated("<a "), repeated("](")),
+        (
+            growing("`"),
+            growing("`", "`a"),
+            *each(
+                "](", "[](", "[a](b](", "`` ` ", "<!--", "<a ", "<pre>\n", "_", "0a", ">", "- \n"
+            ),
+            *each("- \n", "@@ -1 +1 @@\n", "a@b:", "at a(", "a:1: ", "http://", "On " + "a" * 190),
+        ),
     ),
     "kinds of lines": (classify, (repeated("    - [ ] a\n"), repeated("<!--a-->"))),
-    "quality": (describe, (repeated("at a.b(c:1:2\n"), repeated("=" * 9 + " "))),
-    "template": (lambda text: template_lines([text] * 3), (repeated("## Steps to do\n"),)),
+    "quality": (
+        lambda text: (describe(text), has_prose(text, 30)),
+        (
+            *each("at a.b(c:1:2\n", "=" * 9 + " ", "- \n", "<!-- ", "1: ", "\r"),
+            *each("- [ ] a\n", "\u4e2d\n"),
+        ),
+    ),
+    "template": (
+        lambda text: template_lines([text] * 3),
+        each("## Steps to do\n", "- \n", "<!-- ", "\r", "Go to\n"),
+    ),
     "logs": (without_logs, (repeated("Caused by: a\n"),)),
     "language": (lambda text: detect_languages([text]), (repeated("a\u0434 "), repeated("ab"))),
     "language by the model alone": (lambda text: model_languages([text]), ()),

@@ -14,6 +14,7 @@ from filelock import FileLock
 from goldpan.core.trust import HOME
 
 _VARIABLE = "GOLDPAN_TESTS_SHARED"
+_LEADER = "GOLDPAN_TESTS_LEADER"
 
 
 @contextmanager
@@ -24,11 +25,12 @@ def shared_folder() -> Iterator[None]:
         return
     with tempfile.TemporaryDirectory(prefix="goldpan-tests-") as folder:
         os.environ[_VARIABLE] = folder
+        os.environ[_LEADER] = str(os.getpid())
         os.environ[HOME] = str(Path(folder) / "config")
         try:
             yield
         finally:
-            del os.environ[_VARIABLE], os.environ[HOME]
+            del os.environ[_VARIABLE], os.environ[_LEADER], os.environ[HOME]
 
 
 def made_once(name: str, make: Callable[[Path], object]) -> Path:
@@ -42,3 +44,12 @@ def made_once(name: str, make: Callable[[Path], object]) -> Path:
             make(part)
             part.rename(folder)
     return folder
+
+
+def run_goes_on() -> bool:
+    """Return whether the process that made the folder runs: what serves it ends with it."""
+    try:
+        os.kill(int(os.environ[_LEADER]), 0)
+    except ProcessLookupError:
+        return False
+    return True
