@@ -8,8 +8,8 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.plan.file import PlanFile, check_plan, load_plan
+from goldpan.plan.mining import query_of
 from goldpan.plan.sections import Select
-from goldpan.plan.selection import query_of
 from goldpan.plan.unit import Change, Recipe, changes, flat
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
