@@ -61,7 +61,8 @@ def init(self: Workspace) -> NewWorkspace:
         self.path.mkdir(parents=True, exist_ok=True)
         opening = read_operation(type(self).__init__).parameters
         file.write_text(settings_template(opening), encoding="utf-8")
-        plan.write_text(f'workspace = "."\n\n{commented_plan()}', encoding="utf-8")
+        text = commented_plan().replace('#workspace = "WORKSPACE"', 'workspace = "."')
+        plan.write_text(text, encoding="utf-8")
     record_trust(self.path, [file], os.environ)
     return NewWorkspace(self.path, (file, plan))
 
