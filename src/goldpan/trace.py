@@ -233,15 +233,8 @@ def _replies(workspace: Workspace, repo: str, names: Sequence[str]) -> list[RawR
     replies = []
     for name in names:
         meta = records[name].meta if name in records else {}
-        replies.append(
-            RawReply(
-                name,
-                str(meta.get("part", "")),
-                meta.get("at"),
-                meta.get("sha256"),
-                meta.get("size"),
-            )
-        )
+        about = (meta.get(key) for key in ("at", "sha256", "size"))
+        replies.append(RawReply(name, str(meta.get("part", "")), *about))
     return replies
 
 
