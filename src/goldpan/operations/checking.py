@@ -14,7 +14,7 @@ from goldpan.core.result import Block, Result, Results
 from goldpan.core.workspace import existing
 from goldpan.operations.repositories import known_repositories
 from goldpan.operations.signature import opens_with
-from goldpan.operations.values import Limits
+from goldpan.operations.values import Limits, output_file
 
 if TYPE_CHECKING:
     from goldpan.check import CheckResult
@@ -69,9 +69,7 @@ def status(
         plan: Show which units of this plan are up to date instead.
         html: Also write an HTML page about all repositories of the workspace.
     """
-    if html is not None and Path(html).suffix != ".html":
-        raise UsageError(f"--html {html} is not an HTML file", "End it in .html")
-    page = None if html is None else Path(html)
+    page = output_file("html", html)
     if plan is None:
         return _status_of_repositories(self, repos, page)
     if repos:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, overload
+
+from goldpan.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +80,20 @@ def file_paths(files: Path | str | Iterable[Path | str]) -> list[Path]:
 def several(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return what may be given several times: one text, or some."""
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+@overload
+def output_file(option: str, path: None, ending: str = ".html") -> None: ...
+@overload
+def output_file(option: str, path: Path | str, ending: str = ".html") -> Path: ...
+def output_file(option: str, path: Path | str | None, ending: str = ".html") -> Path | None:
+    """Return where an option has a file written; `UsageError` for another ending or no folder."""
+    from goldpan.core.resources import check_folder
+
+    if path is None:
+        return None
+    file = Path(path)
+    if file.suffix != ending:
+        raise UsageError(f"--{option} {file} does not end in {ending}", f"End it in {ending}")
+    check_folder(file)
+    return file
