@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
 from goldpan.operations.table import Group
-from goldpan.operations.values import Count, several
+from goldpan.operations.values import Count, Project, StudioUrl, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
@@ -31,7 +31,7 @@ class Annotate(Group):
     def push(
         self,
         *,
-        project: str,
+        project: Project,
         form: str | None = None,
         dataset: Path | str | None = None,
         task: str | None = None,
@@ -44,7 +44,7 @@ class Annotate(Group):
         profile: str | Path = "default",
         rules: str = "default",
         webhook: str | None = None,
-        url: str | None = None,
+        url: StudioUrl = None,
     ) -> Pushed:
         """Send the rows of a dataset to annotators; only new rows are added.
 
@@ -119,10 +119,10 @@ class Annotate(Group):
     def pull(
         self,
         *,
-        project: str,
+        project: Project,
         names: bool = False,
         accept_configuration: bool = False,
-        url: str | None = None,
+        url: StudioUrl = None,
     ) -> Pulled:
         """Fetch new answers, check them, and decide where people agree.
 
@@ -147,14 +147,14 @@ class Annotate(Group):
             )
         return Pulled(project, collected)
 
-    def status(self, *, project: str) -> ProjectStatus:
+    def status(self, *, project: Project) -> ProjectStatus:
         """Show a project's progress by annotator, and when it is likely to end."""
         from goldpan.annotation.studio.progress import progress
         from goldpan.annotation.studio.shown import ProjectStatus
 
         return ProjectStatus(progress(self.lab.layout, project))
 
-    def agreement(self, *, project: str) -> Agreements:
+    def agreement(self, *, project: Project) -> Agreements:
         """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
 
         If the dataset has labels, they are compared with the decisions.
@@ -173,7 +173,9 @@ class Annotate(Group):
             tuple(progress(layout, project).annotators),
         )
 
-    def adjudicate(self, *, project: str, doubts: bool = False, url: str | None = None) -> Pushed:
+    def adjudicate(
+        self, *, project: Project, doubts: bool = False, url: StudioUrl = None
+    ) -> Pushed:
         """Send conflicts, with both answers, to a third person.
 
         Args:

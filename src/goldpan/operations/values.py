@@ -18,10 +18,26 @@ class Limits:
     most: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """What help says of each parameter of a type, where a docstring says nothing of its own."""
+
+    placeholder: str
+    help: str
+
+
 Positive = Annotated[int, Limits(1)]
 """A whole number of 1 or more."""
 Count = Annotated[int, Limits(0)]
 """A whole number of 0 or more."""
+Project = Annotated[str, About("NAME", "A name for this round of annotation.")]
+StudioUrl = Annotated[
+    str | None,
+    About(
+        "URL",
+        "The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve runs)",
+    ),
+]
 EngineName = Literal["local", "ray"]
 IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
 NetworkName = Literal["index", "full"]
