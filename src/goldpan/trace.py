@@ -15,12 +15,7 @@ from goldpan.core.errors import UsageError, WorkspaceError, choices, question
 from goldpan.core.query import connect
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import UNPAIRED, Workspace
-from goldpan.datasets.provenance import (
-    PROVENANCE,
-    finished_datasets,
-    read_provenance,
-    shard_paths,
-)
+from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
 from goldpan.explain import Explanation, evidence_blocks, explain, plain_row
 from goldpan.git.objects import Objects
 

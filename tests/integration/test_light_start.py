@@ -44,10 +44,7 @@ print(pa.array(pd.Series([1.0, float("nan")])).null_count)
 )
 def test_help_loads_no_library_that_works(arguments: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True
     )
     loaded = set(done.stderr.split())
     assert HEAVY & loaded == set()

@@ -57,11 +57,7 @@ MISTAKES = [
     (LISTED + '[mine]\nvia = "soap"', "mine.via", "docs/plans.md"),
     (LISTED + "[mine]\nconcurrency = true", "mine.concurrency", ""),
     (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
-    (
-        LISTED + '[clone]\nsource = "https://me:secret@host/x.git"',
-        "clone.source",
-        "Remove them",
-    ),
+    (LISTED + '[clone]\nsource = "https://me:secret@host/x.git"', "clone.source", "Remove them"),
     (DATASET + '[[dataset]]\nname = "qa"\nfamily = "qa"', "have the name 'qa'", "another"),
     (LISTED + '[[dataset]]\nname = "../qa"\nfamily = "qa"', "dataset[0].name", ""),
     (DATASET + 'repositories = ["numpy/nunpy"]', "is not listed", "numpy/numpy"),

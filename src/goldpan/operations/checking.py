@@ -58,10 +58,7 @@ def status(
     self: Workspace, *repos: str, plan: Path | str, html: Path | str | None = None
 ) -> PlanStatus: ...
 def status(
-    self: Workspace,
-    *repos: str,
-    plan: Path | str | None = None,
-    html: Path | str | None = None,
+    self: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
 ) -> Results[RepositoryStatus] | PlanStatus:
     """Compare announced with stored counts, and list what is missing and why.
 

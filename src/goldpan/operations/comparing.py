@@ -79,8 +79,7 @@ def compare(
         return _compare_file(Path(scores), question, metric, named, models, files)
     if metric:
         raise UsageError(
-            "--metric is for --scores; stored runs rank by the metric of their task",
-            "Leave it out",
+            "--metric is for --scores; stored runs rank by the metric of their task", "Leave it out"
         )
     layout = self.lab.layout
     tasks = load_tasks(tasks_directory(layout.root))

@@ -8,12 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.config import (
-    CONFIG_FILE,
-    FILE_SETTINGS,
-    Settings,
-    find_trust,
-)
+from goldpan.core.config import CONFIG_FILE, FILE_SETTINGS, Settings, find_trust
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.trust import record_trust

@@ -13,14 +13,7 @@ from goldpan.core.config import Included, Settings, Via, load_settings
 from goldpan.core.remote import mirror_at
 from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import use_tasks
-from goldpan.operations import (
-    checking,
-    filtering,
-    mining,
-    reproducing,
-    starting,
-    verifying,
-)
+from goldpan.operations import checking, filtering, mining, reproducing, starting, verifying
 from goldpan.operations import reporting as reporting_operations
 from goldpan.operations.annotating import Annotate
 from goldpan.operations.building import Build, datasets

@@ -238,9 +238,7 @@ PUSH = Files(
     owns=False,
 )
 EVALUATE = Files(
-    "evaluate run",
-    inputs=lambda step: step.context.data_digests(step.section),
-    stays=_asks_models,
+    "evaluate run", inputs=lambda step: step.context.data_digests(step.section), stays=_asks_models
 )
 AUDIT = Files(
     "audit",
