@@ -17,7 +17,7 @@ import orjson
 from pydantic import Field, create_model, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
-from goldpan.core.commands import find_builder
+from goldpan.core.commands import Reads, find_builder
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from goldpan.operations.signature import Operation, read_operation
@@ -236,6 +236,12 @@ _DERIVED: Mapping[str, tuple[type[StageSection], str, Mapping[str, Collection[st
     "export": (ExportPlan, "export", {"without": ("output",)}),
 }
 """By keys of a plan: the keys that the plan alone has, the command, and which of its options."""
+
+
+def reads_of(family: str) -> Reads:
+    """Return what the rows of a family are made of."""
+    builder = find_builder(family)
+    return builder.reads if builder else "filtered"
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
