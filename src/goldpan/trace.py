@@ -15,12 +15,7 @@ from goldpan.core.errors import UsageError, WorkspaceError, choices, question
 from goldpan.core.parquet import connect
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.workspace import UNPAIRED, Workspace
-from goldpan.datasets.provenance import (
-    PROVENANCE,
-    finished_datasets,
-    read_provenance,
-    shard_paths,
-)
+from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
 from goldpan.explain import Explanation, evidence_blocks, explain, plain_row
 from goldpan.git.objects import Objects
 
@@ -233,15 +228,8 @@ def _replies(workspace: Workspace, repo: str, names: Sequence[str]) -> list[RawR
     replies = []
     for name in names:
         meta = records[name].meta if name in records else {}
-        replies.append(
-            RawReply(
-                name,
-                str(meta.get("part", "")),
-                meta.get("at"),
-                meta.get("sha256"),
-                meta.get("size"),
-            )
-        )
+        about = (meta.get(key) for key in ("at", "sha256", "size"))
+        replies.append(RawReply(name, str(meta.get("part", "")), *about))
     return replies
 
 

@@ -189,11 +189,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "good.jsonl": json.dumps({"type": "issue", "issue": ENTRY}).encode(),
     }.items():
         (folder / name).write_bytes(content)
-    for name, text in {
-        "toml": "via =",
-        "key": "color = 1",
-        "secret": f"token = '{TOKEN}'",
-    }.items():
+    for name, text in {"toml": "via =", "key": "color = 1", "secret": f"token = '{TOKEN}'"}.items():
         (folder / name).mkdir()
         (folder / name / "goldpan.toml").write_text(text)
     (folder / "empty").mkdir()

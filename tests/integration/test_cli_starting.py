@@ -72,6 +72,8 @@ def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) 
     output = json.loads(run("config", "show", "--workspace", "lab", "--json", folder=tmp_path).out)
     assert output["retries"] == {"value": "3", "source": "lab/goldpan.toml"}
     sentence(run("init", "lab", folder=tmp_path), 2, "lab/goldpan.toml", "already exists")
+    plan = (tmp_path / "lab" / "plan.toml").read_text("utf-8").splitlines()
+    assert [line for line in plan if "workspace =" in line] == ['workspace = "."']
 
 
 def test_config_counts_tokens_and_names_sources(tmp_path: Path) -> None:

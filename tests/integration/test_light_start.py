@@ -53,10 +53,7 @@ def test_a_worker_loads_no_pandas_for_a_list() -> None:
 )
 def test_help_loads_no_library_that_works(arguments: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True
     )
     loaded = set(done.stderr.split())
     assert HEAVY & loaded == set()

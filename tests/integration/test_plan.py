@@ -108,11 +108,7 @@ def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, tw
     judged = {unit["unit"]: unit for unit in units}
     assert judged[f"mine/{SLUICE}"]["state"] == "fresh"
     why = {change["what"]: change for change in judged[f"pair/{SLUICE}"]["why"]}
-    assert why["setting rules"] == {
-        "what": "setting rules",
-        "old": "default",
-        "new": "unconfirmed",
-    }
+    assert why["setting rules"] == {"what": "setting rules", "old": "default", "new": "unconfirmed"}
     assert judged["dataset/questions"]["after"] == [f"filter/{SLUICE}"]
     shown = run(twin, folder, "--dry-run").out
     assert "setting rules: default → unconfirmed" in shown

@@ -58,7 +58,7 @@ def test_status_writes_the_page(tmp_path: Path) -> None:
     assert "fault-localization" in text
     wrong = goldpan(*words[:-1], "page.txt", folder=tmp_path, environment=dict(os.environ))
     assert wrong.code == 2
-    assert "page.txt is not an HTML file" in wrong.err
+    assert "page.txt does not end in .html" in wrong.err
 
 
 @needs_chromium

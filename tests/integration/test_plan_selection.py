@@ -12,9 +12,9 @@ from goldpan.core.errors import MiningError, WorkspaceError
 from goldpan.plan.due import RunSelection
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
+from goldpan.plan.mining import select_repositories
 from goldpan.plan.run import OpenPlan
 from goldpan.plan.sections import Repositories, Select
-from goldpan.plan.selection import select_repositories
 from tests.mining import Notes, twin_settings
 from tests.planning import PAN, SLUICE, write_plan
 from tests.twin import Twin, synthetic_world

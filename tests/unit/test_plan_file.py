@@ -8,8 +8,8 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.plan.file import PlanFile, check_plan, load_plan
+from goldpan.plan.mining import query_of
 from goldpan.plan.sections import Select
-from goldpan.plan.selection import query_of
 from goldpan.plan.unit import Change, Recipe, changes, flat
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
@@ -57,11 +57,7 @@ MISTAKES = [
     (LISTED + '[mine]\nvia = "soap"', "mine.via", "docs/plans.md"),
     (LISTED + "[mine]\nconcurrency = true", "mine.concurrency", ""),
     (LISTED + '[clone]\nenabled = "no"', "clone.enabled", ""),
-    (
-        LISTED + '[clone]\nsource = "https://me:secret@host/x.git"',
-        "clone.source",
-        "Remove them",
-    ),
+    (LISTED + '[clone]\nsource = "https://me:secret@host/x.git"', "clone.source", "Remove them"),
     (DATASET + '[[dataset]]\nname = "qa"\nfamily = "qa"', "have the name 'qa'", "another"),
     (LISTED + '[[dataset]]\nname = "../qa"\nfamily = "qa"', "dataset[0].name", ""),
     (DATASET + 'repositories = ["numpy/nunpy"]', "is not listed", "numpy/numpy"),

@@ -44,10 +44,7 @@ _LACKS = {
     "compare": "No comparison with it.",
 }
 """What the demo goes without where an optional stage cannot do its work."""
-_TITLES = {
-    "verify": "Fixes proved by running their tests",
-    "evaluate": "A baseline evaluated",
-}
+_TITLES = {"verify": "Fixes proved by running their tests", "evaluate": "A baseline evaluated"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
 from goldpan.operations.table import Group
-from goldpan.operations.values import Count, several
+from goldpan.operations.values import Count, Project, StudioUrl, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
@@ -29,7 +29,7 @@ class Annotate(Group):
     def push(
         self,
         *,
-        project: str,
+        project: Project,
         form: str | None = None,
         dataset: Path | str | None = None,
         task: str | None = None,
@@ -42,7 +42,7 @@ class Annotate(Group):
         profile: str | Path = "default",
         rules: str = "default",
         webhook: str | None = None,
-        url: str | None = None,
+        url: StudioUrl = None,
     ) -> PushResult:
         """Send the rows of a dataset to annotators; only new rows are added.
 
@@ -116,10 +116,10 @@ class Annotate(Group):
     def pull(
         self,
         *,
-        project: str,
+        project: Project,
         names: bool = False,
         accept_configuration: bool = False,
-        url: str | None = None,
+        url: StudioUrl = None,
     ) -> CollectedAnswers:
         """Fetch new answers, check them, and decide where people agree.
 
@@ -142,13 +142,13 @@ class Annotate(Group):
                 accept_configuration=accept_configuration,
             )
 
-    def status(self, *, project: str) -> Progress:
+    def status(self, *, project: Project) -> Progress:
         """Show a project's progress by annotator, and when it is likely to end."""
         from goldpan.annotation.studio.progress import progress
 
         return progress(self.lab.layout, project)
 
-    def agreement(self, *, project: str) -> Agreements:
+    def agreement(self, *, project: Project) -> Agreements:
         """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
 
         If the dataset has labels, they are compared with the decisions.
@@ -167,7 +167,7 @@ class Annotate(Group):
         )
 
     def adjudicate(
-        self, *, project: str, doubts: bool = False, url: str | None = None
+        self, *, project: Project, doubts: bool = False, url: StudioUrl = None
     ) -> PushResult:
         """Send conflicts, with both answers, to a third person.
 

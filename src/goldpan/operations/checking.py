@@ -14,7 +14,7 @@ from goldpan.core.result import Block, Result, Results
 from goldpan.core.workspace import existing
 from goldpan.operations.repositories import known_repositories
 from goldpan.operations.signature import opens_with
-from goldpan.operations.values import Limits
+from goldpan.operations.values import Limits, output_file
 
 if TYPE_CHECKING:
     from goldpan.check import CheckResult
@@ -58,10 +58,7 @@ def status(
     self: Workspace, *repos: str, plan: Path | str, html: Path | str | None = None
 ) -> PlanStatus: ...
 def status(
-    self: Workspace,
-    *repos: str,
-    plan: Path | str | None = None,
-    html: Path | str | None = None,
+    self: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
 ) -> Results[RepositoryStatus] | PlanStatus:
     """Compare announced with stored counts, and list what is missing and why.
 
@@ -69,9 +66,7 @@ def status(
         plan: Show which units of this plan are up to date instead.
         html: Also write an HTML page about all repositories of the workspace.
     """
-    if html is not None and Path(html).suffix != ".html":
-        raise UsageError(f"--html {html} is not an HTML file", "End it in .html")
-    page = None if html is None else Path(html)
+    page = output_file("html", html)
     if plan is None:
         return _status_of_repositories(self, repos, page)
     if repos:

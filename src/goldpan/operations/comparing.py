@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.core.errors import UsageError
 from goldpan.operations.table import Group
-from goldpan.operations.values import Count, several
+from goldpan.operations.values import Count, output_file, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.task import Task
     from goldpan.report.compared import ComparisonReport, FileComparisonReport
 
-_ENDINGS = {"output": ".html", "markdown": ".md", "latex": ".tex"}
 _MOST_NAMED = 40
 
 
@@ -64,7 +63,9 @@ def compare(
     from goldpan.report.compared import EvaluationFiles, report_comparison
 
     files = EvaluationFiles(
-        _checked("output", output), _checked("markdown", markdown), _checked("latex", latex)
+        output_file("output", output),
+        output_file("markdown", markdown, ".md"),
+        output_file("latex", latex, ".tex"),
     )
     question = ComparisonQuestion(approach, alpha, rope, seed)
     named, models = several(task), several(model)
@@ -77,8 +78,7 @@ def compare(
         return _compare_file(Path(scores), question, metric, named, models, files)
     if metric:
         raise UsageError(
-            "--metric is for --scores; stored runs rank by the metric of their task",
-            "Leave it out",
+            "--metric is for --scores; stored runs rank by the metric of their task", "Leave it out"
         )
     layout = self.lab.layout
     tasks = load_tasks(tasks_directory(layout.root))
@@ -129,18 +129,3 @@ def _compare_file(
                 )
     compared = compare_file(file, question, metric=metric, tasks=tasks, models=models)
     return report_file_comparison(compared, files)
-
-
-def _checked(name: str, path: Path | str | None) -> Path | None:
-    """Return an output's path; raises `UsageError` for another ending or a missing folder."""
-    from goldpan.core.resources import check_folder
-
-    if path is None:
-        return None
-    file = Path(path)
-    if file.suffix != _ENDINGS[name]:
-        raise UsageError(
-            f"--{name} {file} does not end in {_ENDINGS[name]}", f"End it in {_ENDINGS[name]}"
-        )
-    check_folder(file)
-    return file

@@ -40,11 +40,7 @@ class Dataset(Result):
     """A directory of Parquet files with a card and provenance, as `goldpan build` writes it."""
 
     def __init__(
-        self,
-        path: str | Path,
-        *,
-        built: Any = None,
-        workspace: Workspace | None = None,
+        self, path: str | Path, *, built: Any = None, workspace: Workspace | None = None
     ) -> None:
         """Open the dataset in a directory; raises `DatasetError` where it holds none."""
         from goldpan.datasets.provenance import read_provenance
@@ -208,11 +204,7 @@ class Dataset(Result):
             return audit_dataset(self._layout, self.path, reporter, findings=chosen, most=limit)
 
     def export(
-        self,
-        *,
-        to: ExportName,
-        output: Path | str | None = None,
-        unverified: bool = False,
+        self, *, to: ExportName, output: Path | str | None = None, unverified: bool = False
     ) -> ExportResult:
         """Write a dataset in the format that SWE-bench, Inspect, lm-eval or a trainer reads.
 

@@ -39,6 +39,7 @@ def diff(
         limit: How many rows of each kind to name.
         output: Write every row that differs to this .parquet, .jsonl or .csv file.
         changelog: Write to this file the section that build --since adds to the card.
+        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
     """
     from goldpan.datasets.diff import compare_versions
 
@@ -80,6 +81,7 @@ def contamination(
         common: Ignore n-grams that occur in more rows or items than this.
         limit: Show the evidence for at most this many rows.
         output: Write the evidence for all rows to this .parquet, .jsonl or .csv file.
+        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
     """
     from goldpan.datasets.contamination import find_contamination
 

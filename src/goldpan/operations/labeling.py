@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from goldpan.core.errors import UsageError
 from goldpan.operations.repositories import dataset_directory, find_dataset
 from goldpan.operations.table import Group
-from goldpan.operations.values import Count, Positive, file_paths
+from goldpan.operations.values import Count, Positive, StudioUrl, file_paths
 
 if TYPE_CHECKING:
     from goldpan.evaluation.label_errors import LabelScores, SuspectLabels
@@ -29,7 +29,7 @@ def labels(
     reader: str = "first",
     output: Path | str | None = None,
     studio: str | None = None,
-    url: str | None = None,
+    url: StudioUrl = None,
 ) -> LabelScores:
     """Score the labels of a dataset by reading a sample of its rows, or by a gold set.
 

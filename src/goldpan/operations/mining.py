@@ -57,7 +57,8 @@ class Mine(Group):
                 as MIT.
             dry_run: Only predict the cost.
         """
-        from goldpan.miners.mine import MineResults
+        from goldpan.datasets.licenses import stated_license
+        from goldpan.miners.mine import MineResult, MineResults
 
         names = named_repositories(repos, repo_file)
         if not names:
@@ -66,25 +67,30 @@ class Mine(Group):
             )
         if license is not None and len(names) != 1:
             raise UsageError("--license applies to one repository", "Give exactly one --repo")
+        stated = stated_license(license)
         if from_backup is None:
-            return MineResults(self._predicted(names) if dry_run else self._mined(names, license))
+            return MineResults(self._predicted(names) if dry_run else self._mined(names, stated))
         if len(names) != 1:
             raise UsageError("A backup holds one repository", "Give exactly one --repo")
         if dry_run:
             raise UsageError("--from-backup sends no requests to predict", "Leave out --dry-run")
-        return MineResults([self._imported(names[0], Path(from_backup), license)])
+        from goldpan.miners.backup import mine_backup
+
+        with self.lab.reporting() as reporter:
+            backup, name = Path(from_backup), names[0]
+            coverage = mine_backup(self.lab.settings, backup, name, reporter, license=stated)
+        return MineResults([MineResult(name, "backup", coverage=coverage)])
 
     def _mined(self, names: Sequence[str], license: str | None) -> list[MineResult]:
         """Mine repositories; the progress of one alone does not begin with its name."""
-        from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import mine
         from goldpan.miners.mine_many import MinedRepositories, mine_many
 
-        settings, stated = self.lab.settings, stated_license(license)
+        settings = self.lab.settings
         with self.lab.reporting() as reporter:
             if len(names) == 1:
                 try:
-                    return [mine(settings, names[0], reporter, license=stated)]
+                    return [mine(settings, names[0], reporter, license=license)]
                 except UsageError:
                     raise
                 except GoldpanError as error:
@@ -112,16 +118,6 @@ class Mine(Group):
             else MineResult(name, via, predicted=outcome)
             for name, outcome in predicted.items()
         ]
-
-    def _imported(self, name: str, backup: Path, license: str | None) -> MineResult:
-        from goldpan.datasets.licenses import stated_license
-        from goldpan.miners.backup import mine_backup
-        from goldpan.miners.mine import MineResult
-
-        settings, stated = self.lab.settings, stated_license(license)
-        with self.lab.reporting() as reporter:
-            coverage = mine_backup(settings, backup, name, reporter, license=stated)
-        return MineResult(name, "backup", coverage=coverage)
 
     def _failed(self, name: str, error: GoldpanError) -> MineResult:
         from goldpan.miners.github.announced import chosen_path

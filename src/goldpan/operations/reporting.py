@@ -13,6 +13,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.workspace import existing
 from goldpan.operations.filtering import choose_profile
 from goldpan.operations.repositories import dataset_directories
+from goldpan.operations.values import output_file
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
@@ -50,9 +51,7 @@ def report(
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report, write_row_page
 
-    page = Path(output)
-    if page.suffix != ".html":
-        raise UsageError(f"--output {page} is not an HTML file", "End it in .html")
+    page = output_file("output", output)
     if runs and (repos or dataset or row):
         raise UsageError(
             "--runs reports on all stored runs, not on repositories and datasets",

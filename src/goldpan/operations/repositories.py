@@ -124,9 +124,9 @@ def table_path(self: Workspace, source: Path | str | Dataset) -> Path:
 
     if isinstance(source, Dataset):
         return source.path
-    named = self.layout.dataset(str(source))
-    is_name = not Path(source).exists() and named.is_dir()
-    found = named if is_name else find_directory(source)
+    found = Path(source) if Path(source).exists() else dataset_directory(self.layout, source)
+    if not found.exists():
+        found = find_directory(source)
     if not found.exists():
         remedy = "Give a dataset's name or directory, or the path of a table's file"
         raise UsageError(f"There is no dataset or file {source}", remedy)

@@ -20,27 +20,17 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from docstring_parser import DocstringParam
 from docstring_parser.google import parse
 
-from goldpan.operations.values import Limits
+from goldpan.operations.values import About, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", About, Limits)
 _OPENING, _PROGRESS = "opening", "progress"
 REQUIRED = inspect.Parameter.empty
 Kind = Literal["argument", "option", "group"]
 _OPTIONS = {"repos": "repo", "settings": "set"}
 """The two options that a command line names otherwise than Python does."""
-_PLACEHOLDERS = {
-    "repos": "OWNER/NAME",
-    "settings": "KEY=VALUE",
-    "project": "NAME",
-    "url": "URL",
-}
-_HELP = {
-    "repos": "A repository. (default: all that are there)",
-    "project": "A name for this round of annotation.",
-    "url": "The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve"
-    " runs)",
-    "workspace": "A directory or s3://BUCKET/NAME. (default: goldpan-workspace)",
-}
+_PLACEHOLDERS = {"repos": "OWNER/NAME", "settings": "KEY=VALUE"}
+_HELP = {"repos": "A repository. (default: all that are there)"}
 """What is said where a docstring says nothing of its own."""
 JSON_HELP = "Print the result as JSON."
 _BY_TYPE = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
@@ -241,8 +231,9 @@ def _parameter(
     is_list = get_origin(simple) is tuple
     if is_list and isinstance(default, str):
         default = (default,)
+    about = _mark(annotation, About) or About(_PLACEHOLDERS.get(name, ""), _HELP.get(name, ""))
     given = said.type_name if said else None
-    text = " ".join((said.description or "").split()) if said else _HELP.get(name, "")
+    text = " ".join((said.description or "").split()) if said else about.help
     is_mapping = _is_mapping(annotation)
     if (is_list or is_mapping) and kind == "option" and "several times" not in text:
         first, _, others = text.partition(". ")
@@ -253,8 +244,8 @@ def _parameter(
         default,
         text,
         kind,
-        given or _PLACEHOLDERS.get(name) or _placeholder(simple),
-        _limits(annotation),
+        given or about.placeholder or _placeholder(simple),
+        _mark(annotation, Limits),
         is_mapping,
     )
 
@@ -296,13 +287,13 @@ def _simple(annotation: Any) -> Any:
     return annotation
 
 
-def _limits(annotation: Any) -> Limits | None:
-    """Return the limits of a type, or of the first member of a union that has some."""
+def _mark(annotation: Any, kind: type[M]) -> M | None:
+    """Return what is annotated to a type, or to the first member of a union that has it."""
     for found in getattr(annotation, "__metadata__", ()):
-        if isinstance(found, Limits):
+        if isinstance(found, kind):
             return found
     members = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
-    return next(filter(None, map(_limits, members)), None)
+    return next((found for member in members if (found := _mark(member, kind))), None)
 
 
 def _is_mapping(annotation: Any) -> bool:

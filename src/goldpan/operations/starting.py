@@ -8,12 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.config import (
-    CONFIG_FILE,
-    FILE_SETTINGS,
-    Settings,
-    find_trust,
-)
+from goldpan.core.config import CONFIG_FILE, FILE_SETTINGS, Settings, find_trust
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.trust import record_trust
@@ -61,7 +56,8 @@ def init(self: Workspace) -> NewWorkspace:
         self.path.mkdir(parents=True, exist_ok=True)
         opening = read_operation(type(self).__init__).parameters
         file.write_text(settings_template(opening), encoding="utf-8")
-        plan.write_text(f'workspace = "."\n\n{commented_plan()}', encoding="utf-8")
+        text = commented_plan().replace('#workspace = "WORKSPACE"', 'workspace = "."')
+        plan.write_text(text, encoding="utf-8")
     record_trust(self.path, [file], os.environ)
     return NewWorkspace(self.path, (file, plan))
 

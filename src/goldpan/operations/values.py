@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, overload
+
+from goldpan.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +18,26 @@ class Limits:
     most: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """What help says of each parameter of a type, where a docstring says nothing of its own."""
+
+    placeholder: str
+    help: str
+
+
 Positive = Annotated[int, Limits(1)]
 """A whole number of 1 or more."""
 Count = Annotated[int, Limits(0)]
 """A whole number of 0 or more."""
+Project = Annotated[str, About("NAME", "A name for this round of annotation.")]
+StudioUrl = Annotated[
+    str | None,
+    About(
+        "URL",
+        "The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve runs)",
+    ),
+]
 EngineName = Literal["local", "ray"]
 IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
 NetworkName = Literal["index", "full"]
@@ -78,3 +96,20 @@ def file_paths(files: Path | str | Iterable[Path | str]) -> list[Path]:
 def several(value: str | Iterable[str]) -> tuple[str, ...]:
     """Return what may be given several times: one text, or some."""
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+@overload
+def output_file(option: str, path: None, ending: str = ".html") -> None: ...
+@overload
+def output_file(option: str, path: Path | str, ending: str = ".html") -> Path: ...
+def output_file(option: str, path: Path | str | None, ending: str = ".html") -> Path | None:
+    """Return where an option has a file written; `UsageError` for another ending or no folder."""
+    from goldpan.core.resources import check_folder
+
+    if path is None:
+        return None
+    file = Path(path)
+    if file.suffix != ending:
+        raise UsageError(f"--{option} {file} does not end in {ending}", f"End it in {ending}")
+    check_folder(file)
+    return file

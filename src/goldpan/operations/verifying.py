@@ -11,15 +11,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.workspace import existing
 from goldpan.operations.repositories import find_dataset, table_path
 from goldpan.operations.table import Group
-from goldpan.operations.values import (
-    LOCAL,
-    SANDBOX,
-    Count,
-    Execution,
-    Positive,
-    Sandbox,
-    several,
-)
+from goldpan.operations.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
 
 if TYPE_CHECKING:
     from goldpan.audit.audit import AuditResult
@@ -72,9 +64,7 @@ def verify(
         )
     made = describe_build(opened.path)
     return replace(
-        proved,
-        dataset=f"{opened.path}: {made}" if made else "",
-        choice=build_options(opened.path),
+        proved, dataset=f"{opened.path}: {made}" if made else "", choice=build_options(opened.path)
     )
 
 

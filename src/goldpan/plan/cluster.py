@@ -27,7 +27,7 @@ from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import Job
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.make import make_steps, open_workspace, store_of
-from goldpan.plan.selection import read_selection, repositories_of
+from goldpan.plan.mining import read_selection, repositories_of
 from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Outcome, read_record
 

@@ -14,8 +14,8 @@ from goldpan.core.plugins import find_builder
 from goldpan.core.workspace import make_directory, size_of
 from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
-from goldpan.plan.sections import DatasetPlan, operation_of
-from goldpan.plan.step import Files, Step, files_below
+from goldpan.plan.sections import DatasetPlan, operation_of, reads_of
+from goldpan.plan.step import Files, Step, dataset_files, files_below
 from goldpan.plan.unit import Cost, Outcome, Record, Stage, digest_of, digests_of
 
 if TYPE_CHECKING:
@@ -179,9 +179,8 @@ class DatasetStep(Step):
             finished = self.context.is_finished
             repos = tuple(repo for repo in repos if finished(f"{self._stage}/{repo}"))
         if not repos and self._stage is not None:  # of which all of the workspace would be taken
-            done = {"filter": "filtered", "mine": "mined", "clone": "cloned"}[self._stage]
             raise DatasetError(
-                f"No repository of {self.section.name} was {done}",
+                f"No repository of {self.section.name} was {reads_of(self.section.family)}",
                 "See why with goldpan status --plan",
             )
         return repos
@@ -220,8 +219,7 @@ def _commits(layout: Layout, repos: Sequence[str]) -> dict[str, str]:
 
 def stage_of(family: str) -> Stage | None:
     """Return the stage whose tables a family is built of; None for one of the rows of tasks."""
-    builder = find_builder(family)
-    return _STAGES[builder.reads if builder else "filtered"]
+    return _STAGES[reads_of(family)]
 
 
 def _proofs(root: Path, repo: str) -> list[Path]:
@@ -234,13 +232,8 @@ def _fetches(step: Step) -> bool:
     return builder is not None and builder.fetches
 
 
-def _built_files(step: Step) -> dict[str, str]:
-    directory = step.context.lab.layout.dataset(step.unit.subject)
-    return digests_of(directory, files_below(directory))
-
-
 DATASET = Files("build", stays=_fetches)
-PUBLISH = Files("publish", inputs=_built_files, stays=lambda _: True)  # a token of the Hub
+PUBLISH = Files("publish", inputs=dataset_files, stays=lambda _: True)  # a token of the Hub
 
 
 class PublishStep(Step):

@@ -16,7 +16,14 @@ from goldpan.core.plugins import find_builder, names_of
 from goldpan.core.remote import is_address
 from goldpan.core.settings_file import read_toml
 from goldpan.plan.section import StageSection, is_path
-from goldpan.plan.sections import Annotate, DatasetPlan, Plan, dataset_section, plan_section
+from goldpan.plan.sections import (
+    Annotate,
+    DatasetPlan,
+    Plan,
+    dataset_section,
+    plan_section,
+    reads_of,
+)
 
 LAST = "last"
 """What `since` of a dataset calls the version that the plan built before."""
@@ -48,7 +55,7 @@ class PlanFile:
     def profiles(self) -> tuple[str, ...]:
         """The profiles of filters that anything asks for, in their order, once each."""
         sections = [self.plan.review, self.plan.annotate.push]
-        sections += [item for item in self.datasets if _is_filtered(item.family)]
+        sections += [item for item in self.datasets if reads_of(item.family) == "filtered"]
         names = self.plan.filter.given().get("profile", ())
         named = [*names, *(item.get("profile") for item in sections if item is not None)]
         return tuple(dict.fromkeys(map(self.profile, filter(None, named or ["default"]))))
@@ -207,12 +214,6 @@ def reviews_of(dataset: DatasetPlan) -> list[str]:
     return [name for name in required if name != VERIFIED and not name.startswith(NOT)]
 
 
-def _is_filtered(family: str) -> bool:
-    """Tell whether a family is built of what filters keep."""
-    builder = find_builder(family)
-    return builder is None or builder.reads == "filtered"
-
-
 def check_plan(file: PlanFile, own: Path | None = None) -> None:
     """Raise `UsageError` where the plan names rules, profiles, models or the like there are not.
 
@@ -315,8 +316,7 @@ def _check_rows(file: PlanFile, key: str, evaluation: StageSection, own: Path | 
 def check_tag(pattern: str, family: str) -> None:
     """Raise `UsageError` for a pattern that no dataset of the family can fill."""
     filled_tag(pattern, {"content": "0" * 8, **dict.fromkeys(DATES, "00")})
-    builder = find_builder(family)
-    if builder is None or builder.reads not in ("cloned", "tasks"):  # which are made of replies
+    if reads_of(family) not in ("cloned", "tasks"):  # which are made of replies
         return
     try:
         filled_tag(pattern, {"content": ""})

@@ -63,20 +63,14 @@ class UnitResult:
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "unit": self.unit.name,
-            "stage": self.unit.stage,
-            "subject": self.unit.subject,
-            "state": self.state,
-            "ran": self.ran,
-            "why": [str(change) for change in self.why],
-            "seconds": round(self.seconds, 3),
-            "said": self.said,
-            "lacks": list(self.lacks),
-            "problem": self.problem,
-            "remedy": self.remedy,
-            "because": self.because,
-        }
+        names = ("state", "ran", "why", "seconds", "said", "lacks", "problem", "remedy", "because")
+        plain = {name: getattr(self, name) for name in names}
+        texts = {"why": [str(change) for change in self.why], "lacks": list(self.lacks)}
+        return {**_named(self.unit), **plain, **texts, "seconds": round(self.seconds, 3)}
+
+
+def _named(unit: Unit) -> dict[str, str]:
+    return {"unit": unit.name, "stage": unit.stage, "subject": unit.subject}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +93,7 @@ class Event:
         line: dict[str, Any] = {
             "event": self.kind,
             "at": self.at,
-            "unit": self.unit.name,
-            "stage": self.unit.stage,
-            "subject": self.unit.subject,
+            **_named(self.unit),
             "number": self.number,
             "total": self.total,
             "why": [str(change) for change in self.why],

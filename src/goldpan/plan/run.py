@@ -16,17 +16,18 @@ from goldpan.plan.cluster import PlanCluster
 from goldpan.plan.due import Assessment, Job, RunSelection, assess, assess_all, priced
 from goldpan.plan.file import PlanFile
 from goldpan.plan.make import Store, make_steps, store_of
-from goldpan.plan.mining import mine_together, price_together
-from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
-from goldpan.plan.selection import (
+from goldpan.plan.mining import (
     Selection,
     is_current,
+    mine_together,
+    price_together,
     read_selection,
     repositories_of,
     select_repositories,
     summary_of,
     write_selection,
 )
+from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
 from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Change, Record, Stage, read_record, write_record
 

@@ -19,6 +19,11 @@ _NEVER = ("repos", "execution", "dry_run", "progress", "workspace")
 """Parameters that a run of the plan gives, not its file."""
 
 
+def refusal(problem: str, remedy: str = "") -> PydanticCustomError:
+    """Return what a validator raises: the cause and the remedy, which stand behind the key."""
+    return PydanticCustomError("plan", "{problem}", {"problem": problem, "remedy": remedy})
+
+
 class Section(BaseModel):
     """A table of the file; a key that it does not know is refused with the nearest one.
 
@@ -40,9 +45,7 @@ class Section(BaseModel):
                 read[str(key)] = value
                 continue
             if name in read:
-                raise PydanticCustomError(
-                    "key_twice", "the key {key} is given twice", {"key": name, "remedy": ""}
-                )
+                raise refusal(f"the key {name} is given twice")
             if get_origin(cls.model_fields[name].annotation) is tuple:
                 value = tuple(value) if isinstance(value, (list, tuple)) else (value,)
             read[name] = str(value) if isinstance(value, date) else value

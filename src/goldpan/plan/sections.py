@@ -16,15 +16,15 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import orjson
 from pydantic import Field, create_model, field_validator, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.plugin_parts import Reads
 from goldpan.core.plugins import find_builder
 from goldpan.operations.signature import Operation, read_operation
 from goldpan.operations.table import children, function_of
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.section import Section, StageSection, derive
+from goldpan.plan.section import Section, StageSection, derive, refusal
 
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
@@ -38,9 +38,7 @@ def _repository(name: str) -> str:
     try:
         return repository_name(name)
     except UsageError as error:
-        raise PydanticCustomError(
-            "repository", "{problem}", {"problem": error.problem, "remedy": error.remedy}
-        ) from None
+        raise refusal(error.problem, error.remedy) from None
 
 
 class Select(Section):
@@ -63,19 +61,14 @@ class Select(Section):
     @classmethod
     def _word(cls, value: str | None) -> str | None:
         if value is not None and (not value.strip() or any(sign in value for sign in '"\\\n\r')):
-            raise PydanticCustomError(
-                "word", "{value} is no word of a search", {"value": repr(value), "remedy": ""}
-            )
+            raise refusal(f"{value!r} is no word of a search")
         return value
 
     @model_validator(mode="after")
     def _says_something(self) -> Select:
         if self.language is None and self.license is None and not self.min_stars:
-            raise PydanticCustomError(
-                "empty_select",
-                "it selects among all repositories",
-                {"remedy": "Give language, min_stars or license"},
-            )
+            remedy = "Give language, min_stars or license"
+            raise refusal("it selects among all repositories", remedy)
         return self
 
 
@@ -93,11 +86,8 @@ class Repositories(Section):
     @model_validator(mode="after")
     def _check_any(self) -> Repositories:
         if not self.listed and not self.select:
-            raise PydanticCustomError(
-                "no_repository",
-                "it names no repository",
-                {"remedy": 'Write listed = ["OWNER/NAME"], or a [[repositories.select]]'},
-            )
+            remedy = 'Write listed = ["OWNER/NAME"], or a [[repositories.select]]'
+            raise refusal("it names no repository", remedy)
         return self
 
 
@@ -130,11 +120,8 @@ class Clone(StageSection):
     @classmethod
     def _without_password(cls, source: str | None) -> str | None:
         if source is not None and _CREDENTIALS.match(source):
-            raise PydanticCustomError(
-                "credentials",
-                "the address holds a name or a password",
-                {"remedy": "Remove them, and put a token into GITHUB_TOKEN"},
-            )
+            remedy = "Remove them, and put a token into GITHUB_TOKEN"
+            raise refusal("the address holds a name or a password", remedy)
         return source
 
 
@@ -183,11 +170,8 @@ class EvaluationPlan(NamedStage):
     @model_validator(mode="after")
     def _check_any(self) -> EvaluationPlan:
         if not self.get("dataset") and not self.get("task"):
-            raise PydanticCustomError(
-                "no_task",
-                "it names nothing to evaluate on",
-                {"remedy": 'Write dataset = ["NAME"] or task = ["TASK"]'},
-            )
+            remedy = 'Write dataset = ["NAME"] or task = ["TASK"]'
+            raise refusal("it names nothing to evaluate on", remedy)
         return self
 
 
@@ -253,6 +237,12 @@ _DERIVED: Mapping[str, tuple[type[StageSection], str, Mapping[str, Collection[st
     "export": (ExportPlan, "export", {"without": ("output",)}),
 }
 """By keys of a plan: the keys that the plan alone has, the command, and which of its options."""
+
+
+def reads_of(family: str) -> Reads:
+    """Return what the rows of a family are made of."""
+    builder = find_builder(family)
+    return builder.reads if builder else "filtered"
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:

@@ -16,6 +16,7 @@ from goldpan.plan.step import (
     Context,
     Files,
     Step,
+    dataset_files,
     files_below,
     profile_settings,
     rules_settings,
@@ -99,11 +100,6 @@ def _review_verdicts(step: Step) -> list[Path]:
     repos = map(step.context.repository, step.repos)
     paths = [step.context.layout().verdicts(repo, f"{name}.llm") for repo in repos]
     return [path for path in paths if path.exists()]
-
-
-def _dataset_files(step: Step) -> dict[str, str]:
-    directory = step.context.lab.layout.dataset(step.section.get("dataset"))
-    return digests_of(directory, files_below(directory))
 
 
 def _recipes(step: Step) -> dict[str, str]:
@@ -215,7 +211,7 @@ IMPORT = Files(
 )
 VERIFY = Files(
     "verify",
-    inputs=lambda step: {**_dataset_files(step), **_recipes(step)},
+    inputs=lambda step: {**dataset_files(step), **_recipes(step)},
     outputs=_proofs,
     settings=lambda step: {"recipe": None},
 )
@@ -238,19 +234,17 @@ PUSH = Files(
     owns=False,
 )
 EVALUATE = Files(
-    "evaluate run",
-    inputs=lambda step: step.context.data_digests(step.section),
-    stays=_asks_models,
+    "evaluate run", inputs=lambda step: step.context.data_digests(step.section), stays=_asks_models
 )
 AUDIT = Files(
     "audit",
-    inputs=lambda step: {**_dataset_files(step), **_evidence(step)},
+    inputs=lambda step: {**dataset_files(step), **_evidence(step)},
     outputs=lambda _, results: files_below(*(Path(result.file).parent for result in results)),
 )
 EXPORT = Files(
     "export",
     inputs=lambda step: {
-        **_dataset_files(step),
+        **dataset_files(step),
         **step.context.audits([step.section.get("dataset")]),
     },
     outputs=lambda _, results: files_below(*(result.directory for result in results)),

@@ -211,12 +211,7 @@ def _page_tables(judged: Sequence[Assessment]) -> Iterator[Content]:
             counts.append((stage, *(of_stage.count(state) for state in states)))
     yield ReportTable("", ("stage", *states), tuple(counts))
     rows: list[tuple[Cell, ...]] = [
-        (
-            unit.unit.name,
-            unit.state,
-            unit.reason,
-            unit.record.at if unit.record else "",
-        )
+        (unit.unit.name, unit.state, unit.reason, unit.record.at if unit.record else "")
         for unit in judged
         if unit.state != "fresh"
     ]

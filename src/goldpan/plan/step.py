@@ -170,6 +170,13 @@ def profile_settings(profiles: Iterable[Profile]) -> dict[str, Any]:
     }
 
 
+def dataset_files(step: Step) -> dict[str, str]:
+    """Return the digests of the files of the dataset that a stage works on."""
+    name = step.section.get("dataset") or step.unit.subject
+    directory = step.context.lab.layout.dataset(name)
+    return digests_of(directory, files_below(directory))
+
+
 def files_below(*directories: Path) -> tuple[Path, ...]:
     """Return all files below directories."""
     return tuple(
