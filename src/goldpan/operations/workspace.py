@@ -15,6 +15,7 @@ from goldpan.core.workspace import Workspace as Layout
 from goldpan.core.workspace import use_tasks
 from goldpan.operations import checking, filtering, mining, reproducing, starting, verifying
 from goldpan.operations import reporting as reporting_operations
+from goldpan.operations.annotating import Annotate
 from goldpan.operations.building import Build, datasets
 from goldpan.operations.evaluating import Evaluate
 from goldpan.operations.mining import Mine
@@ -24,7 +25,6 @@ from goldpan.operations.starting import Config
 from goldpan.operations.table import added_method
 from goldpan.operations.tasks import Tasks
 from goldpan.operations.tasks import import_ as import_source
-from goldpan.plan.sections import Annotate
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.terminal import Reporter

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 import orjson
 
 from goldpan.core.config import Settings, repository_name
-from goldpan.core.errors import GoldpanError, MiningError, UsageError, WorkspaceError
-from goldpan.core.sealed import DamagedError, read_json, sealed_json
+from goldpan.core.errors import DamagedError, GoldpanError, MiningError, UsageError, WorkspaceError
+from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import make_directory, write_whole
 from goldpan.datasets.licenses import stated_license
