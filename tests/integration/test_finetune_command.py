@@ -29,7 +29,7 @@ from tests.tiny_models import tiny
 
 def _dataset(root: Path) -> Path:
     """Write the rows of a task as a dataset that commands read."""
-    data = requirements()
+    data = requirements(24, 12)
     write_dataset(
         Workspace(root),
         root / "datasets" / data.task.name,
@@ -58,7 +58,7 @@ def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
         "finetuned-tiny-gpt2-lora",
     ]
     for result in results:
-        assert result["scores"]["examples"] == 40
+        assert result["scores"]["examples"] == 12
         assert result["costs"]["input_tokens"] > 0
         assert result["test_opened"] == 1
         assert result["settings"]["recipe"] == "default"
@@ -84,7 +84,7 @@ def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
     assert result["settings"]["recipe"] == "selu-paper"
     assert result["settings"]["decay"] is False
     assert result["settings"]["weight_decay"] == 0.01
-    assert result["learned_from"] == {"train": 80, "validation": 40}
+    assert result["learned_from"] == {"train": 24, "validation": 12}
     assert result["seed"] == 3
     for gap in ("deepspeed is none, not zero2-offload", "precision is fp32, not bf16"):
         assert gap in result["in_part"]
@@ -120,7 +120,7 @@ def test_two_runs_on_a_processor_store_the_same_bytes(tmp_path: Path) -> None:
     made = finetuned({**QUICK, "weights": str(tiny("gpt2"))})
     protocol, quiet = find_protocol("default"), Reporter(quiet=True)
     places = [
-        run(Workspace(tmp_path / name), requirements(), made, protocol, 1, quiet).directory
+        run(Workspace(tmp_path / name), requirements(24, 12), made, protocol, 1, quiet).directory
         for name in "ab"
     ]
     for name in ("predictions.parquet", "train.parquet"):

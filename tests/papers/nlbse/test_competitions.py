@@ -86,8 +86,8 @@ def official(name: str) -> TaskData:
 def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_path: Path) -> None:
     task = load_tasks()["nlbse24_issue_type"]
     names = task.label_names
-    pairs = [(f"word{at % 3} of issue {at}", names[at % 3]) for at in range(1_500)]
-    data = split_rows(task, pairs, 750)
+    pairs = [(f"word{at % 3} of issue {at}", names[at % 3]) for at in range(3_000)]
+    data = split_rows(task, pairs, 1_500)
 
     def of_five(table: pa.Table) -> pa.Table:
         repos = [REPOSITORIES[at // 3 % 5] for at in range(len(table))]
@@ -98,7 +98,7 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
     spy = Remembers()
     record = run(Workspace(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET).record
     assert [len(repos) for repos in spy.repos] == [1] * 5
-    assert record.learned_from.train > 500
+    assert record.learned_from.train > 1_000
     ranking = issue_ranking(systems_of(read_runs(Workspace(tmp_path))))
     assert ranking is not None
     own = next(entry for entry in ranking.entries if not entry.published)

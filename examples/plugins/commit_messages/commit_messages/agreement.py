@@ -8,6 +8,7 @@ from typing import Any
 
 from commit_messages.logs import Message, messages
 from goldpan.plugins.evaluation import Context, Outcome, TableRecipe
+from goldpan.plugins.reproduce import CellOutcome, PaperContext, TableRecipe
 
 
 def kappa(labelled: list[Message]) -> float:
@@ -18,11 +19,13 @@ def kappa(labelled: list[Message]) -> float:
     return (sum(message.agreed for message in labelled) / total - chance) / (1 - chance)
 
 
-def compute(context: Context, table: TableRecipe, settings: Mapping[str, Any]) -> Iterator[Outcome]:
+def compute(
+    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterator[CellOutcome]:
     """Yield a row for each project, and one for all."""
     logs = {file.source.key: list(messages(file.path)) for file in context.files(settings["logs"])}
     logs["all"] = [message for log in logs.values() for message in log]
     for project, log in logs.items():
-        yield Outcome(project, "messages", len(log), "run")
-        yield Outcome(project, "agreed", sum(message.agreed for message in log), "run")
-        yield Outcome(project, "kappa", kappa(log), "run")
+        yield CellOutcome(project, "messages", len(log), "run")
+        yield CellOutcome(project, "agreed", sum(message.agreed for message in log), "run")
+        yield CellOutcome(project, "kappa", kappa(log), "run")
