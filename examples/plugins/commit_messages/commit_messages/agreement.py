@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from commit_messages.logs import Message, messages
-from goldpan.plugins.evaluation import Context, Outcome, TableRecipe
-from goldpan.plugins.reproduce import CellOutcome, PaperContext, TableRecipe
+from goldpan.plugins.evaluation import TableRecipe
+from goldpan.reproduce.cells import CellOutcome, PaperContext
 
 
 def kappa(labelled: list[Message]) -> float:
