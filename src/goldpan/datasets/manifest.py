@@ -273,7 +273,9 @@ def _of_gold(score: GoldScore) -> str:
         shares += f", {score.at_least_partly.percent()} at least in part"
     if score.sample is None:
         return f"Of {score.labelled:,} rows in the gold set {score.gold}, {shares}."
-    return f"{_reading(score.sample)}: {shares}.{_undecided(score.sample)}"
+    undecided = score.sample.cannot_tell
+    rest = f" {undecided:,} could not be judged." if undecided else ""
+    return f"{_reading(score.sample)}: {shares}.{rest}"
 
 
 def _reading(sample: SampleScore) -> str:
@@ -286,10 +288,6 @@ def _reading(sample: SampleScore) -> str:
     ]
     agreed = f" ({'; '.join(kappas)})" if kappas else ""
     return f"{drawn}, {sample.read:,} were read by {readers}{agreed}"
-
-
-def _undecided(sample: SampleScore) -> str:
-    return f" {sample.cannot_tell:,} could not be judged." if sample.cannot_tell else ""
 
 
 def _stated(provenance: Provenance) -> str:
