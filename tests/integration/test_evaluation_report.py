@@ -20,7 +20,7 @@ from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolve
 from goldpan.evaluation.runs import read_runs
 from goldpan.execution.records import FixInstance
 from goldpan.execution.resolve import Outcome, Resolution
-from goldpan.report.compared import EvaluationFiles, evaluation_page, write_evaluation
+from goldpan.report.compared import EvaluationFiles, evaluation_page, report_comparison
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import (
     Content,
@@ -297,7 +297,7 @@ def test_the_same_runs_give_the_same_bytes(six: Workspace, tmp_path: Path) -> No
     for name in "ab":
         (tmp_path / name).mkdir()
         files = EvaluationFiles(*(tmp_path / name / f"r{end}" for end in (".html", ".md", ".tex")))
-        written = write_evaluation(six, compared(six), load_tasks(), files)
+        written = report_comparison(six, compared(six), load_tasks(), files).files
         assert [file.size for file in written] == [file.output.stat().st_size for file in written]
         made.append([file.output.read_bytes() for file in written])
     assert made[0] == made[1]

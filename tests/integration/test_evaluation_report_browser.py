@@ -18,6 +18,9 @@ from goldpan.evaluation.statistics.comparison import Approach
 from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.scores import RunScore, score_matrix
 from goldpan.report.compared import EvaluationFiles, write_evaluation
+from goldpan.evaluation.statistics.curves import roc_curve
+from goldpan.evaluation.statistics.scores import Score, score_matrix
+from goldpan.report.compared import EvaluationFiles, report_comparison
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
     decision_plot,
@@ -57,7 +60,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = read_runs(workspace)
     result = compare_runs(runs, runs, load_tasks(), ComparisonQuestion())
     output = root / "report.html"
-    write_evaluation(workspace, result, load_tasks(), EvaluationFiles(page=output))
+    report_comparison(workspace, result, load_tasks(), EvaluationFiles(page=output))
     return output
 
 

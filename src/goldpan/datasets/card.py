@@ -22,10 +22,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from goldpan._version import __version__
 from goldpan.core.parquet import open_file
-from goldpan.core.proportions import Estimate, wilson
+from goldpan.core.proportions import wilson
 from goldpan.core.sanitize import CUT, for_json, visible
 from goldpan.datasets.examples import EDITED_SINCE
-from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written, state_labels
 from goldpan.datasets.provenance import Provenance
@@ -109,11 +108,6 @@ def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
     }
 
 
-def _limits(family: Family, card: CardInputs) -> tuple[str, ...]:
-    """Return the limits of a family that hold for texts as of the time that the card tells."""
-    return tuple(limit for limit in family.limits if not (card.texts and limit == EDITED_SINCE))
-
-
 def title(written: Written, card: CardInputs) -> str:
     """Return the name of a dataset for people."""
     if card.title:
@@ -172,7 +166,7 @@ def _template() -> Template:
     )
     environment.globals["raw"] = _Raw
     environment.globals["kind_name"] = kind_name
-    environment.globals["share"] = _share
+    environment.globals["share"] = lambda estimate: _Raw(estimate.percent())
     environment.globals["wilson"] = wilson
     environment.globals["coefficient"] = _coefficient
     environment.globals["shown_settings"] = _shown_settings
@@ -210,7 +204,10 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         stated={s.repo for s in provenance.sources if s.license_source == STATED},
         shown_origins=written.origins[:_MOST_ORIGINS],
         hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
-        limits=(*_limits(family, card), *card.limits),
+        limits=(
+            *(line for line in family.limits if not (card.texts and line == EDITED_SINCE)),
+            *card.limits,
+        ),
         mined_sources=[source for source in provenance.sources if source.via],
         mined_kinds=[
             *("issues", "pulls", "comments", "reviews", "review comments", "commits"),
@@ -233,10 +230,6 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         citations=[_fenced(entry) for entry in card.citations if not bibtex_problem(entry)],
     )
     return re.sub(r"\n{3,}", "\n\n", text)
-
-
-def _share(estimate: Estimate) -> _Raw:
-    return _Raw(estimate.percent())
 
 
 def _coefficient(estimate: Mapping[str, float | None]) -> _Raw:

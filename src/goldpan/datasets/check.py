@@ -21,7 +21,7 @@ from goldpan.datasets.croissant import CROISSANT
 from goldpan.datasets.examples import known_family
 from goldpan.datasets.family import REPO, Column, Family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
-from goldpan.datasets.manifest import Origin
+from goldpan.datasets.manifest import Origin, count_origins, origins_of
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
 _BATCH = 64
@@ -246,24 +246,21 @@ def _check_card(
 
 def _origins(
     directory: Path, family: Family, shards: list[str], provenance: Mapping[str, Any]
-) -> list[Origin]:
+) -> tuple[Origin, ...]:
     """Return what each repository or work gave under each license, by the rows themselves.
 
     What rows only quote has no row, so the provenance tells of it.
     """
-    columns = [REPO, family.works or REPO, "license"]
+    columns = list({REPO, family.works or REPO, "license"})
     counts: Counter[tuple[str, str | None]] = Counter()
     for shard in shards:
-        table = pq.read_table(directory / shard, columns=list(dict.fromkeys(columns)))
-        rows = zip(*(table.column(name).to_pylist() for name in columns), strict=True)
-        counts.update((repo or work or family.origin, license) for repo, work, license in rows)
-    for origin in provenance.get("repositories", ()):
-        if not origin["rows"]:
-            counts.setdefault((origin["repo"], origin["license"]), 0)
-    return [
-        Origin(repo, license, counts[repo, license])
-        for repo, license in sorted(counts, key=lambda pair: (pair[0], pair[1] or ""))
-    ]
+        counts += count_origins(pq.read_table(directory / shard, columns=columns), family)
+    quoted = {
+        (origin["repo"], origin["license"]): 0
+        for origin in provenance.get("repositories", ())
+        if not origin["rows"]
+    }
+    return origins_of(quoted | counts)
 
 
 def _check_licenses(

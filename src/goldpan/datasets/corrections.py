@@ -86,7 +86,7 @@ def corrected_batches(
                 continue
             corrected.add(name)
             before = tuple(values[row]) if several else (values[row],)
-            after = _ordered(decided.labels, labels)
+            after = decided.labels and tuple(name for name in labels if name in decided.labels)
             outcome = _outcome(before, after)
             _count(corrections.projects[decided.project], outcome, control=decided.control)
             if outcome != "outside":
@@ -104,10 +104,6 @@ def corrected_batches(
         )
     for name in corrections.decided.keys() - corrected:
         _count(corrections.projects[corrections.decided[name].project], "absent", control=False)
-
-
-def _ordered(chosen: tuple[str, ...] | None, labels: Sequence[str]) -> tuple[str, ...] | None:
-    return None if chosen is None else tuple(label for label in labels if label in chosen)
 
 
 def _outcome(before: tuple[str, ...], after: tuple[str, ...] | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -33,6 +33,8 @@ from goldpan.datasets.manifest import (
     Origin,
     Written,
     WrittenSplit,
+    count_origins,
+    origins_of,
     state_labels,
 )
 from goldpan.datasets.provenance import (
@@ -276,7 +278,7 @@ def _write_data(
                 moments = spool.facts.take(pa.array(mine))[family.moment] if family.moment else None
                 written.append(_split(building, shards, moments))
         has_split = pa.array([name is not None for name in splits.names])
-        origins = _origins(spool.facts.filter(has_split), family)
+        origins = origins_of(count_origins(spool.facts.filter(has_split), family))
     return Written(building, family, tuple(written), splits.report, origins)
 
 
@@ -339,26 +341,10 @@ def _split(building: Path, shards: Shards, moments: pa.ChunkedArray | None) -> W
     return WrittenSplit(shards.name, shards.rows, shards.size, files, dates["min"], dates["max"])
 
 
-def _origins(facts: pa.Table, family: Family) -> tuple[Origin, ...]:
-    names = (REPO, family.works or REPO, "license")
-    columns = (facts.column(name).to_pylist() for name in names)
-    counts = Counter(
-        (repo or work or family.origin, license)
-        for repo, work, license in zip(*columns, strict=True)
-    )
-    return _sorted(Origin(*origin, rows) for origin, rows in counts.items())
-
-
 def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[Origin, ...]:
     """Add those that have no row of their own, with no rows."""
-    by_name = {(origin.repo, origin.license): origin for origin in origins}
-    for origin in quoted:
-        by_name.setdefault((origin.repo, origin.license), replace(origin, rows=0))
-    return _sorted(by_name.values())
-
-
-def _sorted(origins: Iterable[Origin]) -> tuple[Origin, ...]:
-    return tuple(sorted(origins, key=lambda origin: (origin.repo, origin.license or "")))
+    rows = {(origin.repo, origin.license): origin.rows for origin in origins}
+    return origins_of({(origin.repo, origin.license): 0 for origin in quoted} | rows)
 
 
 def _write_provenance(written: Written, provenance: Provenance, extras: Extras) -> None:

@@ -136,12 +136,7 @@ def stated_license(license: str | None) -> str | None:
     return identifier
 
 
-def hub_license(license: str | None) -> str:
-    """Return the Hub's name of a license: ``other`` where it has none, ``unknown`` for null."""
-    identifier = spdx(license)
-    return UNKNOWN if identifier is None else _HUB_NAMES[identifier]
-
-
 def hub_licenses(licenses: Iterable[str | None]) -> list[str]:
-    """Return the Hub's names of several licenses, each once and sorted."""
-    return sorted({hub_license(license) for license in licenses})
+    """Return the Hub's names of licenses, sorted: ``other`` for no name, ``unknown`` for null."""
+    identifiers = set(map(spdx, licenses))
+    return sorted({UNKNOWN if name is None else _HUB_NAMES[name] for name in identifiers})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from goldpan.core.result import Block, Line, Table
-from goldpan.datasets.family import Family
+from goldpan.datasets.family import REPO, Family
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitReport
@@ -54,6 +57,22 @@ class Origin:
     repo: str
     license: str | None
     rows: int
+
+
+def count_origins(rows: pa.Table, family: Family) -> Counter[tuple[str, str | None]]:
+    """Return how many rows each repository or work gave under each license."""
+    names = (REPO, family.works or REPO, "license")
+    columns = (rows.column(name).to_pylist() for name in names)
+    return Counter(
+        (repo or work or family.origin, license)
+        for repo, work, license in zip(*columns, strict=True)
+    )
+
+
+def origins_of(counts: Mapping[tuple[str, str | None], int]) -> tuple[Origin, ...]:
+    """Return counts of rows by name and license as origins, sorted."""
+    ordered = sorted(counts, key=lambda origin: (origin[0], origin[1] or ""))
+    return tuple(Origin(repo, license, counts[repo, license]) for repo, license in ordered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +292,9 @@ def _of_gold(score: GoldScore) -> str:
         shares += f", {score.at_least_partly.percent()} at least in part"
     if score.sample is None:
         return f"Of {score.labelled:,} rows in the gold set {score.gold}, {shares}."
-    return f"{_reading(score.sample)}: {shares}.{_undecided(score.sample)}"
+    undecided = score.sample.cannot_tell
+    rest = f" {undecided:,} could not be judged." if undecided else ""
+    return f"{_reading(score.sample)}: {shares}.{rest}"
 
 
 def _reading(sample: SampleScore) -> str:
@@ -286,10 +307,6 @@ def _reading(sample: SampleScore) -> str:
     ]
     agreed = f" ({'; '.join(kappas)})" if kappas else ""
     return f"{drawn}, {sample.read:,} were read by {readers}{agreed}"
-
-
-def _undecided(sample: SampleScore) -> str:
-    return f" {sample.cannot_tell:,} could not be judged." if sample.cannot_tell else ""
 
 
 def _stated(provenance: Provenance) -> str:

@@ -126,13 +126,22 @@ def report_comparison(
     files: EvaluationFiles,
     title: str = "",
 ) -> ComparisonReport:
-    """Write the files on a comparison of stored runs, and return both."""
-    return ComparisonReport(result, write_evaluation(workspace, result, tasks, files, title))
+    """Write the files on a comparison of stored runs, and return both.
+
+    The same runs give the same bytes. Raises `WorkspaceError` where a file cannot be written.
+    """
+    written = _write_files(
+        files,
+        lambda: make_report(workspace, result, tasks, title),
+        lambda: paper_tables(result),
+    )
+    return ComparisonReport(result, written)
 
 
 def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> FileComparisonReport:
     """Write the files on a comparison of scores from elsewhere, and return both."""
-    return FileComparisonReport(result, write_file_report(result, files))
+    written = _write_files(files, lambda: file_report(result), lambda: _paper_tables(result))
+    return FileComparisonReport(result, written)
 
 
 def _standings(comparison: Comparison) -> Iterator[Block]:
@@ -178,25 +187,7 @@ class WrittenFile:
     """Bytes."""
 
 
-def write_evaluation(
-    workspace: Workspace,
-    compared: ComparisonResult,
-    tasks: Mapping[str, Task],
-    files: EvaluationFiles,
-    title: str = "",
-) -> tuple[WrittenFile, ...]:
-    """Write the report on a comparison; the same runs give the same bytes.
-
-    Raises `WorkspaceError` where a file cannot be written.
-    """
-    return write_files(
-        files,
-        lambda: make_report(workspace, compared, tasks, title),
-        lambda: paper_tables(compared),
-    )
-
-
-def write_files(
+def _write_files(
     files: EvaluationFiles,
     make: Callable[[], Report],
     tables: Callable[[], Iterable[ReportTable]],
@@ -293,11 +284,6 @@ def file_report(compared: FileComparison) -> Report:
             ),
         ),
     )
-
-
-def write_file_report(compared: FileComparison, files: EvaluationFiles) -> tuple[WrittenFile, ...]:
-    """Write the files that are wanted."""
-    return write_files(files, lambda: file_report(compared), lambda: _paper_tables(compared))
 
 
 def _paper_tables(compared: FileComparison) -> Iterator[ReportTable]:

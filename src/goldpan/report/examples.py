@@ -225,7 +225,10 @@ def _example(
         role=row.get("question_role") or "",
         opened=_day(row.get("created_at")),
         labels=tuple(row.get("labels") or ())[:12],
-        verdicts=tuple(_verdict(verdict) for verdict in rows(connection, _VERDICTS, **subject)),
+        verdicts=tuple(
+            ShownVerdict(**{**verdict, "evidence": public_line(verdict["evidence"])})
+            for verdict in rows(connection, _VERDICTS, **subject)
+        ),
         answer=_answer(row) if "answer" in row else None,
         location=_location(row) if "changed_path" in row else None,
         edit=_edit(row) if "patch" in row else None,
@@ -245,10 +248,6 @@ def _because(
         evidence = [one for found in rows(connection, _EVIDENCE, **subject) for one in found["all"]]
         told = {one["signal"]: public_line(one["excerpt"]) for one in reversed(evidence)}
         yield from ((signal, told.get(signal, "")) for signal in row.get("signals") or ())
-
-
-def _verdict(row: Mapping[str, Any]) -> ShownVerdict:
-    return ShownVerdict(**{**row, "evidence": public_line(row["evidence"])})
 
 
 def _answer(row: Mapping[str, Any]) -> ReferenceAnswer:

@@ -69,7 +69,7 @@ def rows(columns: Sequence[str], body: Iterable[Sequence[Cell]]) -> str:
     right = number_columns(whole, len(columns))
     lines = [
         _row(columns),
-        _rule(right),
+        f"|{'|'.join(' ---: ' if number else ' --- ' for number in right)}|",
         *(_row([formatted(cell) for cell in row]) for row in whole),
     ]
     return "\n".join(lines)
@@ -84,10 +84,6 @@ def _inline(text: str, most: int) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(_inline(cell, _LONGEST_CELL) for cell in cells)} |"
-
-
-def _rule(right: Iterable[bool]) -> str:
-    return f"|{'|'.join(' ---: ' if number else ' --- ' for number in right)}|"
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -244,7 +240,7 @@ def _latex_table(table: ReportTable, label: str) -> str:
         *([r"  \resizebox{\textwidth}{!}{%"] if shrink else []),
         f"  \\begin{{tabular}}{{{sides}}}",
         r"    \toprule",
-        f"    {_latex_row(table.columns)}",
+        f"    {' & '.join(map(latex_escape, table.columns))} \\\\",
         r"    \midrule",
     ]
     for at, row in enumerate(table.rows):
@@ -258,10 +254,6 @@ def _latex_table(table: ReportTable, label: str) -> str:
 def latex_text(text: str) -> str:
     """Escape a longer text, such as a caption."""
     return _COMMAND.sub(lambda match: _COMMANDS[match[0]], _plain(line(text, 2_000)))
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return f"{' & '.join(latex_escape(cell) for cell in cells)} \\\\"
 
 
 def _latex_cell(cell: Cell, strong: bool) -> str:

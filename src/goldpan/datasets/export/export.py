@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -206,16 +206,12 @@ def swe_bench_row(row: Mapping[str, Any]) -> dict[str, str]:
     """Return a row of issue-resolution as SWE-bench publishes its own (section 2, Table 5)."""
     return {
         **{name: row[name] or "" for name in _TEXTS},
-        "created_at": _moment(row["created_at"]),
+        "created_at": row["created_at"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": row["version"] or "",
         "FAIL_TO_PASS": _tests(row["FAIL_TO_PASS"]),
         "PASS_TO_PASS": _tests(row["PASS_TO_PASS"]),
         "environment_setup_commit": row["environment_setup_commit"] or "",
     }
-
-
-def _moment(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _tests(names: list[str] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -18,7 +18,6 @@ from goldpan.evaluation.comparison.question import (
     mean_score,
     split_of,
 )
-from goldpan.evaluation.model import Costs
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.resolved import (
     RESOLVED,
@@ -91,7 +90,7 @@ def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
         bought = [
             _Bought(system, cost, score)
             for system in ranked
-            if (cost := factor * _sum(compared, system, key)) > 0
+            if (cost := factor * _over(system, compared.block.tasks, key)) > 0
             and (score := _mean(compared, system)) is not None
         ]
         if len(bought) == len(ranked) and len(bought) > 1:
@@ -154,7 +153,7 @@ def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
 
 def _row(compared: ComparisonResult, system: System) -> tuple[Cell, ...]:
     def every(key: str) -> float:
-        return _over(system, list(system.runs), lambda costs: float(getattr(costs, key)))
+        return _over(system, system.runs, key)
 
     return (
         system.name,
@@ -174,13 +173,10 @@ def _mean(compared: ComparisonResult, system: System) -> float | None:
     return fmean(means) if means else None
 
 
-def _sum(compared: ComparisonResult, system: System, key: str) -> float:
-    return _over(system, compared.block.tasks, lambda costs: float(getattr(costs, key)))
-
-
-def _over(system: System, tasks: Sequence[str], cost: Callable[[Costs], float]) -> float:
+def _over(system: System, tasks: Iterable[str], cost: str) -> float:
+    """Return a cost of each task once, the mean over its runs, in all."""
     return math.fsum(
-        math.fsum(cost(run.record.costs) for run in system.runs[task]) / len(system.runs[task])
+        fmean(float(getattr(run.record.costs, cost)) for run in system.runs[task])
         for task in tasks
         if task in system.runs
     )
@@ -337,7 +333,9 @@ def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
             f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
             for answer in shown
         )
-        notes = ", ".join(f"{what} {count:,}" for what, count in _notes(run))
+        notes = ", ".join(
+            f"{what} {count:,}" for what, count in sorted(run.record.answers.notes.items())
+        )
         rows.append((name, run.task, run.seed, run.scores.invalid, notes, text))
     rows.sort(key=lambda row: (-int(row[3] or 0), str(row[0]), str(row[1])))
     columns = ("model", "task", "seed", "not valid", "of all answers", "what was said")
@@ -348,11 +346,6 @@ def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
             "Answers that are not valid", columns, tuple(rows[:_MOST_INVALID]), note, left_out=left
         )
     ]
-
-
-def _notes(run: Run) -> list[tuple[str, int]]:
-    """Return how many answers were refused, cut off or the like."""
-    return sorted(run.record.answers.notes.items())
 
 
 def _environments(runs: list[Run]) -> list[Content]:

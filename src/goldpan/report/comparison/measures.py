@@ -327,11 +327,8 @@ def _matrix(system: System, runs: Sequence[Run]) -> Matrix | None:
         tuple(sum(cells) for cells in zip(*rows, strict=True))
         for rows in zip(*(confusion.counts for confusion in confusions), strict=True)
     )
-    return Matrix(system.name, confusions[0].labels, counts, _seeds(confusions))
-
-
-def _seeds(runs: Sequence[object]) -> str:
-    return f"sum over {len(runs)} seeds" if len(runs) > 1 else ""
+    note = f"sum over {len(confusions)} seeds" if len(confusions) > 1 else ""
+    return Matrix(system.name, confusions[0].labels, counts, note)
 
 
 def _matrices_note(compared: ComparisonResult) -> str:
