@@ -17,9 +17,6 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.statistics.comparison import Approach
 from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.scores import RunScore, score_matrix
-from goldpan.report.compared import EvaluationFiles, write_evaluation
-from goldpan.evaluation.statistics.curves import roc_curve
-from goldpan.evaluation.statistics.scores import Score, score_matrix
 from goldpan.report.compared import EvaluationFiles, report_comparison
 from goldpan.report.comparison.plots import (
     critical_difference_plot,
