@@ -30,7 +30,7 @@ from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, Tabl
 from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.filters.profile import criteria, load_profile
-from goldpan.filters.repo_view import RepoView, open_material
+from goldpan.filters.repo_view import RepoView, open_repo_view
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.miners.history.revisions import read_history
@@ -95,7 +95,7 @@ def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
     seconds: dict[str, float] = {}
     begun = time.perf_counter()
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, bots, none, WORKERS) as view:
+    with open_repo_view(workspace, repo, bots, none, WORKERS) as view:
         opened = time.perf_counter() - begun
         for criterion in criteria().values():
             if criterion.subject == "issue":
@@ -176,7 +176,7 @@ def _write_discussions(workspace: Workspace, repo: str, folder: Path) -> None:
     """Write each issue with its comments as a document, dealt out to the processes."""
     profile = load_profile("default")
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, profile.settings["bots"], none, WORKERS) as view:
+    with open_repo_view(workspace, repo, profile.settings["bots"], none, WORKERS) as view:
         rows = view.sql(
             "SELECT number, list(author ORDER BY source, comment_id) AS authors, "
             "list(author_type ORDER BY source, comment_id) AS types, "

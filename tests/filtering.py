@@ -31,7 +31,7 @@ from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.pipeline import judge as judge_alone
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, criteria, load_profile
-from goldpan.filters.repo_view import open_material
+from goldpan.filters.repo_view import open_repo_view
 
 REPO = "Octo/Gem"
 LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4
@@ -109,7 +109,7 @@ def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Ro
     duplicates = DUPLICATES.schema.empty_table()
     if criterion == "near-duplicates":
         duplicates = workspace_duplicates(workspace, chosen[criterion], Reporter(quiet=True))
-    with open_material(workspace, REPO, chosen["bots"], duplicates, 1) as view:
+    with open_repo_view(workspace, REPO, chosen["bots"], duplicates, 1) as view:
         table = judge_alone(view, asked, asked.subject, chosen[criterion])
     rows = [{"value": None, "evidence": None, **row} for row in table.to_pylist()]
     return {(row["issue"], row["pull"]) if "pull" in row else row["issue"]: row for row in rows}

@@ -52,7 +52,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class ReadingQuestion:
-    """What readers are asked about the rows of a family."""
+    """The question that readers answer about each row of a family."""
 
     kind: GoldKind
     asked: str

@@ -8,10 +8,9 @@ for every row. Files stay as they are, so a pair whose file holds a secret gives
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
-from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
+from goldpan.builders.context import PAIR_REASONS, BuildContext, patched_pairs
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
@@ -28,7 +27,6 @@ EXPLAINED: dict[str, str] = {
     "secret-in-file": "the file holds what looks like a secret",
     "not-exact": "the blocks would not give the file after",
 }
-_AT_ONCE = 64
 
 
 def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
@@ -37,12 +35,9 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         if objects is None:
             context.drop_all("no-history")
             return
-        clone = context.view.workspace.clone(context.view.repo)
-        waiting = fix_pairs(context, "code-edit")
-        while batch := list(islice(waiting, _AT_ONCE)):
-            spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in batch]
-            texts = _texts(objects, [pair for pair, _ in batch])
-            for (pair, shared), patch in zip(batch, patches(clone, spans), strict=True):
+        for pairs, patched in patched_pairs(context, "code-edit"):
+            texts = _texts(objects, pairs)
+            for pair, shared, patch in patched:
                 change = _change(pair, texts)
                 if isinstance(change, str):
                     context.dropped[change] += 1

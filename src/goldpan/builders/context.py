@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
 from goldpan.miners.versions import TextHistory, Work, open_versions
+from goldpan.git.patches import Patch, patches
+from goldpan.miners.versions import Work, Written, open_versions
 from goldpan.text.redaction import redact
 
 UNTOLD = "earlier-text"
@@ -63,7 +66,7 @@ def read_earlier(
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """What is known of one repository, with the table `kept`: issue, pull_repo, pull."""
+    """The kept subjects of one repository, in the table `kept`: issue, pull_repo, pull."""
 
     view: RepoView
     profile: Profile
@@ -133,6 +136,8 @@ class BuildContext:
         return redacted.text
 
 
+_AT_ONCE = 64
+"""Pairs whose patches git is asked for at once."""
 PAIR_REASONS = {
     "no-history": "the history of the code was not cloned, or lies in another repository",
     "no-state": "the states before and after the pull request are lost",
@@ -200,6 +205,19 @@ def fix_pairs(
                 "raw": tuple(dict.fromkeys(raw)),
             },
         )
+
+
+def patched_pairs(
+    context: BuildContext, family: str, *, several_files: bool = False
+) -> Iterator[tuple[list[dict[str, Any]], Iterator[tuple[dict[str, Any], dict[str, Any], Patch]]]]:
+    """Yield some of the pairs of `fix_pairs` at a time, then each with its columns and patch."""
+    clone = context.view.workspace.clone(context.view.repo)
+    waiting = fix_pairs(context, family, several_files=several_files)
+    while batch := list(islice(waiting, _AT_ONCE)):
+        pairs = [pair for pair, _ in batch]
+        spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair in pairs]
+        made = patches(clone, spans)
+        yield pairs, ((*both, patch) for both, patch in zip(batch, made, strict=True))
 
 
 def _obstacle(pair: dict[str, Any], several_files: bool) -> str | None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import orjson
 
-from goldpan.builders.context import PAIR_REASONS, BuildContext, EarlierTexts, fix_pairs
+from goldpan.builders.context import PAIR_REASONS, BuildContext, EarlierTexts, patched_pairs
 from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.execution.records import EXPLAINED as VERDICTS
@@ -33,7 +32,6 @@ EXPLAINED: dict[str, str] = {
     NOT_RUN: "its tests were not run: goldpan verify does that",
     **{str(verdict): text for verdict, text in VERDICTS.items() if verdict != "verified"},
 }
-_AT_ONCE = 64
 _CHANGES = "SELECT path, kind, blob_after FROM changes WHERE number = $number ORDER BY path"
 _HINTS = """
 SELECT comment_id, text FROM texts
@@ -50,11 +48,9 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         if objects is None:
             context.drop_all("no-history")
             return
-        clone, earlier = context.view.workspace.clone(context.view.repo), context.earlier()
-        waiting = fix_pairs(context, FAMILY, several_files=True)
-        while batch := list(islice(waiting, _AT_ONCE)):
-            spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair, _ in batch]
-            for (pair, shared), patch in zip(batch, patches(clone, spans), strict=True):
+        earlier = context.earlier()
+        for _, patched in patched_pairs(context, FAMILY, several_files=True):
+            for pair, shared, patch in patched:
                 change = _change(context, objects, pair, patch.text)
                 if isinstance(change, str):
                     context.dropped[change] += 1

@@ -1,4 +1,4 @@
-"""What a card says first of its labels: how they were made and reviewed, and how right they are.
+"""Facts that a card gives first: how its labels were made and reviewed, and how right they are.
 
 The shares were measured by reading (docs/labels.md). They are printed for the very choice that was
 measured, and for no other: the criteria of the profile `default` with their settings.

@@ -73,38 +73,38 @@ def accepted_by(asker: str | None, chooser: str | None, *, is_maintainer: bool) 
     return "maintainer" if is_maintainer else "other"
 
 
-def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
+def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
     """Yield an example for each kept issue or discussion with a reply that answers."""
-    shared = stock.repository()
-    settings: AnswerSettings = stock.profile.settings["answer"]
-    query = _DISCUSSIONS if stock.of_discussions else _DIALOGUES
-    earlier = stock.earlier()
-    for _, group in groupby(stock.rows(query), itemgetter("number")):
+    shared = context.repository()
+    settings: AnswerSettings = context.profile.settings["answer"]
+    query = _DISCUSSIONS if context.of_discussions else _DIALOGUES
+    earlier = context.earlier()
+    for _, group in groupby(context.rows(query), itemgetter("number")):
         comments = list(group)
         issue = comments[0]
         number, question, replies = discussion_of(comments)
         accepted: dict[str, Any] = {"source": "issues", **dict.fromkeys(_ACCEPTED)}
-        if stock.of_discussions:
+        if context.of_discussions:
             accepted = _accepted(issue)
             answers, reason = _accepted_answer(issue, replies), "accepted"
         else:
-            answers, reason = _answers(stock, settings, number, question, replies)
+            answers, reason = _answers(context, settings, number, question, replies)
         if not answers:
-            stock.dropped[reason] += 1
+            context.dropped[reason] += 1
             continue
         said = [
-            _turn(reply.role, stock.text(reply.text), reply.created_at, reply.comment_id)
+            _turn(reply.role, context.text(reply.text), reply.created_at, reply.comment_id)
             for reply in replies
         ]
-        of_all = settings.choice == "all" and not stock.of_discussions
+        of_all = settings.choice == "all" and not context.of_discussions
         for answer in answers:
             texts: tuple[str, str] | str = issue["title"], issue["body"]
             if earlier:
                 texts = earlier.question(number, answer.reply.created_at)
             if isinstance(texts, str):
-                stock.dropped[texts] += 1
+                context.dropped[texts] += 1
                 continue
-            title, body = map(stock.text, texts)
+            title, body = map(context.text, texts)
             asked = f"{title}\n\n{body}"
             dialogue = [_turn(issue["question_role"], asked, issue["created_at"], None), *said]
             name = f"qa:{shared['repo']}#{number}"
@@ -118,7 +118,7 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
                 "created_at": issue["created_at"],
                 "updated_at": issue["updated_at"],
                 "closed_at": issue["closed_at"],
-                "labels": [stock.text(label) for label in issue["labels"] or ()],
+                "labels": [context.text(label) for label in issue["labels"] or ()],
                 "question_role": issue["question_role"],
                 "answer": dialogue[1 + replies.index(answer.reply)]["content"],
                 "answer_role": answer.reply.role,
@@ -128,26 +128,26 @@ def rows(stock: BuildContext) -> Iterator[dict[str, Any]]:
                 "answer_because": list(answer.because),
                 "dialogue": dialogue,
                 "participants": len({reply.author for reply in replies} | {issue["asker"]}),
-                "raw": stock.raw.get(number, ()),
+                "raw": context.raw.get(number, ()),
             }
 
 
 def _answers(
-    stock: BuildContext,
+    context: BuildContext,
     settings: AnswerSettings,
     number: int,
     question: AskedQuestion,
     replies: Sequence[IssueReply],
 ) -> tuple[Sequence[Answer], str]:
     """Return the replies that are taken as answers, and why there are none if so."""
-    if stock.by_review:
+    if context.by_review:
         answers = {reply.comment_id: Answer(reply, None, ()) for reply in replies}
         rated = rated_answers(question, replies)
         answers |= {answer.reply.comment_id: answer for answer in rated}
-        named = (stock.named or {}).get(number)
+        named = (context.named or {}).get(number)
         return [answers[named]] if named in answers else [], "no-reply-named"
     chosen = choose(question, replies, settings.choice, settings.least)
-    named = (stock.named or {}).get(number)
+    named = (context.named or {}).get(number)
     if named is None or not chosen:
         return chosen, "no-answer"
     return [answer for answer in chosen if answer.reply.comment_id == named], "another-reply"

@@ -101,7 +101,7 @@ class RowCheck:
 
     @property
     def explained(self) -> dict[str, str]:
-        """What dropped rows have, by requirement."""
+        """The findings of dropped rows, by requirement."""
         return {name: f"goldpan audit finds {name.removeprefix(NOT)}" for name in self.requirements}
 
     def described(self, untold: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from goldpan.filters.clusters import duplicates_path, workspace_duplicates
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel, count_funnel, sum_funnels
 from goldpan.filters.profile import Profile
-from goldpan.filters.repo_view import open_material
+from goldpan.filters.repo_view import open_repo_view
 from goldpan.filters.stored import current_verdicts, inputs_digest
 from goldpan.git.clone import read_heads
 from goldpan.miners.coverage import measure_coverage
@@ -195,7 +195,7 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
                 "discussion" if subject == "discussion" else "issue"
             )
             bots = profile.settings["bots"]
-            with open_material(workspace, repo, bots, duplicates, 1, kind) as view:
+            with open_repo_view(workspace, repo, bots, duplicates, 1, kind) as view:
                 context = BuildContext(
                     view,
                     request.chosen,

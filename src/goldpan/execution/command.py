@@ -97,12 +97,12 @@ _MOST_LOG = 64 << 20  # bytes of a log that are kept
 
 
 class IsolationError(GoldpanError):
-    """What should keep foreign code apart does not work on this machine."""
+    """The isolation of foreign code does not work on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """What one command may use."""
+    """The limits of one command."""
 
     seconds: float = 1_800
     memory: int = 8 << 30

@@ -301,7 +301,7 @@ class Isolation(Protocol):
 
     @property
     def is_own_system(self) -> bool:
-        """Whether commands run this machine's programs, not those of an image."""
+        """True where commands run this machine's programs, not those of an image."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""What commands that build may reach: the package index alone, or all that this machine reaches."""
+"""The network of building: the package index alone, or all that this machine reaches."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def package_caches(workspace: Workspace) -> list[Path]:
 
 
 def is_open(cache: Path) -> bool:
-    """Whether a run builds of a cache now, or was stopped while it did."""
+    """Tell whether a run builds of a cache now, or was stopped while it did."""
     try:
         return read_json(_seal(cache)).get("files") is None
     except (OSError, DamagedError, orjson.JSONDecodeError, AttributeError):

@@ -23,7 +23,7 @@ _SHIPPED = Registry("shipped recipe", partial(files_in, files("goldpan.execution
 
 
 class _Fields(BaseModel):
-    """What stands in a recipe's file."""
+    """The content of a recipe's file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -134,7 +134,7 @@ class RunRecipe:
 
     @property
     def is_dated(self) -> bool:
-        """Whether `build` takes packages as of the date of the base commit."""
+        """True where `build` takes packages as of the date of the base commit."""
         return self.fields.environment == "uv" or any(
             "{date}" in part for command in self.fields.build for part in command
         )
@@ -157,7 +157,7 @@ class RunRecipe:
 
     @property
     def is_python(self) -> bool:
-        """Whether it runs tests by an interpreter whose environment was built for the project."""
+        """True where an interpreter runs the tests whose environment was built for the project."""
         return self.fields.environment == "uv"
 
     def variables(self, home: str) -> dict[str, str]:
@@ -178,7 +178,7 @@ class RunRecipe:
 
     @property
     def readable(self) -> tuple[Path, ...]:
-        """What the commands see beside the system's own folders."""
+        """The paths that commands see beside the system's own folders."""
         named = (path.expanduser() for path in self.fields.readable)
         return (*(path.parent for path in self.program_paths), *filter(Path.exists, named))
 

@@ -62,7 +62,7 @@ EXPLAINED: Mapping[Verdict, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the runs prove."""
+    """The verdict of runs, and the tests that show it."""
 
     verdict: Verdict
     fail_to_pass: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class EndedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What is otherwise than usual while tests run."""
+    """The conditions of a run of the tests that are not the usual ones."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     prefix: tuple[str, ...] = ()

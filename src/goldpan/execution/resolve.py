@@ -6,7 +6,7 @@ import ast
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -155,7 +155,7 @@ def resolve_all(
     Answers that were scored by the same tests are not run again. Raises `UsageError` where an
     instance was not proved in this workspace: its tests could not tell right from wrong.
     """
-    workspace = _absolute(workspace)
+    workspace = replace(workspace, root=workspace.root.absolute())
     find_isolation(settings.isolation, settings.image)
     waiting: list[ScoringJob] = []
     scored: dict[str, Resolution] = {}
@@ -295,7 +295,3 @@ def _read(logs: Path, answer: ScoringJob, digest: str) -> Resolution | None:
         return Resolution(answer.job.instance, plain["outcome"], *lists)
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
-
-
-def _absolute(workspace: Workspace) -> Workspace:
-    return Workspace(workspace.root.absolute(), workspace.rules)

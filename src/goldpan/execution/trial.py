@@ -176,7 +176,7 @@ class Trial:
 
     @property
     def is_python(self) -> bool:
-        """Whether the tests are run by pytest, in an environment that was built for the project."""
+        """True where pytest runs the tests, in an environment that was built for the project."""
         return self._recipe is not None and self._recipe.is_python
 
     def answer(self, script: str) -> list[str]:
@@ -186,7 +186,7 @@ class Trial:
 
     @property
     def imports(self) -> Imports:
-        """What the last run imported of the project."""
+        """The files of the project that the last run imported."""
         assert self._runner is not None, "it is prepared"
         return self._runner.imports
 

@@ -58,7 +58,7 @@ _ALIKE = 40  # characters by which a quoted line is known again
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """What of an issue tells which reply answers it."""
+    """The parts of an issue that tell which reply answers it."""
 
     author: str | None
     title: str

@@ -40,7 +40,7 @@ _START = 1000  # characters in which the start of an automatic text is looked fo
 
 @dataclass(frozen=True, slots=True)
 class Bots:
-    """What makes an account a bot."""
+    """The signs by which an account is a bot."""
 
     types: tuple[str, ...] = ("bot",)
     """GitHub's account types that are bots."""
@@ -70,7 +70,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What `bots.toml` knows."""
+    """The content of `bots.toml`."""
 
     logins: frozenset[str]
     responses: tuple[Response, ...]

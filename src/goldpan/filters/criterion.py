@@ -1,4 +1,4 @@
-"""What a criterion is: a definition, its source, settings, and a verdict for every subject."""
+"""Criteria: a definition, its source, settings, and a verdict for every subject."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Criterion(Generic[S]):
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """What it judges."""
+        """The kinds of subjects that it judges."""
         return (self.subject, "discussion") if self.discussions else (self.subject,)
 
     def __post_init__(self) -> None:
@@ -119,7 +119,7 @@ class StoredCriterion:
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """What it judged."""
+        """The kinds of subjects that it judged."""
         return (self.subject,)
 
 

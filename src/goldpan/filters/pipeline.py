@@ -32,7 +32,7 @@ from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
 from goldpan.filters.funnel import Funnel, count_funnel
 from goldpan.filters.profile import Profile, setting_texts
-from goldpan.filters.repo_view import RepoView, open_material
+from goldpan.filters.repo_view import RepoView, open_repo_view
 from goldpan.filters.stored import (
     INPUTS_KEY,
     PROFILE_KEY,
@@ -209,11 +209,11 @@ def _filter(
     earlier = _Earlier([workspace.verdicts(repo, name) for name in names], inputs)
     run = _Run(profile, earlier, reporter)
     bots = profile.settings["bots"]
-    with open_material(workspace, repo, bots, duplicates, workers) as view:
+    with open_repo_view(workspace, repo, bots, duplicates, workers) as view:
         name = view.repo
         tables = list(run.verdicts(view, ("issue", "pair")))
     if _count(workspace, repo, "discussions"):
-        with open_material(workspace, repo, bots, duplicates, workers, "discussion") as view:
+        with open_repo_view(workspace, repo, bots, duplicates, workers, "discussion") as view:
             tables += run.verdicts(view, ("discussion",))
     verdicts = VERDICTS.ordered(pa.concat_tables(tables))
     applied = stored_profile(profile, sorted({*run.judged, *run.reused}))

@@ -1,4 +1,4 @@
-"""What criteria look at: the tables of one repository as views, bots marked.
+"""The view of one repository that criteria look at: its tables, bots marked.
 
 ===============  =================================================================================
 `issues`         the issues of `entries`, with `robot`: whether a bot wrote the issue
@@ -141,7 +141,7 @@ class RepoView:
 
 
 @contextmanager
-def open_material(
+def open_repo_view(
     workspace: Workspace,
     repo: str,
     bots: Bots,

@@ -105,7 +105,8 @@ class Batcher:
         listed = self._endpoint.client.batches.list
         for token, found_id in self._guarded(
             lambda: [
-                _labelled(listed_batch) for listed_batch in islice(listed(limit=_PAGE), _NEWEST)
+                ((batch.metadata or {}).get(_LABEL, ""), batch.id)
+                for batch in islice(listed(limit=_PAGE), _NEWEST)
             ]
         ):
             if token in lost:
@@ -237,11 +238,6 @@ class Batcher:
                 ) from None
             time.sleep(min(self._settings.poll_seconds, 5.0))
         raise self._endpoint.failure(last) from None
-
-
-def _labelled(remote: Told) -> tuple[str, str]:
-    """Return the token that a batch was given, if it is one of ours, and its id."""
-    return (remote.metadata or {}).get(_LABEL, ""), remote.id
 
 
 def _line(request: ModelRequest) -> bytes:

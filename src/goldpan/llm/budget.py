@@ -18,7 +18,7 @@ _OVERHEAD = 256
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What asking would send and cost, before anything is sent."""
+    """The requests and costs of asking, before anything is sent."""
 
     requests: int
     """Still to be sent."""
@@ -47,7 +47,7 @@ def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
 
 
 class CostBudget:
-    """What asking costs: in this run, and in earlier runs for what it still uses."""
+    """The costs of asking: of this run, and of earlier replies that it uses."""
 
     def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings

@@ -34,7 +34,7 @@ class ModelRequest:
 
     @cached_property
     def key(self) -> str:
-        """What tells requests apart: prompt, model, parameters and texts."""
+        """A digest of prompt, model, parameters and texts, which tells requests apart."""
         return hashlib.sha256(self.prompt.encode() + b"\0" + self.data).hexdigest()
 
     @property
@@ -90,7 +90,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came back: the status and body of HTTP, or a failure without a body."""
+    """A reply: the status and body of HTTP, or a failure without a body."""
 
     status: int
     body: bytes
@@ -114,7 +114,7 @@ class RequestOutcome(Generic[T_co]):
 
     @property
     def final(self) -> bool:
-        """Whether asking again would be a waste."""
+        """True where asking again would be a waste."""
         return self.failure is None or self.failure in FINAL
 
 

@@ -113,7 +113,7 @@ class Asker:
 
 
 class SentRequest(NamedTuple):
-    """What asking came to."""
+    """The result of asking."""
 
     requests: int
     """How many were sent."""
@@ -158,7 +158,7 @@ CUTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[ShownT, AnswerT]):
-    """What is asked of one model about one thing."""
+    """A question to one model about one thing."""
 
     make: Callable[[int], tuple[ShownT, ModelRequest]]
     """Returns what the model sees with the texts halved so many times, and the request."""

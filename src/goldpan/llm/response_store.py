@@ -34,7 +34,7 @@ class Batch:
 
 
 class ResponseStore:
-    """What was asked and answered before."""
+    """The requests and replies of all runs so far."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive

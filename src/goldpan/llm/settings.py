@@ -18,7 +18,7 @@ OPENAI = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost."""
+    """The price of a million tokens."""
 
     input: float
     output: float

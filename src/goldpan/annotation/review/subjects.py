@@ -28,7 +28,7 @@ from goldpan.core.schemas import DUPLICATES, VERDICTS
 from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
-from goldpan.filters.repo_view import RepoView, open_material
+from goldpan.filters.repo_view import RepoView, open_repo_view
 from goldpan.filters.stored import current_verdicts
 from goldpan.git.trees import patches
 from goldpan.llm.parts import PromptPart
@@ -293,7 +293,7 @@ def read_cases(
     verdicts = current_verdicts(workspace, repo, profile)
     bots = profile.settings["bots"]
     none = DUPLICATES.schema.empty_table()
-    with open_material(workspace, repo, bots, none, 1) as view:
+    with open_repo_view(workspace, repo, bots, none, 1) as view:
         view.keep(verdicts, kind.subject, kind.required)
         if limit is not None:
             _draw_subjects(view, limit)

@@ -57,7 +57,7 @@ _MANY_TEXTS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """What is brought together, and the folder for it."""
+    """The sketches that are brought together, and the folder for them."""
 
     portions: Portions
     numbers: Path

@@ -56,7 +56,7 @@ _hashes = WordHashes()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketches:
-    """What is kept of n texts, of which m are distinct and say something.
+    """The sketches of n texts, of which m are distinct and say something.
 
     `which` gives each text's place among the m (n), -1 for one that says nothing. `digests` are
     equal where texts are (m). `shingles` holds the sets one after the other, each sorted; `sizes`
@@ -206,7 +206,7 @@ def _by_slice(bands: Hashes, rows: Ids) -> tuple[NDArray[Any], NDArray[np.uint32
     bounds = np.zeros((count, SLICES + 1), np.uint32)
     for band in range(count):
         key = bands[:, band]
-        part = slice_of(key)
+        part = (key >> np.uint64(57)).astype(np.uint8)
         order = np.argsort(part, kind="stable")
         entries[band]["key"] = key[order]
         for name, further in (("second", 1), ("third", 2)):
@@ -214,11 +214,6 @@ def _by_slice(bands: Hashes, rows: Ids) -> tuple[NDArray[Any], NDArray[np.uint32
         entries[band]["row"] = rows[order]
         bounds[band] = np.searchsorted(part[order], np.arange(SLICES + 1))
     return entries, bounds
-
-
-def slice_of(keys: Hashes) -> NDArray[np.uint8]:
-    """Return the slice into which each value of a band falls."""
-    return (keys >> np.uint64(57)).astype(np.uint8)
 
 
 class SketchFile:

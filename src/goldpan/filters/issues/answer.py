@@ -118,7 +118,7 @@ ANSWER = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class AnsweredSettings:
-    """What an answer needs."""
+    """The conditions of an answered issue."""
 
     closed: bool = True
     """Whether the issue must be closed: an open one may still wait for its answer."""

@@ -49,7 +49,7 @@ COMMENT_SCALE = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class EventCountSettings:
-    """What counts as an event, and how many are allowed."""
+    """The events that count, and how many are allowed."""
 
     maximum: int = 10
     """The most events; the paper's value."""

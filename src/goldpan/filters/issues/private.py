@@ -25,7 +25,7 @@ _KINDS = (SECRET, EMAIL, IP_ADDRESS)
 
 @dataclass(frozen=True, slots=True)
 class PrivateSettings:
-    """What is too private."""
+    """The kinds of private data that drop an issue."""
 
     drop: tuple[str, ...] = (SECRET,)
     """Kinds that drop an issue: secret, email, ip-address. The others are not looked for here:

@@ -39,7 +39,7 @@ class TextQualitySettings:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What a text consists of; characters are counted without white space."""
+    """The parts of a text; characters are counted without white space."""
 
     characters: int
     prose_characters: int  # letters of prose, quotes included

@@ -12,7 +12,7 @@ from goldpan.filters.repo_view import RepoView
 
 @dataclass(frozen=True, slots=True)
 class SaysFixesSettings:
-    """What counts as saying so."""
+    """The claims that count."""
 
     hedged: bool = False
     """Whether a guess or a question counts ("might close #1", "does this fix #1?") where the issue

@@ -13,7 +13,7 @@ from goldpan.filters.repo_view import RepoView
 
 @dataclass(frozen=True, slots=True)
 class IssueClosedSettings:
-    """What a closed issue says against the fix."""
+    """The signs of a closed issue that speak against the fix."""
 
     state_reasons: bool = True
     """Whether an issue that was closed as not planned or as a duplicate counts as not fixed."""

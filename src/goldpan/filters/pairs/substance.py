@@ -59,7 +59,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _ComparedFile:
-    """What was found of one changed file."""
+    """The result of comparing one changed file."""
 
     row: Row
     keep: bool | None
