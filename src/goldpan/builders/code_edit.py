@@ -16,7 +16,6 @@ from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
 from goldpan.code.languages import language_of
 from goldpan.git.objects import Objects
-from goldpan.git.trees import patches
 from goldpan.text.redaction import SECRETS_ONLY, find_private
 
 EXPLAINED: dict[str, str] = {

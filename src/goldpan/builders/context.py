@@ -15,9 +15,8 @@ from goldpan.core.workspace import Workspace
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
+from goldpan.git.trees import Patch, patches
 from goldpan.miners.versions import TextHistory, Work, open_versions
-from goldpan.git.patches import Patch, patches
-from goldpan.miners.versions import Work, Written, open_versions
 from goldpan.text.redaction import redact
 
 UNTOLD = "earlier-text"

@@ -18,7 +18,6 @@ from goldpan.code.paths import is_test_file
 from goldpan.execution.records import EXPLAINED as VERDICTS
 from goldpan.execution.records import TrialRecord, instance_of, read_record, record_directory
 from goldpan.git.objects import Objects
-from goldpan.git.trees import patches
 from goldpan.text.redaction import SECRETS_ONLY, find_private
 
 FAMILY = "issue-resolution"
