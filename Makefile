@@ -9,7 +9,9 @@ TEST_READY := $(VENV)/test-ready
 DOCS_READY := $(VENV)-docs/ready
 # From locks that list every file's hash, so nothing has to be resolved.
 INSTALL := $(PYTHON) $(LOCKS)/install.py
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --processes 3
+# A file goes to one process, as its tests share what is dear; files start in the order given.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
+	--no-loadscope-reorder
 
 # Hundreds of processes would compile all that they import, each anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,7 +30,7 @@ demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's ow
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
 quick: $(TEST_READY)  ## run the tests to run while working
-	$(PYTEST) --processes 2 -m "not nightly" tests/unit
+	$(PYTEST) --numprocesses 2 -m "not nightly" tests/unit
 
 test: $(TEST_READY)  ## run all tests but those of scale, or those CHOSEN by their marks
 	$(PYTEST) -m "not nightly$(if $(CHOSEN), and ($(CHOSEN)))" tests/integration tests/papers tests/servers tests/unit

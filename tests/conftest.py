@@ -15,9 +15,8 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from tests.browser import browser, chromium
 from tests.shared_folder import shared_folder
-from tests.workers import pytest_addoption, pytest_runtestloop
 
-__all__ = ["browser", "chromium", "pytest_addoption", "pytest_runtestloop"]
+__all__ = ["browser", "chromium"]
 
 _SHARED = (
     r"servers/test_(studio|annotate)_",  # Label Studio

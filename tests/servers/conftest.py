@@ -15,8 +15,8 @@ __all__ = ["address", "goldpan", "installed", "prepared", "studio"]
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
-    """Let other processes run tests while environments are installed."""
-    if session.config.getoption("processes") == 1:
-        return (yield)
+    """Let workers run other tests while environments are installed."""
+    if session.config.getoption("dist", "no") == "no":
+        return (yield)  # there are no workers, or this is one
     with installed_meanwhile(session.config.cache):
         return (yield)
