@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from tests.browser import browser, chromium
 from tests.shared_folder import shared_folder
 
 __all__ = ["browser", "chromium"]
 
+_SHARED = (
+    r"servers/test_(studio|annotate)_",  # Label Studio
+    r"servers/.*_llama",  # a server of llama.cpp
+    r"test_(finetune_(command|parts|weights)|issue_ensemble|evaluation_stacked)",  # transformers
+)
+"""Files that share what takes seconds to start, a pattern each."""
 # A loaded machine is no failure, so no example has a deadline.
 settings.register_profile(
     "ci",
@@ -39,6 +48,17 @@ def pytest_cmdline_main() -> Iterator[None]:
     """Share a folder among the processes of a run."""
     with shared_folder():
         return (yield)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """Give a file to one process, and with it the files that need what that process has made."""
+    return _FilesTogether(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class _FilesTogether(LoadFileScheduling):  # type: ignore[misc]
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((shared for shared in _SHARED if re.search(shared, file)), file)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -49,8 +49,8 @@ def serving(folder: Path) -> Iterator[str]:
         process.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Give the address of a server for a module's tests."""
+    """Give the address of a server for all tests."""
     with serving(tmp_path_factory.mktemp("model")) as url:
         yield url
