@@ -177,9 +177,16 @@ def open_material(
         yield RepoView(name, workspace, connection, workers)
 
 
+_COLUMNS: dict[str, str] = {}
+"""The columns of tables in DuckDB's words, by their names: to ask costs more than to create."""
+
+
 def _create_empty(
     connection: duckdb.DuckDBPyConnection, table: Table, name: str | None = None
 ) -> None:
-    connection.register("no_rows", table.schema.empty_table())
-    connection.execute(f"CREATE TEMP TABLE {name or table.name} AS FROM no_rows")
-    connection.unregister("no_rows")
+    if table.name not in _COLUMNS:
+        connection.register("no_rows", table.schema.empty_table())
+        described = connection.execute("DESCRIBE no_rows").fetchall()
+        connection.unregister("no_rows")
+        _COLUMNS[table.name] = ", ".join(f'"{column}" {kind}' for column, kind, *_ in described)
+    connection.execute(f"CREATE TEMP TABLE {name or table.name} ({_COLUMNS[table.name]})")
