@@ -17,6 +17,12 @@ def square(number: int) -> int:
     return number * number
 
 
+def double(number: int) -> int:
+    """Return twice a number, slowly where it is even."""
+    time.sleep(0.02 if number % 2 == 0 else 0)
+    return 2 * number
+
+
 def process_of(_: int) -> int:
     """Return the process that works."""
     time.sleep(0.05)

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from goldpan.core.sandbox import _AHEAD, Failed, map_in_sandbox
 from goldpan.papers.nlbse.comments.extract import FileRead, Source, read_file
+from tests.engine_work import die_at_three, double
 from tests.processes import workers
 
 EASY = Source("a.py", b'class A:\n    """Holds."""\n')
 HARD = Source("a.py", b"(" * 400_000)
 HUNGRY = Source("a.cs", b"a<b<" * 250_000)
-
-
-def double(number: int) -> int:
-    """Return twice a number, slowly where it is even."""
-    time.sleep(0.02 if number % 2 == 0 else 0)
-    return 2 * number
-
-
-def die(number: int) -> int:
-    """End the process at 1."""
-    if number == 1:
-        os._exit(3)
-    return number
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -50,7 +36,8 @@ def test_a_file_that_takes_too_much_memory_is_given_up() -> None:
 
 
 def test_a_process_that_dies_costs_one_result() -> None:
-    assert list(map_in_sandbox(die, range(4), 2, 20.0)) == [0, Failed("crash"), 2, 3]
+    results = list(map_in_sandbox(die_at_three, range(5), 2, 20.0))
+    assert results == [0, 1, 2, Failed("crash"), 4]
 
 
 def test_nothing_is_read_far_ahead() -> None:
@@ -74,7 +61,10 @@ def test_what_needs_no_process_starts_none() -> None:
     assert next(results) == 0
     assert len(workers()) == 2
     assert list(results) == [-1, -2, -3, -4]
-    assert list(map_in_sandbox(die, [1, 1], 1, 1.0, at_once=lambda number: number)) == [1, 1]
+    assert list(map_in_sandbox(die_at_three, [3, 3], 1, 1.0, at_once=lambda number: number)) == [
+        3,
+        3,
+    ]
     assert workers() == []
 
 
