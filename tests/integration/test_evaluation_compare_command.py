@@ -14,6 +14,7 @@ from tests.comparing import add_run, independent, six_tasks, two_labels
 from tests.invoking import Invoked, invoke
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 def _words(arguments: Sequence[object]) -> list[str]:

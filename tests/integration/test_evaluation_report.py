@@ -41,6 +41,7 @@ from tests.integration.test_report import Reader
 from tests.reporting import HOSTILE
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 def compared(workspace: Workspace) -> ComparisonResult:

@@ -19,6 +19,7 @@ from goldpan.report.markdown import markdown_report
 from tests.comparing import add_run, six_tasks, two_labels
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript:x) `c` @you"
 
 

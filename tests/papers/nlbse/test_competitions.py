@@ -24,6 +24,7 @@ from tests.integration.test_evaluation_compare import compared
 from tests.integration.test_evaluation_groups import Remembers
 
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 @pytest.fixture
