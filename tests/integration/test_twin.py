@@ -366,7 +366,6 @@ NEWER = {
 }
 NEWER_TYPES = {
     "AssigneeConnection",
-    "AssigneeEdge",
     "IssueDependenciesSummary",
     "IssueType",
     "PinnedIssueComment",

@@ -218,28 +218,6 @@ def own_review(source: ReviewComment, info: Info) -> Review | None:
     return next((review for review in reviews if review.id == source.review), None)
 
 
-def comment_pull(source: Comment, info: Info) -> Entry | None:
-    """Return the pull request that a comment stands under, None for issues."""
-    entry = world(info).entry(source.home)
-    return entry if entry and entry.pull else None
-
-
-def html_url(source: Any, info: Info) -> str:
-    """Return the address of the page on the web site."""
-    match source:
-        case Entry():
-            return f"{SITE}/{source.repo}/{'pull' if source.pull else 'issues'}/{source.number}"
-        case Repository():
-            return f"{SITE}/{source.full_name}"
-        case ReviewComment():
-            return f"{SITE}/{source.home.repo}/pull/{source.home.number}#discussion_r{source.id}"
-        case Review():
-            anchor = "pullrequestreview"
-        case _:
-            anchor = "issuecomment"
-    return f"{SITE}/{source.home.repo}/issues/{source.home.number}#{anchor}-{source.id}"
-
-
 def detail(*keys: str) -> Resolver:
     """Return a resolver that reads a REST-only key of an event."""
 
@@ -309,32 +287,6 @@ def _count_open(refs: tuple[Ref, ...], info: Info) -> int:
     return sum(entry is not None and entry.state == "open" for entry in entries)
 
 
-def thread_path(source: Event, info: Info) -> str:
-    """Return the path of a thread."""
-    return source.comments[0].path if source.comments else ""
-
-
-def edges(source: Page, info: Info) -> list[dict[str, Any]]:
-    """Return the nodes with their cursors."""
-    return [{"cursor": source.cursors(i), "node": node} for i, node in enumerate(source.nodes)]
-
-
-def person(role: str) -> Resolver:
-    """Return a resolver of who wrote or committed a commit, and when."""
-
-    def resolve(source: Commit, info: Info) -> dict[str, Any]:
-        date = source.authored_at if role == "author" else source.committed_at
-        return {"name": source.name, "email": source.email, "date": date, "user": None}
-
-    return resolve
-
-
 def key(name: str) -> Resolver:
     """Return a resolver that reads a dictionary."""
     return lambda source, info: source[name]
-
-
-def merge_ref(source: Event, info: Info) -> str:
-    """Return the branch that a pull request was merged into."""
-    entry = world(info).entry(source.home)
-    return entry.pull.base_ref if entry and entry.pull else ""

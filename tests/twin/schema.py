@@ -128,7 +128,7 @@ def _named(kind: TypeNode) -> str:
 
 
 SDL = (Path(__file__).parent / "schema.graphql").read_text(encoding="utf-8")
-_FAMILIES = ("Connection", "Edge", "Event")
+_FAMILIES = ("Connection", "Event")
 
 
 @cache

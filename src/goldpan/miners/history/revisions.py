@@ -74,7 +74,9 @@ def read_history(
     """
     clone = workspace.clone(repo)
     verify_clone(clone)
-    counts = _Counts()
+    states, notes = Counter[str](), Counter[str]()
+    disagreeing: list[int] = []
+    changed_files = unasked = 0
     with (
         open_pulls(workspace, repo) as tables,
         Objects(clone) as objects,
@@ -100,44 +102,23 @@ def read_history(
                 files = list(describe(_sorted_files(settled), objects))
                 write(revisions, REVISIONS, tables.repo, _table(rows, REVISIONS))
                 write(changes, CHANGES, tables.repo, _table(files, CHANGES))
-                counts.add(rows, files, 0 if client else len(lost) - len(diffs))
+                states.update(row.state for row in rows)
+                notes.update(note for row in rows for note in row.notes)
+                disagreeing += [row.number for row in rows if row.agrees is False]
+                changed_files += len(files)
+                unasked += 0 if client else len(lost) - len(diffs)
                 task.advance(len(pulls))
         publish({path: workspace.table(repo, name) for name, path in paths.items()})
-    return counts.history(tables.repo, reader.fetched)
-
-
-class _Counts:
-    """Counts what was written."""
-
-    def __init__(self) -> None:
-        self._pulls = self._changes = self._unasked = 0
-        self._states: Counter[str] = Counter()
-        self._notes: Counter[str] = Counter()
-        self._disagreeing: list[int] = []
-
-    def add(
-        self, revisions: Sequence[Revision], changes: Sequence[ChangedFile], unasked: int
-    ) -> None:
-        """Count the rows of one batch."""
-        self._pulls += len(revisions)
-        self._changes += len(changes)
-        self._unasked += unasked
-        self._states.update(row.state for row in revisions)
-        self._notes.update(note for row in revisions for note in row.notes)
-        self._disagreeing += [row.number for row in revisions if row.agrees is False]
-
-    def history(self, repo: str, fetched: int) -> History:
-        """Return the sums."""
-        return History(
-            repo,
-            self._pulls,
-            self._changes,
-            dict(sorted(self._states.items())),
-            dict(sorted(self._notes.items())),
-            tuple(self._disagreeing),
-            fetched,
-            self._unasked,
-        )
+    return History(
+        tables.repo,
+        states.total(),
+        changed_files,
+        dict(sorted(states.items())),
+        dict(sorted(notes.items())),
+        tuple(disagreeing),
+        reader.fetched,
+        unasked,
+    )
 
 
 def _read_refs(clone: Path) -> Refs:
