@@ -54,17 +54,23 @@ WORKS: Mapping[str, Work] = {
 +def test_last_line():
 +    assert list(reader.lines(io.StringIO("a\nb"))) == ["a", "b"]
 """),
-    "Strip the byte-order mark from headers": _fix(r"""
+    "Strip the byte-order mark from headers": _fix(r'''
 @ src/sluice/header.py
 -    return [name.strip() for name in line.split(",")]
-+    return [name.strip() for name in line.removeprefix("\ufeff").split(",")]
++    return [name.strip() for name in without_mark(line).split(",")]
++
++
++def without_mark(text):
++    """Return a text without the byte-order mark that it may begin with."""
++    return text.removeprefix("\ufeff")
 @ tests/test_header_3.py
 +from sluice import header
 +
 +
 +def test_mark():
 +    assert header.names("\ufeffa,b\n") == ["a", "b"]
-"""),
++    assert header.without_mark("\ufeffa") == "a"
+'''),
     "Apply all predicates": _fix("""
 @ src/sluice/sieve.py
 -        for wants in predicates:

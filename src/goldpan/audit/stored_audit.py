@@ -9,15 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.audit.audit import STAGE
-from goldpan.audit.finding import NAMES, FindingName
+from goldpan.audit.finding import NAMES, FindingName, count_rows
 from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table, reading
 from goldpan.core.sealed import file_digest, seal_of_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.provenance import shard_paths
+from goldpan.datasets.card import state_audit
+from goldpan.datasets.provenance import PROVENANCE, shard_paths
 
+STAGE = "audit"
 _BATCH = 1_000
 _VERDICT = pa.struct([("verdict", pa.string()), ("case", pa.string())])
 Verdicts = Mapping[str, Mapping[str, Any]]
@@ -42,15 +43,9 @@ class StoredAudit:
     @property
     def sentence(self) -> str:
         """How many rows are free of what was looked for, and of how many that cannot be told."""
-        verdicts = [{finding["verdict"] for finding in row.values()} for row in self.rows.values()]
-        free = sum(row == {"not-found"} for row in verdicts)
-        untold = sum("cannot-tell" in row and "found" not in row for row in verdicts)
-        are = "is" if free == 1 else "are"
-        names = ", ".join(self.names)
-        return (
-            f"Of {len(verdicts):,} rows, {free:,} {are} free of all findings ({names}); "
-            f"{untold:,} cannot be told"
-        )
+        return count_rows(
+            [{name: row[name]["verdict"] for name in row} for row in self.rows.values()]
+        ).sentence
 
     def verdicts(self) -> dict[str, Verdicts]:
         """Return verdict and case of each finding, by the row's id."""
@@ -88,6 +83,16 @@ def stored_sentence(workspace: Workspace, dataset: Path, files: Mapping[str, str
     return audit.sentence if isinstance(audit, StoredAudit) else ""
 
 
+def _is_of(workspace: Workspace, dataset: Path) -> bool:
+    return dataset.parent.resolve() == (workspace.root / "datasets").resolve()
+
+
+def state_on_card(workspace: Workspace, dataset: Path) -> None:
+    """Write what the audit of a dataset of the workspace found into its card, if it has one."""
+    if _is_of(workspace, dataset) and (dataset / PROVENANCE).is_file():
+        state_audit(dataset, read_audit(workspace, dataset).sentence)
+
+
 def read_audit(
     workspace: Workspace, dataset: Path, files: Mapping[str, str] | None = None
 ) -> StoredAudit:
@@ -97,10 +102,9 @@ def read_audit(
     `DatasetError` where there is no audit, or where it is of other bytes, and `WorkspaceError`
     where it is damaged.
     """
-    is_named = dataset.parent.resolve() == (workspace.root / "datasets").resolve()
     path = workspace.findings(dataset)
     # A page that shows it says the same wherever the dataset lies.
-    remedy = f"Run goldpan audit {dataset.name if is_named else 'DIRECTORY'}"
+    remedy = f"Run goldpan audit {dataset.name if _is_of(workspace, dataset) else 'DIRECTORY'}"
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):

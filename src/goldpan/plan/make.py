@@ -189,7 +189,8 @@ def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Itera
         yield _step(context, unit, "export", export, EXPORT, fixed)
     for dataset in file.datasets:
         if dataset.publish is not None:
-            unit = Unit("publish", dataset.name, (f"dataset/{dataset.name}",))
+            needs = (f"dataset/{dataset.name}",)
+            unit = Unit("publish", dataset.name, needs, (f"audit/{dataset.name}",))
             yield _step(context, unit, "publish", dataset.publish, NOTHING, {}, kind=PublishStep)
 
 

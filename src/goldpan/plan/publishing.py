@@ -35,8 +35,9 @@ class PublishStep(OperationStep):
         return {"hub": endpoint(), **values}
 
     def inputs(self) -> Mapping[str, str]:
-        """Return the digests of the dataset's files."""
-        return digests_of(self._directory, files_below(self._directory))
+        """Return the digests of the dataset's files, and of the findings that its card states."""
+        digests = digests_of(self._directory, files_below(self._directory))
+        return {**digests, **self.context.audits([self.unit.subject])}
 
     def values(self) -> dict[str, Any]:
         """Return where it goes, with the tag filled in."""
