@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -163,10 +164,15 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
         *("--workspace", lab.path),
     )
     assert done.exit_code == 0, done.output
+    assert f"{EDIT} of code-edit, " in done.stdout
     row = page.read_text("utf-8")
     assert "Why is this row good?" in row and EDIT in row
     assert "What the label rests on" in row and "<b>solution-in-issue</b>" in row
     assert "Verdicts: " in row
+    with chdir(tmp_path):
+        lab.report(dataset="code-edit", row=EDIT)
+    own = tmp_path / "goldpan-row-code-edit-prospector-sluice-63+64.html"
+    assert own.read_text("utf-8") == row
     with pytest.raises(UsageError, match="No row 'code-edit:nobody#1' is in code-edit"):
         lab.report(dataset="code-edit", row="code-edit:nobody#1", output=page)
     with pytest.raises(UsageError, match="--runs reports on all stored runs"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +15,10 @@ from goldpan.operations.repositories import dataset_directories
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
     from goldpan.report.compared import ComparisonReport, FileComparisonReport
-    from goldpan.report.page import ReportFacts
+    from goldpan.report.page import ReportFacts, RowFacts
     from goldpan.trace import Trace
+
+_LONGEST = 100
 
 
 def report(
@@ -26,8 +29,8 @@ def report(
     dataset: str | Path | Sequence[str | Path] = (),
     row: str | None = None,
     runs: bool = False,
-    output: Path | str = Path("goldpan-report.html"),
-) -> ReportFacts | ComparisonReport | FileComparisonReport:
+    output: Path | str | None = None,
+) -> ReportFacts | RowFacts | ComparisonReport | FileComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     Of an audited dataset it shows the findings. With --runs, or if the workspace holds only
@@ -40,13 +43,13 @@ def report(
             directory; may be given several times. (default: all of the workspace)
         row (ID): Write a page about this row alone: its label, verdicts and findings.
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
-        output: The HTML file.
+        output: The HTML file. (default: goldpan-report.html, goldpan-row-ID.html with --row)
 
     """
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report, write_row_page
 
-    page = Path(output)
+    page = Path(output or (f"goldpan-row-{_name(row)}.html" if row else "goldpan-report.html"))
     if page.suffix != ".html":
         raise UsageError(f"--output {page} is not an HTML file", "End it in .html")
     if runs and (repos or dataset or row):
@@ -62,6 +65,11 @@ def report(
     if row is not None:
         return write_row_page(layout, names, chosen, directories, row, page)
     return write_report(layout, names, chosen, directories, page)
+
+
+def _name(row: str) -> str:
+    """Return what of a row's id may stand in the name of a file."""
+    return re.sub(r"[^A-Za-z0-9._+]+", "-", row)[:_LONGEST].strip("-.")
 
 
 def trace(
