@@ -42,7 +42,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Done]
     repositories = f'[repositories]\nlisted = ["{SLUICE}"]\n[clone]\nsource = "{{name}}.git"\n'
     with local_place(folder, history_world(folder / "sluice.git")) as project:
         write_tasks(folder / "lab")
-        write_plan(folder, repositories + "".join(dataset(name, name) for name in FAMILIES) + AUDIT)
+        write_plan(folder, repositories + AUDIT + "".join(dataset(name, name) for name in FAMILIES))
         yield project, project.run("run", "plan.toml", "--json")
 
 
