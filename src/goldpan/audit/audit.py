@@ -24,10 +24,9 @@ from goldpan.audit.finding import (
     count_rows,
 )
 from goldpan.audit.fixes import Fix, Fixes
-from goldpan.audit.histories import Histories
 from goldpan.audit.place import find_place
 from goldpan.audit.reruns import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
-from goldpan.audit.rows import Row, read_rows
+from goldpan.audit.rows import Histories, Row, read_rows
 from goldpan.audit.solution import find_solution
 from goldpan.audit.stored_audit import STAGE, state_on_card
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
@@ -106,7 +105,7 @@ class AuditResult(Result):
                 (
                     count.name,
                     *(count.verdicts[verdict] for verdict in VERDICTS),
-                    _share(count.share),
+                    count.share.short(),
                     ", ".join(f"{case} {rows:,}" for case, rows in count.cases.items()),
                 )
                 for count in self.findings
@@ -317,9 +316,3 @@ def _changed(text: str) -> str:
     """Return the changed lines of a diff; another text as it is."""
     marked = [part for part in text.split("\n") if re.match(r"[-+](?!-- |\+\+ )", part)]
     return " ".join(marked) if text.startswith("--- ") else text
-
-
-def _share(share: Estimate) -> str:
-    if share.value is None:
-        return ""
-    return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"

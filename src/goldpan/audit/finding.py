@@ -79,36 +79,20 @@ class Finding:
 
     def plain(self) -> dict[str, Any]:
         """Return what the table of findings holds of it."""
-        return {
-            "finding": self.name,
-            "verdict": self.verdict,
-            "case": self.case or None,
-            "why": self.why,
-            "remedy": self.remedy or None,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "seconds": self.seconds,
-            "evidence": [
-                {name: getattr(span, name) for name in Span.__slots__} for span in self.evidence
-            ],
-        }
+        evidence = [
+            {name: getattr(span, name) for name in Span.__slots__} for span in self.evidence
+        ]
+        plain = {name: getattr(self, name) for name in Finding.__slots__ if name != "name"}
+        texts = {"case": self.case or None, "remedy": self.remedy or None}
+        return {"finding": self.name, **plain, **texts, "evidence": evidence}
 
 
 def finding_of(plain: Mapping[str, Any]) -> Finding:
     """Return a finding that was kept as what `Finding.plain` returns."""
-    return Finding(
-        plain["finding"],
-        plain["verdict"],
-        plain["why"],
-        tuple(Span(**span) for span in plain["evidence"]),
-        plain["case"] or "",
-        plain["remedy"] or "",
-        plain["value"],
-        plain["low"],
-        plain["high"],
-        plain["seconds"],
-    )
+    values = {name: plain[name] for name in Finding.__slots__ if name != "name"}
+    values |= {name: plain[name] or "" for name in ("case", "remedy")}
+    evidence = tuple(Span(**span) for span in plain["evidence"])
+    return Finding(plain["finding"], **{**values, "evidence": evidence})
 
 
 def span_of(text: Text, kind: str, start: int, end: int) -> Span:
