@@ -60,14 +60,14 @@ def test_what_is_planted_in_the_demo_is_found_by_its_plan_and_shown(tmp_path: Pa
     edits, fixes = found(lab, "code-edit"), found(lab, "issue-resolution")
     assert edits["solution-in-issue"] == ["67+68"]  # edited in after it was merged
     assert fixes["solution-in-issue"] == []
-    assert fixes["demanding-tests"] == ["3+4"]
+    assert fixes["demanding-tests"] == ["7+8"]
     assert fixes["weak-tests"] == ["17+18", "9+10"]
     assert len(edits["place-in-issue"]) == len(fixes["place-in-issue"]) == 8
     assert found(lab, "qa") == {"solution-in-issue": [], "measures-nothing": ["57", "58"]}
     page = (lab.path / "report.html").read_text(encoding="utf-8")
     for name in ("solution-in-issue", "place-in-issue", "demanding-tests", "weak-tests"):
         assert f"{name}: " in page
-    assert "<mark>without_mark</mark>" in page
+    assert "<mark>saw_many</mark>" in page
 
 
 def test_issues_of_the_demo_name_the_place_or_not(lab: Workspace) -> None:
