@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from time import time
 
 import orjson
 
@@ -32,6 +33,7 @@ ORDER = (
     "def test_second():\n    assert seen and not fits(3, 1)\n"
 )
 HASH = f"{STRONG}    assert os.environ['PYTHONHASHSEED'] == '0'\n"
+CLOCK = f"{STRONG}    assert time.time() < {time() + 30 * 86_400:.0f}\n"
 ZONE = f"{STRONG}    assert time.timezone == 0\n"
 
 

@@ -63,7 +63,17 @@ def test_rows_whose_question_holds_the_answer_stay_out_and_are_counted(
 
 
 def test_the_limit_draws_among_the_rows_that_are_left(questions: Workspace) -> None:
+    built = build(questions, NOT_GIVEN, limit=1).built
+    assert "1 of 3 rows left out: not:solution-in-issue" in " ".join(map(str, built.blocks()))
     assert numbers(build(questions, NOT_GIVEN, limit=2)) == [1, 3]
+
+
+def test_that_no_row_has_a_finding_is_said(questions: Workspace) -> None:
+    build(questions)
+    questions.audit("qa")
+    built = build(questions, STORED).built
+    assert built.dropped[STORED] == 0
+    assert "0 of 3 rows left out: not:measures-nothing" in " ".join(map(str, built.blocks()))
 
 
 def test_what_an_audit_alone_can_tell_is_read_from_it_for_rows_that_are_as_they_were(

@@ -45,8 +45,33 @@ def test_the_change_comes_from_the_history_where_the_row_has_none(lab: Workspace
     assert "git prospector/sluice" in about
 
 
-def test_no_issue_of_the_demo_gives_its_solution_and_most_name_the_place(lab: Workspace) -> None:
-    for dataset in ("code-edit", "issue-resolution", "qa"):
+def found(lab: Workspace, dataset: str) -> dict[str, list[str]]:
+    """Return the rows with each finding of a stored audit, by the numbers of issue and pull."""
+    rows = read_table(lab.path / "audits" / dataset / "findings.parquet").to_pylist()
+    having: dict[str, list[str]] = {row["finding"]: [] for row in rows}
+    for row in rows:
+        if row["verdict"] == "found":
+            having[row["finding"]].append(row["id"].partition("#")[2])
+    return having
+
+
+def test_what_is_planted_in_the_demo_is_found_by_its_plan_and_shown(tmp_path: Path) -> None:
+    lab = Workspace(make_demo(tmp_path / "demo"))
+    edits, fixes = found(lab, "code-edit"), found(lab, "issue-resolution")
+    assert edits["solution-in-issue"] == ["67+68"]  # edited in after it was merged
+    assert fixes["solution-in-issue"] == []
+    assert fixes["demanding-tests"] == ["7+8"]
+    assert fixes["weak-tests"] == ["17+18", "9+10"]
+    assert len(edits["place-in-issue"]) == len(fixes["place-in-issue"]) == 8
+    assert found(lab, "qa") == {"solution-in-issue": [], "measures-nothing": ["57", "58"]}
+    page = (lab.path / "report.html").read_text(encoding="utf-8")
+    for name in ("solution-in-issue", "place-in-issue", "demanding-tests", "weak-tests"):
+        assert f"{name}: " in page
+    assert "<mark>saw_many</mark>" in page
+
+
+def test_issues_of_the_demo_name_the_place_or_not(lab: Workspace) -> None:
+    for dataset in ("issue-resolution", "qa"):
         assert "found" not in verdicts(lab, dataset, "solution-in-issue").values()
     places = verdicts(lab, "code-edit", "place-in-issue")
     assert set(places.values()) == {"fully", "partly", "not-named"}
@@ -57,9 +82,8 @@ def test_an_open_dataset_and_the_command_say_the_same(lab: Workspace) -> None:
     assert by_method == lab.audit("qa", finding="solution-in-issue")
     done = invoke("audit", "qa", "--finding", "solution-in-issue", "--workspace", lab.path)
     assert done.exit_code == 0
-    assert "Of 5 rows, 5 are free of all findings; 0 cannot be told" in " ".join(
-        done.stdout.split()
-    )
+    said = " ".join(done.stdout.split())
+    assert "Of 5 rows, 5 are free of all findings (solution-in-issue); 0 cannot be told" in said
     with pytest.raises(UsageError, match="solution-in-issues"):
         load(lab.path / "datasets" / "qa").audit("solution-in-issues")
 
@@ -79,7 +103,7 @@ def test_rows_that_four_models_agree_on_measure_nothing(tmp_path: Path) -> None:
 
 def test_what_running_tests_proved_counts_before_texts(tmp_path: Path) -> None:
     lab = Workspace(make_demo(tmp_path / "demo"))
-    runs = read_runs(lab.layout)
+    runs = read_runs(lab.layout, tasks=[TASK])
     names = runs[0].predictions()["id"].to_pylist()
     for run in runs:
         patches = tuple(PatchScore(name, "resolved", 1.0, exact=True) for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import orjson
 import pytest
 
 from goldpan import Workspace
-from goldpan.audit.audit import STAGE
+from goldpan.audit.stored_audit import STAGE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import read_lineage, write_lineage
+from goldpan.core.lineage import read_lineage, write_lineage
+from goldpan.datasets.check import check_dataset
 from tests.auditing import find_in
 from tests.demo_workspace import attempt, make_demo
 from tests.invoking import invoke
@@ -53,19 +56,44 @@ def first_row(folder: Path) -> dict[str, Any]:
 
 def test_the_card_states_an_audit_of_exactly_the_rows_that_it_is_of(lab: Workspace) -> None:
     before = lab.build.qa()
+    files = before.provenance["files"]
     assert "free of all findings" not in before.card
     lab.audit("qa", finding="solution-in-issue")
-    after = lab.build.qa()
-    first_screen = after.card.partition("## Use")[0]
+    audited = lab.dataset("qa")
+    first_screen = audited.card.partition("## Use")[0]
     assert (
         "Of 5 rows, 5 are free of all findings (solution-in-issue); 0 cannot be told."
         in first_screen
     )
-    names = [name for name in before.provenance["files"] if name.startswith("data/")]
-    assert [after.provenance["files"][name] for name in names] == [
-        before.provenance["files"][name] for name in names
-    ]
+    assert {name for name in files if files[name] != audited.provenance["files"][name]} == {
+        "README.md"
+    }
+    assert not check_dataset(audited.path)
+    card, provenance = audited.card, (audited.path / "provenance.json").read_bytes()
+    again = lab.build.qa()
+    assert (again.card, (again.path / "provenance.json").read_bytes()) == (card, provenance)
+    lab.audit("qa", finding="solution-in-issue")
+    assert lab.dataset("qa").card == card
     assert "free of all findings" not in lab.build.qa(limit=3).card
+
+
+def test_a_place_that_is_named_is_no_defect(lab: Workspace) -> None:
+    result = lab.audit("code-edit", finding=["solution-in-issue", "place-in-issue"])
+    assert result.findings[1].verdicts["found"] == 8
+    assert (result.counts.flagged, result.counts.free, result.counts.untold) == (1, 7, 1)
+    sentence = "Of 9 rows, 7 are free of all findings (solution-in-issue); 1 cannot be told"
+    assert sentence in lab.dataset("code-edit").card
+    result = lab.audit("code-edit", finding="place-in-issue")
+    assert "free of all" not in " ".join(map(str, result.blocks()))
+    assert "free of all" not in lab.dataset("code-edit").card
+
+
+def test_a_card_that_was_changed_by_hand_is_left_alone(lab: Workspace) -> None:
+    path = lab.path / "datasets" / "qa" / "README.md"
+    path.write_text(f"{path.read_text('utf-8')}\nMine.\n", encoding="utf-8")
+    changed = path.read_bytes()
+    lab.audit("qa", finding="solution-in-issue")
+    assert path.read_bytes() == changed
 
 
 def test_exports_carry_findings_so_that_both_figures_can_be_reported(
@@ -128,7 +156,7 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
     whole = tmp_path / "report.html"
     lab.report(dataset="code-edit", output=whole)
     text = whole.read_text("utf-8")
-    assert "free of all findings (solution-in-issue, place-in-issue, measures-nothing)" in text
+    assert "free of all findings (solution-in-issue, measures-nothing)" in text
     assert "<mark>" in text.partition('class="passage"')[2]
     assert "no stored run answered it" in text
     page = tmp_path / "row.html"
@@ -137,10 +165,15 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
         *("--workspace", lab.path),
     )
     assert done.exit_code == 0, done.output
+    assert f"{EDIT} of code-edit, " in done.stdout
     row = page.read_text("utf-8")
     assert "Why is this row good?" in row and EDIT in row
     assert "What the label rests on" in row and "<b>solution-in-issue</b>" in row
     assert "Verdicts: " in row
+    with chdir(tmp_path):
+        lab.report(dataset="code-edit", row=EDIT)
+    own = tmp_path / "goldpan-row-code-edit-prospector-sluice-63+64.html"
+    assert own.read_text("utf-8") == row
     with pytest.raises(UsageError, match="No row 'code-edit:nobody#1' is in code-edit"):
         lab.report(dataset="code-edit", row="code-edit:nobody#1", output=page)
     with pytest.raises(UsageError, match="--runs reports on all stored runs"):
@@ -182,6 +215,8 @@ def test_a_plan_audits_before_it_exports_and_before_what_requires_findings(
     assert names.index("audit/edits") < names.index("dataset/strict")
     done = attempt("run", "plan.toml", "--json", cwd=tmp_path)
     assert done.code == 0, done.out + done.err
+    first_screen = lab.dataset("edits").card.partition("## Use")[0]
+    assert "Of 9 rows, 0 are free of all findings" in first_screen
     assert "findings" in first_row(lab.path / "exports" / "edits-inspect")["metadata"]
     assert len(lab.dataset("strict")) < len(lab.dataset("edits"))
     again = json.loads(attempt("run", "plan.toml", "--json", cwd=tmp_path).out)["units"]

@@ -91,6 +91,9 @@ def test_rows_read_as_before_the_fix(mined: Mined) -> None:
     for family in FAMILIES:
         shared = mined.earlier[family].keys() & mined.before[family].keys()
         for name in shared:
+            if name.endswith("#67+68"):  # whose issue has the solution, by an edit
+                assert "it fits" not in mined.earlier[family][name]["body"]
+                continue
             assert mined.earlier[family][name] == mined.before[family][name]
         assert shared
     edited = [row for row in mined.after["code-edit"].values() if row["issue"] == mined.edited]

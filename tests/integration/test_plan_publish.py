@@ -22,6 +22,7 @@ from tests.publishing import Place, local_place
 from tests.twin.history import history_world
 
 FAMILIES = ("qa", "fault-localization", "code-edit", "issue-type", "code-comments", "crosscode")
+AUDIT = '[[audit]]\ndataset = "qa"\n'
 _MORE = {
     "code-comments": 'kind = ["class", "module", "function"]\n',
     "crosscode": f'task = {list(TASKS)}\nsplit = "Type-QA"\n',
@@ -41,7 +42,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Done]
     repositories = f'[repositories]\nlisted = ["{SLUICE}"]\n[clone]\nsource = "{{name}}.git"\n'
     with local_place(folder, history_world(folder / "sluice.git")) as project:
         write_tasks(folder / "lab")
-        write_plan(folder, repositories + "".join(dataset(name, name) for name in FAMILIES))
+        write_plan(folder, repositories + AUDIT + "".join(dataset(name, name) for name in FAMILIES))
         yield project, project.run("run", "plan.toml", "--json")
 
 
@@ -61,6 +62,7 @@ def test_a_family_goes_from_plan_to_hub(ran: tuple[Place, Done], family: str) ->
         path.relative_to(directory).as_posix(): path.read_bytes() for path in paths
     }
     card = published["README.md"].decode()
+    assert (family == "qa") == ("are free of all findings (solution-in-issue," in card)
     (info,) = yaml.safe_load_all(card.split("\n---\n")[0])
     assert info["license"] == "mit"
     rows = sum(pq.read_metadata(path).num_rows for path in directory.glob("data/*.parquet"))

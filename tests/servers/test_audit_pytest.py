@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.parquet import read_table
-from tests.planted_fixes import HASH, ORDER, STRONG, WEAK, Planted
+from tests.planted_fixes import CLOCK, HASH, ORDER, STRONG, WEAK, Planted
 
 
 @pytest.mark.timeout(600)
 def test_what_depends_on_order_or_hash_seed_is_told_from_what_is_stable(tmp_path: Path) -> None:
-    planted = Planted(tmp_path, {"weak": WEAK, "strong": STRONG, "order": ORDER, "hash": HASH})
+    tests = {"weak": WEAK, "strong": STRONG, "order": ORDER, "hash": HASH, "clock": CLOCK}
+    planted = Planted(tmp_path, tests)
     assert {record.proof.verdict for record in planted.verify().values()} == {"verified"}
     result, _ = planted.audit("weak-tests", "luck")
     assert planted.verdicts(result, "luck") == {
@@ -20,12 +21,14 @@ def test_what_depends_on_order_or_hash_seed_is_told_from_what_is_stable(tmp_path
         "strong": "not-found",
         "order": "order, alone",
         "hash": "hash-seed",
+        "clock": "clock" if any(Path("/usr/lib").glob("*/faketime/*")) else "not-found",
     }
     assert planted.verdicts(result, "weak-tests") == {
         "weak": "found",
         "strong": "not-found",
         "order": "found",
         "hash": "not-found",
+        "clock": "not-found",
     }
     rows = read_table(Path(result.file)).to_pylist()
     (order,) = [row for row in rows if row["case"] == "order, alone"]

@@ -81,10 +81,14 @@ WORKS: Mapping[str, Work] = {
 +    assert list(sieve(range(9), lambda n: n > 3, lambda n: n < 6)) == [4, 5]
 """),
     "Count records, not bytes": _fix(
-        """
+        '''
 @ src/sluice/progress.py
 -        self.done += len(record)
-+        self.done += 1
++        self.saw_many([record])
++
++    def saw_many(self, records):
++        """Count several records."""
++        self.done += len(records)
 @ tests/test_progress_7.py
 +from sluice.progress import Progress
 +
@@ -93,7 +97,9 @@ WORKS: Mapping[str, Work] = {
 +    progress = Progress()
 +    progress.saw("abc")
 +    assert progress.done == 1
-""",
++    progress.saw_many(["d", "ef"])
++    assert progress.done == 3
+''',
         squash=True,
     ),
     "Return nothing for empty streams": _fix("""

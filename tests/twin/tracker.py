@@ -6,6 +6,7 @@
     --- approved @LOGIN   a review; also `changes` and `commented`
     --- merged KEY        of a pull request, closes that issue
     --- duplicate KEY     of that issue
+    --- edited KEY        its author adds a text to that issue's body
     --- closed REASON
 
 In texts ``#<KEY>`` is the number of an issue, and ``{{WORD}}`` one of `SECRETS`.
@@ -114,6 +115,10 @@ def _play(editor: Editor, entry: _Entry, numbers: dict[str, int]) -> None:
                 editor.merge(number, closes=[numbers[step.target]])
             case "duplicate":
                 editor.mark_duplicate(number, numbers[step.target])
+            case "edited":  # at the moment of the step before, so that no later time moves
+                issue = editor.entry(numbers[step.target])
+                body, now = f"{issue.body}\n\n{text}", editor.entry(number).updated_at
+                editor.edit_entry(issue.number, body=body, by=issue.author, at=now)
             case "closed":
                 editor.close(number, reason=step.target or "completed")
             case _:

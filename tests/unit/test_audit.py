@@ -412,7 +412,8 @@ def audit(folder: Path, rows: list[dict[str, Any]], **options: Any) -> AuditResu
 def test_findings_are_kept_with_what_they_were_made_of(tmp_path: Path) -> None:
     rows = [swe_bench("See #41"), {**swe_bench("It is wrong"), "instance_id": "mill__grain-43"}]
     result = audit(tmp_path, rows, findings=("solution-in-issue",))
-    assert (result.total, result.flagged, result.free, result.untold) == (2, 1, 1, 0)
+    counts = result.counts
+    assert (counts.total, counts.flagged, counts.free, counts.untold) == (2, 1, 1, 0)
     assert [example.id for example in result.examples] == ["mill__grain-41"]
     file = Path(result.file)
     assert file == tmp_path / "lab" / "audits" / "swe-bench" / "findings.parquet"
@@ -428,7 +429,7 @@ def test_findings_are_kept_with_what_they_were_made_of(tmp_path: Path) -> None:
     assert audit(tmp_path, rows, findings=("solution-in-issue",)) == result
     assert file.read_bytes() == before
     shown = " ".join(getattr(block, "text", "") for block in result.blocks())
-    assert "Of 2 rows, 1 is free of all findings; 0 cannot be told" in shown
+    assert "Of 2 rows, 1 is free of all findings (solution-in-issue); 0 cannot be told" in shown
 
 
 def test_rows_without_fix_or_answer_have_one_finding(tmp_path: Path) -> None:
@@ -450,4 +451,4 @@ def test_rows_without_fix_or_answer_have_one_finding(tmp_path: Path) -> None:
 def test_a_broken_patch_stops_nothing(patch: str, tmp_path: Path) -> None:
     row = {**swe_bench("It \u202e is\r\nwrong", patch), "test_patch": patch}
     result = audit(tmp_path, [row])
-    assert result.total == 1
+    assert result.counts.total == 1

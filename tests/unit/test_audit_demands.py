@@ -8,11 +8,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from goldpan.audit.code_before import CodeBefore, words_of
+from goldpan.audit.added_code import parameter_names, positional, read_arguments, read_uses
 from goldpan.audit.demands import find_demands
 from goldpan.audit.finding import Finding
 from goldpan.audit.fixes import Fix
-from goldpan.audit.names_used import parameter_names, positional, read_arguments, read_uses
+from goldpan.audit.precedents import CodeBefore, words_of
 from goldpan.audit.rows import read_rows
 from goldpan.git.trees import TreeFile
 

@@ -92,8 +92,18 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(UsageError) as error:
         parse_toml("job.toml", 'mod = "fast"\ntitle = 3\n').read(Job)
     assert str(error.value) == (
-        "job.toml: 3 things are missing or wrong: line 2: title: Input should be a valid string; "
-        "limits is missing; line 1: the key mod is unknown (did you mean mode?). Correct them all."
+        "job.toml: 3 things are missing or wrong: limits is missing; line 1: the key mod is "
+        "unknown (did you mean mode?); line 2: title: Input should be a valid string. "
+        "Correct them all."
+    )
+
+
+def test_a_mistyped_key_hides_no_missing_one_of_another_table() -> None:
+    with pytest.raises(UsageError) as error:
+        parse_toml("m.toml", "[[limits]]\nmots = 1\n[[limits]]\n").read(Model)
+    assert str(error.value) == (
+        "m.toml: 2 things are missing or wrong: line 2: the key limits[0].mots is unknown (did you "
+        "mean most?); line 3: limits[1].most is missing. Correct them all."
     )
 
 

@@ -14,13 +14,21 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.audit.demands import find_demands
-from goldpan.audit.finding import NAMES, VERDICTS, Finding, FindingName, Verdict
+from goldpan.audit.finding import (
+    NAMES,
+    VERDICTS,
+    Finding,
+    FindingName,
+    RowCounts,
+    Verdict,
+    count_rows,
+)
 from goldpan.audit.fixes import Fix, Fixes
-from goldpan.audit.histories import Histories
 from goldpan.audit.place import find_place
 from goldpan.audit.reruns import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
-from goldpan.audit.rows import Row, read_rows
+from goldpan.audit.rows import Histories, Row, read_rows
 from goldpan.audit.solution import find_solution
+from goldpan.audit.stored_audit import STAGE, state_on_card
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import write, writer
@@ -33,7 +41,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
-STAGE = "audit"
 RERUN_OPTIONS = RerunOptions()
 _BATCH = 64
 _LACKING: Mapping[FindingName, str] = {
@@ -69,14 +76,8 @@ class AuditResult(Result):
     """What the findings say of a dataset."""
 
     dataset: str
-    total: int
-    """Rows of the dataset."""
-    flagged: int
-    """Rows with any finding."""
-    free: int
-    """Rows of which every finding could be told, and none was found."""
-    untold: int
-    """The others: nothing was found, and not every finding could be told."""
+    counts: RowCounts
+    """How many have any finding that speaks against a row."""
     findings: tuple[FindingCount, ...]
     examples: tuple[Example, ...]
     notes: tuple[str, ...]
@@ -86,25 +87,24 @@ class AuditResult(Result):
 
     def plain(self) -> dict[str, Any]:
         """Return the counts and the examples as plain data."""
-        plain = asdict(self)
-        return {"rows": plain.pop("total"), **plain}
+        plain, counts = asdict(self), self.counts
+        del plain["counts"]
+        told = {"flagged": counts.flagged, "free": counts.free, "untold": counts.untold}
+        return {"rows": counts.total, **told, **plain}
 
     def blocks(self) -> Iterator[Block]:
         """Yield how many rows are free of findings, then each finding with examples."""
         yield Title(self.dataset, f": audited in {self.seconds:.1f} s")
-        are = "is" if self.free == 1 else "are"
-        have = "has" if self.flagged == 1 else "have"
-        yield Line(
-            f"Of {self.total:,} rows, {self.free:,} {are} free of all findings; {self.untold:,} "
-            f"cannot be told, and {self.flagged:,} {have} one"
-        )
+        if self.counts.sentence:
+            have = "has" if self.counts.flagged == 1 else "have"
+            yield Line(f"{self.counts.sentence}, and {self.counts.flagged:,} {have} one")
         yield Table(
             ("finding", "found", "not found", "cannot tell", "share [95 %]", "cases"),
             [
                 (
                     count.name,
                     *(count.verdicts[verdict] for verdict in VERDICTS),
-                    _share(count.share),
+                    count.share.short(),
                     ", ".join(f"{case} {rows:,}" for case, rows in count.cases.items()),
                 )
                 for count in self.findings
@@ -189,7 +189,9 @@ def audit_dataset(
     inputs = {**_digests(dataset), **outcomes.inputs, **histories, **rerun.inputs}
     path = _write(workspace, dataset, found, inputs)
     seconds = time.monotonic() - started
-    return _result(dataset, survey.rows, names, found, most, notes, path, seconds)
+    if dataset.is_dir():
+        state_on_card(workspace, dataset)
+    return _result(dataset, names, found, most, notes, path, seconds)
 
 
 def _survey(dataset: Path) -> _Survey:
@@ -260,7 +262,6 @@ def _write(
 
 def _result(
     dataset: Path,
-    rows: int,
     names: Sequence[FindingName],
     found: Sequence[_Found],
     most: int,
@@ -270,24 +271,20 @@ def _result(
 ) -> AuditResult:
     findings = [row.finding for row in found]
     counts = [_count(name, [other for other in findings if other.name == name]) for name in names]
-    verdicts = [finding.verdict for finding in findings]
     width = len(names)
-    of_rows = [verdicts[start : start + width] for start in range(0, len(verdicts), width)]
-    flagged = sum("found" in row for row in of_rows)
-    free = sum(set(row) == {"not-found"} for row in of_rows)
+    of_rows = [
+        {finding.name: finding.verdict for finding in findings[start : start + width]}
+        for start in range(0, len(findings), width)
+    ]
     having = [row for row in found if row.finding.verdict == "found"]
     examples = [
         Example(row.id, row.finding)
         for name in names
         for row in [row for row in having if row.finding.name == name][:most]
     ]
-    untold = rows - flagged - free
     return AuditResult(
         str(dataset),
-        rows,
-        flagged,
-        free,
-        untold,
+        count_rows(of_rows),
         tuple(counts),
         tuple(examples),
         notes,
@@ -318,9 +315,3 @@ def _changed(text: str) -> str:
     """Return the changed lines of a diff; another text as it is."""
     marked = [part for part in text.split("\n") if re.match(r"[-+](?!-- |\+\+ )", part)]
     return " ".join(marked) if text.startswith("--- ") else text
-
-
-def _share(share: Estimate) -> str:
-    if share.value is None:
-        return ""
-    return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"

@@ -16,14 +16,18 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-from goldpan.audit.added_code import AddedCode, Call, read_added
-from goldpan.audit.code_before import CodeBefore
+from goldpan.audit.added_code import (
+    AddedCode,
+    Call,
+    parameter_names,
+    positional,
+    read_added,
+    read_arguments,
+)
 from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
 from goldpan.audit.fixes import Fix
-from goldpan.audit.names_used import parameter_names, positional, read_arguments
-from goldpan.audit.precedents import find_literal, find_name, find_signature, parts_of
-from goldpan.audit.rows import Row, text_of
-from goldpan.audit.token_text import TokenText, tokens_of
+from goldpan.audit.precedents import CodeBefore, find_literal, find_name, find_signature, parts_of
+from goldpan.audit.rows import Row, TokenText, text_of, tokens_of
 from goldpan.core.errors import UsageError
 
 NAME: FindingName = "demanding-tests"

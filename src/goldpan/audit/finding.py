@@ -19,6 +19,8 @@ FindingName = Literal[
 ]
 Verdict = Literal["found", "not-found", "cannot-tell"]
 NAMES: tuple[FindingName, ...] = get_args(FindingName)
+DEFECTS = frozenset(NAMES) - {"place-in-issue"}
+"""The findings that speak against a row; a place that is named is a trait of it."""
 VERDICTS: tuple[Verdict, ...] = ("found", "not-found", "cannot-tell")
 LONGEST = 300
 """The most characters of a text that evidence holds."""
@@ -77,36 +79,20 @@ class Finding:
 
     def plain(self) -> dict[str, Any]:
         """Return what the table of findings holds of it."""
-        return {
-            "finding": self.name,
-            "verdict": self.verdict,
-            "case": self.case or None,
-            "why": self.why,
-            "remedy": self.remedy or None,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "seconds": self.seconds,
-            "evidence": [
-                {name: getattr(span, name) for name in Span.__slots__} for span in self.evidence
-            ],
-        }
+        evidence = [
+            {name: getattr(span, name) for name in Span.__slots__} for span in self.evidence
+        ]
+        plain = {name: getattr(self, name) for name in Finding.__slots__ if name != "name"}
+        texts = {"case": self.case or None, "remedy": self.remedy or None}
+        return {"finding": self.name, **plain, **texts, "evidence": evidence}
 
 
 def finding_of(plain: Mapping[str, Any]) -> Finding:
     """Return a finding that was kept as what `Finding.plain` returns."""
-    return Finding(
-        plain["finding"],
-        plain["verdict"],
-        plain["why"],
-        tuple(Span(**span) for span in plain["evidence"]),
-        plain["case"] or "",
-        plain["remedy"] or "",
-        plain["value"],
-        plain["low"],
-        plain["high"],
-        plain["seconds"],
-    )
+    values = {name: plain[name] for name in Finding.__slots__ if name != "name"}
+    values |= {name: plain[name] or "" for name in ("case", "remedy")}
+    evidence = tuple(Span(**span) for span in plain["evidence"])
+    return Finding(plain["finding"], **{**values, "evidence": evidence})
 
 
 def span_of(text: Text, kind: str, start: int, end: int) -> Span:
@@ -122,3 +108,40 @@ def chosen_findings(names: Sequence[str]) -> tuple[FindingName, ...]:
         if name not in NAMES:
             raise unknown_name("finding", name, NAMES)
     return tuple(name for name in NAMES if name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows have defects, of those that were looked for."""
+
+    names: tuple[FindingName, ...]
+    """The defects that were looked for."""
+    total: int
+    flagged: int
+    """Rows with any of them."""
+    free: int
+    """Rows of which each could be told, and none was found."""
+
+    @property
+    def untold(self) -> int:
+        """The others: none was found, and not each could be told."""
+        return self.total - self.flagged - self.free
+
+    @property
+    def sentence(self) -> str:
+        """How many rows are free of all, and of how many that cannot be told; empty without any."""
+        if not self.names:
+            return ""
+        are, names = "is" if self.free == 1 else "are", ", ".join(self.names)
+        return (
+            f"Of {self.total:,} rows, {self.free:,} {are} free of all findings ({names}); "
+            f"{self.untold:,} cannot be told"
+        )
+
+
+def count_rows(rows: Sequence[Mapping[FindingName, Verdict]]) -> RowCounts:
+    """Return how many rows have defects, by the verdicts on each."""
+    defects = [{v for name, v in row.items() if name in DEFECTS} for row in rows]
+    names = tuple(name for name in NAMES if name in DEFECTS and any(name in row for row in rows))
+    flagged = sum("found" in row for row in defects)
+    return RowCounts(names, len(rows), flagged, sum(row == {"not-found"} for row in defects))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from goldpan.audit.code_before import CodeBefore, CodeHistory
-from goldpan.audit.rows import Row
-from goldpan.audit.token_text import tokens_of
+from goldpan.audit.precedents import CodeBefore, CodeHistory
+from goldpan.audit.rows import Row, tokens_of
 from goldpan.code.languages import language_of
 from goldpan.code.patch import FilePatch, split_patch
 from goldpan.code.paths import is_test_file
@@ -52,11 +51,6 @@ class Fix:
     """Whole files before the fix by path, where they are at hand."""
     code: Callable[[], CodeBefore | None] = field(default=lambda: None, compare=False)
     """Reads all code before the fix; gives None where no history at hand has it."""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that the fix changes."""
-        return tuple(file.path for file in self.files)
 
 
 class Fixes(ExitStack):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from goldpan.audit.finding import Finding, FindingName, Span
 from goldpan.audit.rerun_trial import RerunTrial, Untold
@@ -170,8 +169,3 @@ def find_luck(cases: Sequence[Case], seconds: float) -> Finding:
     )
     case = ", ".join(case.name for case in changing)
     return Finding(NAME, "found" if changing else "not-found", why, spans, case, seconds=seconds)
-
-
-def plain_cases(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Return the cases for a record."""
-    return [asdict(case) for case in cases]

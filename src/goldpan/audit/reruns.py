@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,14 @@ import orjson
 
 from goldpan.audit.finding import Finding, FindingName, finding_of
 from goldpan.audit.luck import NAME as LUCK
-from goldpan.audit.luck import RUNS, check_again, find_luck, plain_cases, run_cases
+from goldpan.audit.luck import RUNS, check_again, find_luck, run_cases
 from goldpan.audit.luck import VERSION as LUCK_VERSION
 from goldpan.audit.rerun_trial import RerunTrial, Untold
 from goldpan.audit.rows import Row
 from goldpan.audit.variants import VERSION as VARIANTS_VERSION
 from goldpan.audit.weak_tests import NAME as WEAK
 from goldpan.audit.weak_tests import VERSION as WEAK_VERSION
-from goldpan.audit.weak_tests import find_weak_tests, plain_runs, run_variants
+from goldpan.audit.weak_tests import find_weak_tests, run_variants
 from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import DamagedError, UsageError
 from goldpan.core.sealed import file_digest, read_json, sealed_json
@@ -277,13 +277,13 @@ def _examine(unit: _Unit, logs: Path) -> tuple[dict[FindingName, Finding], dict[
             try:
                 if name == LUCK:
                     cases = (*unsteady, *run_cases(again))
-                    details[name] = plain_cases(cases)
+                    details[name] = list(map(asdict, cases))
                     findings[name] = find_luck(cases, time.monotonic() - started)
                 elif unsteady:
                     raise Untold("its tests pass only sometimes", "Audit it with --finding luck")
                 else:
                     runs = run_variants(again, unit.options.variants, unit.options.seed)
-                    details[name] = plain_runs(runs)
+                    details[name] = list(map(asdict, runs))
                     took = time.monotonic() - started
                     findings[name] = find_weak_tests(runs, len(again.tests), took)
             except Untold as untold:

@@ -1,19 +1,36 @@
-"""Rows as findings read them: what a model is given, and what the fix is known by."""
+"""Rows as findings read them: what a model is given, since when, and what the fix is known by."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from goldpan.audit.finding import Text
 from goldpan.audit.times import NOT_READ, Times
 from goldpan.datasets.compared_rows import dataset_rows, read_item
+from goldpan.audit.finding import Span, Text
+from goldpan.core.sealed import seal_of_parquet
+from goldpan.core.workspace import Workspace
+from goldpan.datasets.contamination.items import dataset_rows, read_item
+from goldpan.miners.versions import (
+    TABLES,
+    WITHHELD,
+    Version,
+    Versions,
+    Work,
+    Written,
+    open_versions,
+)
+from goldpan.text.redaction import redact
 
 _TIMES = {
     "title": "created_at",
@@ -118,3 +135,220 @@ def _texts(columns: Mapping[str, Any]) -> Iterator[Text]:
 def text_of(row: Row, name: str) -> Text:
     """Return a column as a text whose lines end in line feeds."""
     return Text(name, _ENDS.sub("\n", row.column(name)))
+
+
+# When the texts of a row came to be, and how they stood before its fix was begun; for questions:
+# before they were answered. A text of a row may be made of several that people wrote, as the
+# statement of SWE-bench is of title and body.
+
+_PARTS: dict[str, tuple[str, ...]] = {
+    "title": ("title",),
+    "body": ("body",),
+    "problem_statement": ("title", "body"),
+    "hints_text": ("comment",),
+}
+_OF_PULL = {"pull_title": "title", "pull_body": "body"}
+NOT_READ = "the repository was not mined"
+_OTHER = "a text of the row is none that was mined"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a row's fix was begun, or its question answered, and the versions of its texts."""
+
+    begun: datetime | None = None
+    written: tuple[Written, ...] = ()
+    """Of the issue or discussion."""
+    of_pull: tuple[Written, ...] = ()
+    work: Work | None = None
+    lacks: str = ""
+    """Why nothing can be told."""
+    remedy: str = ""
+
+    def before(self, text: Text) -> tuple[Text | None, str]:
+        """Return how a text stood before the fix was begun, and why that cannot be told, if so.
+
+        None is a text that was not written yet.
+        """
+        if self.begun is None or self.lacks:
+            return text, self.lacks
+        whole, why = text.text, ""
+        for part in self._parts(text):
+            earlier = part.before(self.begun)
+            if earlier is part.versions[-1] and not part.lacks:
+                continue
+            shown = _shown(part, whole, text.source)
+            if earlier is None:  # whatever it said, nothing of it was there
+                whole = whole if shown is None else whole.replace(_public(shown), "", 1)
+            elif part.lacks or earlier.text is None:
+                why = part.lacks or WITHHELD
+            elif shown is None:
+                why = "" if part.source == "comment" else _OTHER
+            elif shown.at > earlier.at:
+                whole = whole.replace(_public(shown), _public(earlier), 1)
+        stood = replace(text, text=whole)
+        return (None if not whole.strip() else stood), why
+
+    def first(self, text: Text, span: Span) -> datetime | None:
+        """Return when a part of a text first appeared; None where that cannot be told."""
+        said = _spaced(text.text[span.start : span.end])
+        for part in self._parts(text):
+            shown = _shown(part, text.text, text.source)
+            if self.lacks or shown is None or said not in _spaced(_public(shown)):
+                continue
+            if part.lacks:
+                return None
+            for version in part.versions:
+                if version.text is None:
+                    return None
+                if said in _spaced(_public(version)):
+                    return version.at
+        return None
+
+    def _parts(self, text: Text) -> Iterator[Written]:
+        if source := _OF_PULL.get(text.source):
+            yield from (part for part in self.of_pull if part.source == source)
+        sources = _PARTS.get(text.source, ())
+        yield from (part for part in self.written if part.source in sources)
+
+
+def _shown(part: Written, whole: str, source: str) -> Version | None:
+    """Return the version of a part that a row's text is, or holds beside others."""
+    if part.lacks or len(part.versions) == 1:
+        return part.versions[-1]
+    holds = len(_PARTS.get(source, ())) > 1 or part.source == "comment"
+    for version in reversed(part.versions):
+        said = _public(version)
+        if said and (said in whole if holds else said == whole.strip()):
+            return version
+    return None
+
+
+def _public(version: Version) -> str:
+    """Return a version as datasets hold it."""
+    return redact(version.text or "").text.strip()
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def joined(reasons: Sequence[str]) -> str:
+    """Return what cannot be told of several texts, each reason once."""
+    return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
+
+
+# Reads that from the tables of the rows' repositories.
+
+
+class Histories(ExitStack):
+    """The histories of rows' texts; opens the tables of repositories as they are asked for."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        super().__init__()
+        self._versions: dict[str, Versions | None] = {}
+        self._edited = 0
+        self._untold = Counter[str]()
+
+    def add_to(self, rows: Sequence[Row]) -> list[Row]:
+        """Return rows with the times of their texts."""
+        times: dict[int, Times] = {}
+        for repo in sorted({row.repo for row in rows}):
+            places = [place for place, row in enumerate(rows) if row.repo == repo]
+            found = self._times(repo, [rows[place] for place in places])
+            times |= dict(zip(places, found, strict=True))
+        dated = [replace(row, times=times[place]) for place, row in enumerate(rows)]
+        for row in dated:
+            self._count(row)
+        return dated
+
+    def read(self) -> dict[str, str]:
+        """Return the digests of the tables that were read, by repository."""
+        used = sorted(repo for repo, versions in self._versions.items() if versions)
+        paths = {
+            f"{name} {repo}": self._workspace.table(repo, name)
+            for repo in used
+            for name in (*TABLES, "edits")
+        }
+        return {name: seal_of_parquet(path) for name, path in paths.items() if path.exists()}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return how many rows had a text edited since, and of how many nobody can tell."""
+        notes = []
+        if self._edited:
+            notes.append(f"Edited after the fix was begun, or the answer given: {self._edited:,}")
+        for why, count in self._untold.most_common():
+            notes.append(f"Whether a text was edited since cannot be told of {count:,}: {why}")
+        return tuple(notes)
+
+    def _times(self, repo: str, rows: Sequence[Row]) -> list[Times]:
+        versions = self._open(repo)
+        if versions is None:
+            remedy = f"Run goldpan mine --repo {repo}" if repo else "Give rows that name one"
+            why = NOT_READ if repo else "the rows name no repository"
+            return [Times(lacks=why, remedy=remedy) for _ in rows]
+        pulls = {row.pull for row in rows if row.pull}
+        written = versions.of({number for row in rows for number in row.issues} | pulls)
+        work = versions.work(pulls)
+        made = []
+        for row in rows:
+            texts = tuple(text for number in row.issues for text in written.get(number, ()))
+            fix = work.get(row.pull or 0) if row.has_fix else None
+            at = fix.begun if fix else None if row.has_fix else _answered(row)
+            why, remedy = "", f"Run goldpan mine --repo {repo}"
+            if not texts:
+                why, remedy = "the row names no issue that was mined", "Give rows with issue"
+            elif at is None:
+                why = "nothing tells when its fix was begun"
+            made.append(Times(at, texts, written.get(row.pull or 0, ()), fix, why, remedy))
+        return made
+
+    def _open(self, repo: str) -> Versions | None:
+        if repo not in self._versions:
+            tables = [self._workspace.table(repo, name) for name in TABLES] if repo else []
+            is_there = bool(tables) and all(path.exists() for path in tables)
+            opened = open_versions(self._workspace, repo) if is_there else None
+            self._versions[repo] = self.enter_context(opened) if opened else None
+        return self._versions[repo]
+
+    def _count(self, row: Row) -> None:
+        stood = [(text, *row.times.before(text)) for text in row.texts if text.of_issue]
+        if why := next((why for _, _, why in stood if why), ""):
+            self._untold[f"{why}. {row.times.remedy}"] += 1
+        elif any(earlier != text for text, earlier, _ in stood):
+            self._edited += 1
+
+
+def _answered(row: Row) -> datetime | None:
+    at = row.columns.get("answer_created_at")
+    return at if isinstance(at, datetime) else None
+
+
+# Finds words and signs in a text, whatever white space stands between them.
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_SEAM = "\n"
+
+
+class TokenText:
+    """A text that sequences of tokens are looked for in; each search is one pass."""
+
+    def __init__(self, text: str, pattern: re.Pattern[str] = _TOKEN, *, fold: bool = False) -> None:
+        self._matches = list(pattern.finditer(text))
+        found = (match[0].lower() if fold else match[0] for match in self._matches)
+        self._joined = f"{_SEAM}{_SEAM.join(found)}{_SEAM}"
+
+    def find(self, tokens: Sequence[str]) -> tuple[int, int] | None:
+        """Return where tokens first stand one after the other, as offsets in the text."""
+        at = self._joined.find(f"{_SEAM}{_SEAM.join(tokens)}{_SEAM}") if tokens else -1
+        if at < 0:
+            return None
+        first = self._joined.count(_SEAM, 0, at)
+        return self._matches[first].start(), self._matches[first + len(tokens) - 1].end()
+
+
+@lru_cache(maxsize=1 << 17)
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Return the words and single signs of a text."""
+    return tuple(_TOKEN.findall(text))

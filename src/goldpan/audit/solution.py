@@ -16,9 +16,7 @@ from dataclasses import replace
 
 from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
 from goldpan.audit.fixes import Fix
-from goldpan.audit.rows import Row
-from goldpan.audit.times import joined
-from goldpan.audit.token_text import TokenText, tokens_of
+from goldpan.audit.rows import Row, TokenText, joined, tokens_of
 from goldpan.text.keywords import find_mentions
 from goldpan.text.lines import LineKind, classify
 from goldpan.text.prose import prose, split_sentences

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from goldpan.audit.audit import STAGE
 from goldpan.audit.finding import NAMES, FindingName
 from goldpan.core.errors import DatasetError, GoldpanError
+from goldpan.audit.finding import NAMES, VERDICTS, FindingName, Verdict, chosen_findings, count_rows
+from goldpan.audit.fixes import Fixes
+from goldpan.audit.place import find_place
+from goldpan.audit.rows import row_of
+from goldpan.audit.solution import find_solution
+from goldpan.builders.requirements import NOT, NOT_AUDITED, RowCheck
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError, WorkspaceError
+from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table, reading
 from goldpan.core.sealed import file_digest, read_lineage, seal_of_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.provenance import shard_paths
+from goldpan.datasets.card import state_audit
+from goldpan.datasets.family import Family
+from goldpan.datasets.provenance import PROVENANCE, shard_paths
 
+STAGE = "audit"
 _BATCH = 1_000
 _VERDICT = pa.struct([("verdict", pa.string()), ("case", pa.string())])
 Verdicts = Mapping[str, Mapping[str, Any]]
@@ -41,15 +53,9 @@ class StoredAudit:
     @property
     def sentence(self) -> str:
         """How many rows are free of what was looked for, and of how many that cannot be told."""
-        verdicts = [{finding["verdict"] for finding in row.values()} for row in self.rows.values()]
-        free = sum(row == {"not-found"} for row in verdicts)
-        untold = sum("cannot-tell" in row and "found" not in row for row in verdicts)
-        are = "is" if free == 1 else "are"
-        names = ", ".join(self.names)
-        return (
-            f"Of {len(verdicts):,} rows, {free:,} {are} free of all findings ({names}); "
-            f"{untold:,} cannot be told"
-        )
+        return count_rows(
+            [{name: row[name]["verdict"] for name in row} for row in self.rows.values()]
+        ).sentence
 
     def verdicts(self) -> dict[str, Verdicts]:
         """Return verdict and case of each finding, by the row's id."""
@@ -87,6 +93,16 @@ def stored_sentence(workspace: Workspace, dataset: Path, files: Mapping[str, str
     return audit.sentence if isinstance(audit, StoredAudit) else ""
 
 
+def _is_of(workspace: Workspace, dataset: Path) -> bool:
+    return dataset.parent.resolve() == (workspace.root / "datasets").resolve()
+
+
+def state_on_card(workspace: Workspace, dataset: Path) -> None:
+    """Write what the audit of a dataset of the workspace found into its card, if it has one."""
+    if _is_of(workspace, dataset) and (dataset / PROVENANCE).is_file():
+        state_audit(dataset, read_audit(workspace, dataset).sentence)
+
+
 def read_audit(
     workspace: Workspace, dataset: Path, files: Mapping[str, str] | None = None
 ) -> StoredAudit:
@@ -96,10 +112,9 @@ def read_audit(
     `DatasetError` where there is no audit, or where it is of other bytes, and `WorkspaceError`
     where it is damaged.
     """
-    is_named = dataset.parent.resolve() == (workspace.root / "datasets").resolve()
     path = workspace.findings(dataset)
     # A page that shows it says the same wherever the dataset lies.
-    remedy = f"Run goldpan audit {dataset.name if is_named else 'DIRECTORY'}"
+    remedy = f"Run goldpan audit {dataset.name if _is_of(workspace, dataset) else 'DIRECTORY'}"
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):
@@ -122,3 +137,94 @@ def read_audit(
         for finding in batch.to_pylist():
             rows.setdefault(finding["id"], {})[finding["finding"]] = finding
     return StoredAudit(digest, rows)
+
+
+# Findings that rows of a build must not have: `build FAMILY --require not:FINDING`. What row and
+# fix show is looked for while the rows are made. What takes test runs, stored runs or the whole
+# history is read from the audits of the workspace: of a row that is as it was then.
+
+_OF_ROWS = {"solution-in-issue": find_solution, "place-in-issue": find_place}
+_FIX = frozenset({"patch", "diff", "changed_path"})
+_NEEDS = {"solution-in-issue": _FIX | {"answer"}, "place-in-issue": _FIX}
+_COLUMNS = ("id", "digest", "finding", "verdict")
+_WORST = VERDICTS.index
+"""Of two audits: found by one counts, and so does what only one can tell."""
+_Stored = Mapping[FindingName, Mapping[tuple[str, str], Verdict]]
+
+
+def row_check(workspace: Workspace, required: Sequence[str], family: Family) -> RowCheck | None:
+    """Return what drops rows with the findings that `required` names as not:FINDING, if any.
+
+    Raises `UsageError` for a finding that there is not, or that rows of the family cannot have, and
+    `WorkspaceError` where an audit is needed and the workspace has none.
+    """
+    asked = [name.removeprefix(NOT) for name in required if name.startswith(NOT)]
+    names = chosen_findings(asked)
+    columns = set(family.schema.names)
+    for name in names:
+        if name in _NEEDS and not columns & _NEEDS[name]:
+            raise UsageError(
+                f"Rows of {family.name} have no fix, which {name} needs",
+                f"Leave out --require {NOT}{name}",
+            )
+    if not names:
+        return None
+    stored, audits = _read_audits(workspace, names, family.name)
+    absolute = replace(workspace, root=workspace.root.absolute())  # other processes see it
+    verdicts = _Verdicts(absolute, names, stored)
+    return RowCheck(tuple(f"{NOT}{name}" for name in names), verdicts.of, audits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdicts:
+    """The verdicts on rows; goes to other processes."""
+
+    workspace: Workspace
+    names: tuple[FindingName, ...]
+    stored: _Stored
+
+    def of(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+        """Return the verdicts on each row by requirement."""
+        read = [row_of(columns, number) for number, columns in enumerate(rows, 1)]
+        verdicts: list[dict[str, str]] = []
+        with Fixes(self.workspace) as fixes:
+            for row, fix in zip(read, fixes.of(read), strict=True):
+                key = row.id, row.digest
+                verdicts.append(
+                    {
+                        f"{NOT}{name}": _OF_ROWS[name](row, fix).verdict
+                        if name in _OF_ROWS
+                        else self.stored[name].get(key, NOT_AUDITED)
+                        for name in self.names
+                    }
+                )
+        return verdicts
+
+
+def _read_audits(
+    workspace: Workspace, names: Sequence[FindingName], family: str
+) -> tuple[_Stored, dict[str, str]]:
+    """Return what audits say of rows by id and digest, and the digests of these audits by name."""
+    stored: dict[FindingName, dict[tuple[str, str], Verdict]] = {
+        name: {} for name in names if name not in _OF_ROWS
+    }
+    audits: dict[str, str] = {}
+    for path in sorted((workspace.root / "audits").glob("*/findings.parquet")) if stored else ():
+        with reading(path, f"Run goldpan audit {path.parent.name}"):
+            table = read_table(path, _COLUMNS)
+        of_family = pc.starts_with(table["id"], f"{family}:")
+        for name, verdicts in stored.items():
+            rows = table.filter(pc.and_(of_family, pc.equal(table["finding"], name))).to_pylist()
+            for row in rows:
+                key = row["id"], row["digest"]
+                verdicts[key] = min(verdicts.get(key, row["verdict"]), row["verdict"], key=_WORST)
+            if rows:
+                audits[path.parent.name] = seal_of_parquet(path)
+    for name, verdicts in stored.items():
+        if not verdicts:
+            raise WorkspaceError(
+                f"No audit in {workspace.root} says which rows of {family} have {name}",
+                f"Build them without --require {NOT}{name}, run goldpan audit {family} "
+                "first, and build again",
+            )
+    return stored, audits

@@ -57,6 +57,12 @@ class Outcomes:
     """The same of runs that must not be able to solve a row."""
     unscored: int = 0
     """Runs on these rows whose answers are neither right nor wrong by themselves."""
+    right: Mapping[str, int] = field(init=False)
+    """How many rows each model solves."""
+
+    def __post_init__(self) -> None:
+        right = {name: sum(rows.values()) for name, rows in self.solved.items()}
+        object.__setattr__(self, "right", right)
 
 
 def read_outcomes(workspace: Workspace, keys: frozenset[str], family: str) -> Outcomes:
@@ -136,7 +142,7 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
             return Finding(NAME, "found", why, (), case, "", share.value, share.low, share.high)
         why += f", and {_FEWEST} would have to agree"
         return Finding(NAME, "cannot-tell", why, case=case, remedy=outcomes.remedy)
-    value, low, high, needed = _discrimination(row.key, answered, outcomes.solved)
+    value, low, high, needed = _discrimination(answered, outcomes)
     said = (
         f"{right:,} of {models:,} models solve it; the better half rather than the other by "
         f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
@@ -153,16 +159,17 @@ def _does(names: Sequence[str]) -> str:
 
 
 def _discrimination(
-    key: str, answered: Mapping[str, bool], solved: Mapping[str, Mapping[str, bool]]
+    answered: Mapping[str, bool], outcomes: Outcomes
 ) -> tuple[float, float, float, int]:
     """Return how much more of the better half solves a row, from -1 to 1, with its interval.
 
     Last comes how many models would tell it from 0; 0 where these do, or none would.
     """
     others = {
-        name: [right for other, right in solved[name].items() if other != key] for name in answered
+        name: (outcomes.right[name] - is_right) / max(1, len(outcomes.solved[name]) - 1)
+        for name, is_right in answered.items()
     }
-    ranked = sorted(answered, key=lambda name: (fmean(others[name] or [0.0]), name))
+    ranked = sorted(answered, key=lambda name: (others[name], name))
     half = len(ranked) // 2
     worse, better = (
         sum(answered[name] for name in part) / half for part in (ranked[:half], ranked[-half:])

@@ -7,18 +7,20 @@ killed is a lower bound of how strong the tests are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from goldpan.audit.finding import Finding, FindingName, Span
 from goldpan.audit.mutations import Kind
 from goldpan.audit.rerun_trial import RerunTrial, Untold
-from goldpan.audit.variants import FixedFile, Variant, has_grammar, make_variants
+from goldpan.audit.variants import FixedFile, has_grammar, make_variants
 from goldpan.code.languages import language_of
 from goldpan.core.proportions import wilson
 from goldpan.execution.records import EndedError, Run
+from goldpan.execution.runner import EndedError
 from goldpan.execution.trial import Trial
 
 NAME: FindingName = "weak-tests"
@@ -53,6 +55,7 @@ def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, 
 
     def run(lane: Trial, number: int) -> VariantRun:
         variant = variants[number]
+        told = partial(VariantRun, variant.kind, variant.path, variant.line, variant.diff)
 
         def change(testbed: Path) -> None:
             trial.apply_fix(testbed)
@@ -61,8 +64,11 @@ def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, 
         try:
             outcomes = lane.run(f"variant-{number + 1}", change, trial.limited())
         except EndedError as ended:
-            return _told(variant, "killed", ended.detail)
-        return _judged(variant, outcomes, trial)
+            return told("killed", ended.detail)
+        if not outcomes and not trial.is_python:
+            return told("not-built", "")  # what does not compile is no wrong fix
+        failed = trial.failed(outcomes)
+        return told("killed", failed[0]) if failed else told("survived", "")
 
     runs = tuple(trial.side_by_side(run, len(variants)))
     if all(run.outcome == "not-built" for run in runs):
@@ -77,19 +83,6 @@ def _untold(files: Sequence[FixedFile]) -> Untold:
         name = language.name if language else ""
         return Untold(f"variants need a grammar, and there is none of {name}", _HAND)
     return Untold("the fix has no code of which a variant parses and differs", _HAND)
-
-
-def _judged(variant: Variant, outcomes: Run, trial: RerunTrial) -> VariantRun:
-    if not outcomes and not trial.is_python:
-        return _told(variant, "not-built", "")  # what does not compile is no wrong fix
-    failed = trial.failed(outcomes)
-    return _told(variant, "killed" if failed else "survived", failed[0] if failed else "")
-
-
-def _told(
-    variant: Variant, outcome: Literal["survived", "killed", "not-built"], by: str
-) -> VariantRun:
-    return VariantRun(variant.kind, variant.path, variant.line, variant.diff, outcome, by)
 
 
 def find_weak_tests(runs: Sequence[VariantRun], tests: int, seconds: float) -> Finding:
@@ -112,8 +105,3 @@ def find_weak_tests(runs: Sequence[VariantRun], tests: int, seconds: float) -> F
         strength.high,
         seconds,
     )
-
-
-def plain_runs(runs: Sequence[VariantRun]) -> list[Mapping[str, Any]]:
-    """Return the runs for a record."""
-    return [asdict(run) for run in runs]

@@ -159,8 +159,13 @@ class BuildResult(Result):
         whole = written.rows + written.report.dropped
         if self.limit is not None and whole < self.limit:
             yield Line(f"  {whole:,} of the {self.limit:,} rows of --limit: no more were available")
+        flagged = {name: count for name, count in self.dropped.items() if name.startswith(NOT)}
+        looked_at = whole + self.dropped.get(_NOT_DRAWN, 0) + sum(flagged.values())
         for reason, count in sorted(self.dropped.items()):
-            yield Line(f"  {count:,} without an example: {reason}")
+            if reason not in flagged:
+                yield Line(f"  {count:,} without an example: {reason}")
+        for reason, count in flagged.items():
+            yield Line(f"  {count:,} of {looked_at:,} rows left out: {reason}")
         for name, verdicts in self.untold.items():
             told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
             finding = name.removeprefix(NOT)
@@ -231,6 +236,8 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
         built = make_rows(rows_request, repos, *where)
         funnel = sum_funnels([rows.funnel for rows in built], profile.decide)
         dropped = sum((rows.dropped for rows in built), Counter[str]())
+        if request.check is not None:
+            dropped = Counter(dict.fromkeys(request.check.requirements, 0) | dropped)
         if not any(rows.count for rows in built):
 
             def count(name: str) -> int:

@@ -27,6 +27,12 @@ class Estimate:
             return f"{self.value:.3f}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
+    def short(self) -> str:
+        """Return a share with its interval in the least signs; empty where it is not defined."""
+        if self.value is None or self.low is None or self.high is None:
+            return ""
+        return f"{self.value:.0%} [{self.low:.0%}, {self.high:.0%}]"
+
     def percent(self) -> str:
         """Return a share with its interval, in words."""
         if self.value is None or self.low is None or self.high is None:

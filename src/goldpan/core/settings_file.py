@@ -80,17 +80,19 @@ class Source:
         return cast("T", read[0])
 
     def _refusal(self, found: Sequence[_Problem]) -> UsageError:
-        meant = {problem.remedy for problem in found}  # a mistyped key is missing, too
-        problems = [one for one in found if question(one.missing, [one.missing]) not in meant]
+        # A mistyped key is missing, too, from the table that it stands in.
+        meant = {(one.line_of[:-1], one.remedy) for one in found}
+        problems = [
+            one
+            for one in found
+            if not one.missing or (one.line_of, question(one.missing, [one.missing])) not in meant
+        ]
         if len(problems) == 1:
             (problem,) = problems
             remedy = problem.remedy or f"{'Add' if problem.missing else 'Correct'} it. {self.see}"
             return UsageError(f"{self.place(*problem.line_of)}: {problem.cause}", remedy.strip())
-        lines = [_line(self.text, one.line_of) for one in problems]
-        causes = [
-            f"line {line}: {one}" if line else str(one)
-            for line, one in zip(lines, problems, strict=True)
-        ]
+        lines = [(_line(self.text, one.line_of), str(one)) for one in problems]
+        causes = [f"line {line}: {one}" if line else one for line, one in sorted(lines)]
         return UsageError(
             f"{self.name}: {len(problems)} things are missing or wrong: {'; '.join(causes)}",
             f"Correct them all. {self.see}".strip(),

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -24,13 +25,19 @@ from goldpan._version import __version__
 from goldpan.core.parquet import open_file
 from goldpan.core.proportions import wilson
 from goldpan.core.sanitize import CUT, for_json, visible
+from goldpan.core.sealed import file_digest, sealed_json
+from goldpan.core.workspace import write_whole
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written, state_labels
 from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.manifest import CardInputs, Origin, Written
+from goldpan.datasets.provenance import PROVENANCE, Provenance, read_provenance
 from goldpan.miners.facts import STATED
 
 CARD = "README.md"
+_AUDITED = re.compile(r"^Of [\d,]+ rows, [^\n]* says why a row is good\.\n\n", re.M)
+_AFTER_AUDITED = re.compile(r"^(?:Labels: |## Use$)", re.M)
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "@": "&#64;", ":": "&#58;"}
 _MOST_ORIGINS = 200
@@ -73,7 +80,39 @@ def write_card(written: Written, card: CardInputs, provenance: Provenance) -> No
         front_matter(written, card), sort_keys=False, allow_unicode=True, width=100
     )
     text = f"---\n{head}---\n{_body(written, card, provenance)}"
+    audited = card.audited({PurePosixPath(f.path).name: f.sha256 for f in written.files})
+    text = _with_audit(text, audited)
     (written.directory / CARD).write_text(text, encoding="utf-8", newline="\n")
+
+
+def state_audit(directory: Path, sentence: str) -> None:
+    """Write into the card of a finished dataset what an audit found; nothing into a changed one."""
+    provenance, path = read_provenance(directory), directory / CARD
+    known = provenance["files"].get(CARD, {}).get("sha256")
+    if not path.is_file() or file_digest(path) != known:
+        return
+    text = _with_audit(path.read_text(encoding="utf-8"), sentence).encode()
+    write_whole(path, text)
+    provenance["files"][CARD] = {"sha256": file_digest(path), "bytes": len(text)}
+    write_whole(directory / PROVENANCE, sealed_json(provenance))
+
+
+def without_audit(path: Path) -> bytes:
+    """Return a card, or the provenance of a dataset, as it is whether there was an audit or not."""
+    if path.name == CARD:
+        return _with_audit(path.read_text(encoding="utf-8", errors="replace"), "").encode()
+    provenance = read_provenance(path.parent)
+    provenance["files"].pop(CARD, None)
+    return sealed_json(provenance)
+
+
+def _with_audit(card: str, sentence: str) -> str:
+    text = _AUDITED.sub("", card, count=1)
+    after = _AFTER_AUDITED.search(text)
+    if not sentence or after is None:
+        return text
+    page = "`goldpan report --row ID`, in the workspace that has its tables, says why a row is good"
+    return f"{text[: after.start()]}{escape(sentence)}. {page}.\n\n{text[after.start() :]}"
 
 
 def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
@@ -182,7 +221,6 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         family=family,
         card=card,
         rows=f"{written.rows:,}",
-        audited=card.audited({PurePosixPath(f.path).name: f.sha256 for f in written.files}),
         mined=until.date().isoformat() if until else None,
         inputs=_Raw(", ".join(f"`{name}`" for name in family.inputs)),
         target=_Raw(f"`{family.target}`"),

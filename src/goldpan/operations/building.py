@@ -170,8 +170,7 @@ class Build(AddedToBuild, Group):
     def _build(
         self, family: str, repos: Sequence[str], options: RowOptions, **of_questions: Any
     ) -> Dataset:
-        from goldpan.audit.required import row_check
-        from goldpan.audit.stored_audit import stored_sentence
+        from goldpan.audit.stored_audit import row_check, stored_sentence
         from goldpan.builders.build import DatasetRequest, build
         from goldpan.builders.recipes import NOT, find_recipe
         from goldpan.datasets.gold import read_gold

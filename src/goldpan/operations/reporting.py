@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +20,11 @@ from goldpan.operations.values import output_file
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
     from goldpan.report.compared import ComparisonReport, FileComparisonReport
-    from goldpan.report.page import ReportFacts
+    from goldpan.report.page import ReportFacts, RowFacts
     from goldpan.trace import Trace
 
 _REPORTS = ("goldpan-report.html", "*.html")
+_LONGEST = 100
 
 
 def report(
@@ -32,8 +35,8 @@ def report(
     dataset: str | Path | Sequence[str | Path] = (),
     row: str | None = None,
     runs: bool = False,
-    output: Path | str = Path("goldpan-report.html"),
-) -> ReportFacts | ComparisonReport | FileComparisonReport:
+    output: Path | str | None = None,
+) -> ReportFacts | RowFacts | ComparisonReport | FileComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     Of an audited dataset it shows the findings. With --runs, or if the workspace holds only
@@ -46,12 +49,13 @@ def report(
             directory. (default: all of the workspace)
         row (ID): Write a page about this row alone: its label, verdicts and findings.
         runs: Report on stored evaluation runs instead; see goldpan evaluate compare.
-        output: The HTML file.
+        output: The HTML file. (default: goldpan-report.html, goldpan-row-ID.html with --row)
     """
     from goldpan.datasets.provenance import finished_datasets
     from goldpan.report.page import write_report, write_row_page
 
-    page = output_file("output", output)
+    name = f"goldpan-row-{_name(row)}.html" if row else "goldpan-report.html"
+    page = output_file("output", output or name)
     if runs and (repos or dataset or row):
         raise UsageError(
             "--runs reports on all stored runs, not on repositories and datasets",
@@ -65,6 +69,11 @@ def report(
     if row is not None:
         return write_row_page(layout, names, chosen, directories, row, page)
     return write_report(layout, names, chosen, directories, page)
+
+
+def _name(row: str) -> str:
+    """Return what of a row's id may stand in the name of a file."""
+    return re.sub(r"[^A-Za-z0-9._+]+", "-", row)[:_LONGEST].strip("-.")
 
 
 def trace(

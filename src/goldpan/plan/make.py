@@ -195,7 +195,8 @@ def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Itera
         yield step(unit=unit, files=EXPORT, section=export, fixed=fixed)
     for dataset in file.datasets:
         if dataset.publish is not None:
-            unit = Unit("publish", dataset.name, (f"dataset/{dataset.name}",))
+            needs = (f"dataset/{dataset.name}",)
+            unit = Unit("publish", dataset.name, needs, (f"audit/{dataset.name}",))
             yield PublishStep(unit=unit, context=context, files=PUBLISH, section=dataset.publish)
 
 

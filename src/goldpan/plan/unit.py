@@ -13,10 +13,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.errors import DamagedError
+from goldpan.core.errors import DamagedError, GoldpanError
 from goldpan.core.result import Result
 from goldpan.core.sealed import EMPTY, KEY, file_digest, read_json, sealed_json
 from goldpan.core.secrets import mask
+from goldpan.datasets.card import CARD, without_audit
+from goldpan.datasets.provenance import PROVENANCE
 from goldpan.core.workspace import make_directory, write_whole
 
 State = Literal["begun", "done", "partial", "failed"]
@@ -105,10 +107,12 @@ def digest_of(path: Path) -> str:
 
     Goldpan's tables carry the digest of themselves, which is taken as it stands: stages verify
     what they read. Of a dataset's Parquet files, whose digests are in `provenance.json`, it is
-    the size.
+    the size. What an audit writes into a card is no change of the dataset.
     """
     try:
         status = path.stat()
+        if path.name in (CARD, PROVENANCE):
+            return _unaudited(path)
         if path.suffix != ".parquet":
             return file_digest(path)
         return _seal(path, status.st_size, status.st_mtime_ns, status.st_ino)
@@ -116,6 +120,13 @@ def digest_of(path: Path) -> str:
         return ABSENT
     except (OSError, pa.ArrowException):
         return "unreadable"
+
+
+def _unaudited(path: Path) -> str:
+    try:
+        return hashlib.sha256(without_audit(path)).hexdigest()
+    except GoldpanError:  # damaged, or no dataset's
+        return file_digest(path)
 
 
 @lru_cache(maxsize=65_536)

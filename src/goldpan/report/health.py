@@ -103,13 +103,12 @@ def _row(audit: StoredAudit, name: FindingName) -> FindingRow:
         if finding["verdict"] == "cannot-tell"
     )
     share = wilson(verdicts["found"], verdicts["found"] + verdicts["not-found"])
-    told = share.value is not None
     return FindingRow(
         name,
         verdicts["found"],
         verdicts["not-found"],
         verdicts["cannot-tell"],
-        f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]" if told else "",
+        share.short(),
         ", ".join(f"{case} {count:,}" for case, count in sorted(cases.items())),
         tuple(untold.most_common(_MOST_REASONS)),
         tuple(sorted(i for i, finding in of_rows.items() if finding["verdict"] == "found")),

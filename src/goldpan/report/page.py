@@ -67,6 +67,22 @@ class ReportFacts(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class RowFacts(Result):
+    """The written page about a row."""
+
+    output: Path
+    size: int
+    """Bytes."""
+    id: str
+    dataset: str
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which row it is about and where it is."""
+        yield Line(f"{self.id} of {self.dataset}, {self.size / 1e3:.0f} kB")
+        yield Line(f"Open {self.output} in a browser")
+
+
+@dataclass(frozen=True, slots=True)
 class _CriterionGroup:
     """A criterion with what it drops."""
 
@@ -146,14 +162,15 @@ def write_row_page(
     datasets: Sequence[Path],
     row: str,
     output: Path,
-) -> ReportFacts:
+) -> RowFacts:
     """Write all that is known of a row as one HTML file: text, label, verdicts and findings.
 
     Raises `UsageError` where no dataset that has issues or fix pairs holds it, else as
     `write_report`.
     """
     check_folder(output)
-    basis = tuple(read_funnels(workspace, [repo], profile).basis[0] for repo in repos)
+    for repo in repos:
+        read_funnels(workspace, [repo], profile)  # refuses one that was not filtered
     with open_repositories(workspace, repos, profile.name) as connection:
         for path in datasets:
             found = draw_examples(connection, path, SEED, 1, find_audit(workspace, path), row)
@@ -165,7 +182,7 @@ def write_row_page(
     (example,) = found.examples
     page = render("row.html.jinja", title=line(row, 160), dataset=found, example=example)
     write_page(page, output)
-    return ReportFacts(output, len(page.encode()), tuple(repos), (found.name,), 1, 0, basis)
+    return RowFacts(output, len(page.encode()), row, found.name)
 
 
 def _heading(overviews: Sequence[Overview]) -> str:
