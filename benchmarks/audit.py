@@ -28,7 +28,7 @@ from goldpan.audit.audit import audit_dataset
 from goldpan.audit.finding import FindingName
 from goldpan.audit.rows import read_rows
 from goldpan.audit.stored_runs import Outcomes, find_measure
-from goldpan.core.progress import Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import Workspace
 from goldpan.git.clone import clone
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from goldpan import Workspace
-from goldpan.audit.audit import STAGE
 from goldpan.audit.stored_audit import STAGE
-from goldpan.core.lineage import read_lineage, write_lineage
 from goldpan.core.parquet import read_table, write, writer
 from goldpan.core.schemas import FINDINGS
 from goldpan.core.sealed import read_lineage, seal_of_parquet, write_lineage

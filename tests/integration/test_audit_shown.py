@@ -15,7 +15,6 @@ from goldpan import Workspace
 from goldpan.audit.stored_audit import STAGE
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import read_lineage, write_lineage
-from goldpan.core.lineage import read_lineage, write_lineage
 from goldpan.datasets.check import check_dataset
 from tests.auditing import find_in
 from tests.demo_workspace import attempt, make_demo

@@ -14,20 +14,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from goldpan.audit.finding import Text
-from goldpan.audit.times import NOT_READ, Times
-from goldpan.datasets.compared_rows import dataset_rows, read_item
 from goldpan.audit.finding import Span, Text
 from goldpan.core.sealed import seal_of_parquet
 from goldpan.core.workspace import Workspace
-from goldpan.datasets.contamination.items import dataset_rows, read_item
+from goldpan.datasets.compared_rows import dataset_rows, read_item
 from goldpan.miners.versions import (
     TABLES,
     WITHHELD,
-    Version,
+    TextHistory,
+    TextVersion,
     Versions,
     Work,
-    Written,
     open_versions,
 )
 from goldpan.text.redaction import redact
@@ -157,9 +154,9 @@ class Times:
     """When a row's fix was begun, or its question answered, and the versions of its texts."""
 
     begun: datetime | None = None
-    written: tuple[Written, ...] = ()
+    written: tuple[TextHistory, ...] = ()
     """Of the issue or discussion."""
-    of_pull: tuple[Written, ...] = ()
+    of_pull: tuple[TextHistory, ...] = ()
     work: Work | None = None
     lacks: str = ""
     """Why nothing can be told."""
@@ -205,14 +202,14 @@ class Times:
                     return version.at
         return None
 
-    def _parts(self, text: Text) -> Iterator[Written]:
+    def _parts(self, text: Text) -> Iterator[TextHistory]:
         if source := _OF_PULL.get(text.source):
             yield from (part for part in self.of_pull if part.source == source)
         sources = _PARTS.get(text.source, ())
         yield from (part for part in self.written if part.source in sources)
 
 
-def _shown(part: Written, whole: str, source: str) -> Version | None:
+def _shown(part: TextHistory, whole: str, source: str) -> TextVersion | None:
     """Return the version of a part that a row's text is, or holds beside others."""
     if part.lacks or len(part.versions) == 1:
         return part.versions[-1]
@@ -224,7 +221,7 @@ def _shown(part: Written, whole: str, source: str) -> Version | None:
     return None
 
 
-def _public(version: Version) -> str:
+def _public(version: TextVersion) -> str:
     """Return a version as datasets hold it."""
     return redact(version.text or "").text.strip()
 

@@ -10,17 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.audit.audit import STAGE
-from goldpan.audit.finding import NAMES, FindingName
-from goldpan.core.errors import DatasetError, GoldpanError
 from goldpan.audit.finding import NAMES, VERDICTS, FindingName, Verdict, chosen_findings, count_rows
 from goldpan.audit.fixes import Fixes
 from goldpan.audit.place import find_place
 from goldpan.audit.rows import row_of
 from goldpan.audit.solution import find_solution
-from goldpan.builders.requirements import NOT, NOT_AUDITED, RowCheck
+from goldpan.builders.recipes import NOT, NOT_AUDITED, RowCheck
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, WorkspaceError
-from goldpan.core.lineage import read_lineage
 from goldpan.core.parquet import read_table, reading
 from goldpan.core.sealed import file_digest, read_lineage, seal_of_parquet
 from goldpan.core.workspace import Workspace

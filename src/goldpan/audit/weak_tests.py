@@ -19,8 +19,7 @@ from goldpan.audit.rerun_trial import RerunTrial, Untold
 from goldpan.audit.variants import FixedFile, has_grammar, make_variants
 from goldpan.code.languages import language_of
 from goldpan.core.proportions import wilson
-from goldpan.execution.records import EndedError, Run
-from goldpan.execution.runner import EndedError
+from goldpan.execution.records import EndedError
 from goldpan.execution.trial import Trial
 
 NAME: FindingName = "weak-tests"

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import PurePosixPath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,8 +29,6 @@ from goldpan.core.workspace import write_whole
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written, state_labels
-from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.manifest import CardInputs, Origin, Written
 from goldpan.datasets.provenance import PROVENANCE, Provenance, read_provenance
 from goldpan.miners.facts import STATED
 

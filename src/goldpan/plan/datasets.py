@@ -15,7 +15,7 @@ from goldpan.core.workspace import make_directory, size_of
 from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
 from goldpan.plan.sections import DatasetPlan, operation_of, reads_of
-from goldpan.plan.step import Files, Step, dataset_files, files_below
+from goldpan.plan.step import Files, Step, audited_files, files_below
 from goldpan.plan.unit import Cost, Outcome, Record, Stage, digest_of, digests_of
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _fetches(step: Step) -> bool:
 
 
 DATASET = Files("build", stays=_fetches)
-PUBLISH = Files("publish", inputs=dataset_files, stays=lambda _: True)  # a token of the Hub
+PUBLISH = Files("publish", inputs=audited_files, stays=lambda _: True)  # a token of the Hub
 
 
 class PublishStep(Step):

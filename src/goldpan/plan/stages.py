@@ -16,6 +16,7 @@ from goldpan.plan.step import (
     Context,
     Files,
     Step,
+    audited_files,
     dataset_files,
     files_below,
     profile_settings,
@@ -243,10 +244,7 @@ AUDIT = Files(
 )
 EXPORT = Files(
     "export",
-    inputs=lambda step: {
-        **dataset_files(step),
-        **step.context.audits([step.section.get("dataset")]),
-    },
+    inputs=audited_files,
     outputs=lambda _, results: files_below(*(result.directory for result in results)),
 )
 

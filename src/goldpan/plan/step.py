@@ -177,6 +177,12 @@ def dataset_files(step: Step) -> dict[str, str]:
     return digests_of(directory, files_below(directory))
 
 
+def audited_files(step: Step) -> dict[str, str]:
+    """Return the digests of a dataset's files, and of the findings that go with them."""
+    name = step.section.get("dataset") or step.unit.subject
+    return {**dataset_files(step), **step.context.audits([name])}
+
+
 def files_below(*directories: Path) -> tuple[Path, ...]:
     """Return all files below directories."""
     return tuple(

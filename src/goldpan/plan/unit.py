@@ -17,9 +17,9 @@ from goldpan.core.errors import DamagedError, GoldpanError
 from goldpan.core.result import Result
 from goldpan.core.sealed import EMPTY, KEY, file_digest, read_json, sealed_json
 from goldpan.core.secrets import mask
+from goldpan.core.workspace import make_directory, write_whole
 from goldpan.datasets.card import CARD, without_audit
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.core.workspace import make_directory, write_whole
 
 State = Literal["begun", "done", "partial", "failed"]
 ABSENT = "absent"
