@@ -35,7 +35,7 @@ _TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(Result):
+class Diagnosis(Result):
     """One thing that was examined."""
 
     name: str
@@ -56,11 +56,11 @@ class Finding(Result):
         return 1 if self.level == "fail" else 0
 
 
-def examine(settings: Settings, environment: Mapping[str, str] | None = None) -> list[Finding]:
+def examine(settings: Settings, environment: Mapping[str, str] | None = None) -> list[Diagnosis]:
     """Examine Python, git, disk, tokens with their limits, extras, and servers that are set."""
     environment = os.environ if environment is None else environment
     return [
-        Finding("Goldpan", "ok", f"{__version__} on Python {platform.python_version()}"),
+        Diagnosis("Goldpan", "ok", f"{__version__} on Python {platform.python_version()}"),
         _git(),
         _disk(settings.workspace),
         *_trust(settings),
@@ -72,49 +72,49 @@ def examine(settings: Settings, environment: Mapping[str, str] | None = None) ->
     ]
 
 
-def _trust(settings: Settings) -> Iterator[Finding]:
+def _trust(settings: Settings) -> Iterator[Diagnosis]:
     if not settings.trust.given:
-        yield Finding("Settings file", "note", settings.trust.problem(), settings.trust.remedy)
+        yield Diagnosis("Settings file", "note", settings.trust.problem(), settings.trust.remedy)
 
 
-def _git() -> Finding:
+def _git() -> Diagnosis:
     program = shutil.which("git")
     if program is None:
-        return Finding("git", "fail", "not installed", "Install git: cloning needs it")
+        return Diagnosis("git", "fail", "not installed", "Install git: cloning needs it")
     output = subprocess.run(  # noqa: S603 - the program found above
         [program, "--version"], capture_output=True, text=True, check=False, timeout=_TIMEOUT
     ).stdout.strip()
     numbers = [int(part) for part in output.split()[-1].split(".")[:2] if part.isdecimal()]
     if len(numbers) == len(_LEAST_GIT) and tuple(numbers) < _LEAST_GIT:
         least = ".".join(map(str, _LEAST_GIT))
-        return Finding("git", "note", output, f"Goldpan is tried with git {least} and later")
-    return Finding("git", "ok", output or program)
+        return Diagnosis("git", "note", output, f"Goldpan is tried with git {least} and later")
+    return Diagnosis("git", "ok", output or program)
 
 
-def _disk(workspace: Path) -> Finding:
+def _disk(workspace: Path) -> Diagnosis:
     folder = workspace.absolute()
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     text = f"{workspace}, {free / 1e9:,.0f} GB free"
     if not os.access(folder, os.W_OK):
-        return Finding("Workspace", "fail", f"{folder} cannot be written", "Give --workspace")
+        return Diagnosis("Workspace", "fail", f"{folder} cannot be written", "Give --workspace")
     if free < _LEAST_FREE:
-        return Finding(
+        return Diagnosis(
             "Workspace", "note", text, "Free some space: a large repository takes gigabytes"
         )
-    return Finding("Workspace", "ok", text)
+    return Diagnosis("Workspace", "ok", text)
 
 
-def _github(settings: Settings) -> Iterator[Finding]:
+def _github(settings: Settings) -> Iterator[Diagnosis]:
     """Ask for each token's limits, which costs nothing of them."""
     try:
         settings.trust.require("api_url")
     except UsageError as error:
-        yield Finding("GitHub", "fail", error.problem, error.remedy)
+        yield Diagnosis("GitHub", "fail", error.problem, error.remedy)
         return
     if not settings.tokens:
-        yield Finding(
+        yield Diagnosis(
             "GitHub token",
             "note",
             "none: 60 requests an hour, and REST alone",
@@ -127,7 +127,7 @@ def _github(settings: Settings) -> Iterator[Finding]:
             yield _limits(client, settings, name, token)
 
 
-def _limits(client: httpx.Client, settings: Settings, name: str, token: str | None) -> Finding:
+def _limits(client: httpx.Client, settings: Settings, name: str, token: str | None) -> Diagnosis:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     url = settings.api_url.rstrip("/")
     try:
@@ -138,22 +138,22 @@ def _limits(client: httpx.Client, settings: Settings, name: str, token: str | No
         remedy = "Check the network and a proxy"
         if settings.api_url != PUBLIC_API:
             remedy += ", and --api-url"
-        return Finding(name, "fail", f"{url} does not answer ({reason})", remedy)
+        return Diagnosis(name, "fail", f"{url} does not answer ({reason})", remedy)
     if reply.status_code == httpx.codes.UNAUTHORIZED:
-        return Finding(
+        return Diagnosis(
             name,
             "fail",
             f"{url} does not accept the token",
             "Make a new one, or unset GITHUB_TOKEN",
         )
     if reply.status_code == httpx.codes.NOT_FOUND:  # an Enterprise server without limits
-        return Finding(name, "ok", f"{url} answers, and knows no limits")
+        return Diagnosis(name, "ok", f"{url} answers, and knows no limits")
     limits = [_limits_left(kind, resources.get(kind)) for kind in ("core", "graphql")]
     if not reply.is_success or not any(limits):
-        return Finding(name, "fail", f"{url} answers {reply.status_code}", "Try again later")
+        return Diagnosis(name, "fail", f"{url} answers {reply.status_code}", "Try again later")
     scopes = reply.headers.get("X-OAuth-Scopes")
     rights = f"; scopes: {line(scopes)}" if scopes else ""
-    return Finding(name, "ok", f"{', '.join(filter(None, limits))}{rights}")
+    return Diagnosis(name, "ok", f"{', '.join(filter(None, limits))}{rights}")
 
 
 def _limits_left(kind: str, limit: Any) -> str:
@@ -167,7 +167,7 @@ def _limits_left(kind: str, limit: Any) -> str:
         return ""
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Diagnosis]:
     """Tell which extras are installed."""
     for extra in sorted(set(EXTRAS.values()) - {"verify"}):  # a program, of which `_uv` tells
         packages = [
@@ -178,25 +178,25 @@ def _extras() -> Iterator[Finding]:
         missing = [name for name in packages if find_spec(name) is None]
         if missing:
             text = f"without {', '.join(missing)}"
-            yield Finding(f"Extra {extra}", "note", text, install_remedy(missing[0]))
+            yield Diagnosis(f"Extra {extra}", "note", text, install_remedy(missing[0]))
         else:
-            yield Finding(f"Extra {extra}", "ok", "installed")
+            yield Diagnosis(f"Extra {extra}", "ok", "installed")
 
 
-def _uv() -> Finding:
+def _uv() -> Diagnosis:
     """Tell whether the program is there that builds environments for `goldpan verify`."""
     try:
-        return Finding("uv", "ok", f"{find_uv()}, for goldpan verify")
+        return Diagnosis("uv", "ok", f"{find_uv()}, for goldpan verify")
     except GoldpanError as error:
-        return Finding("uv", "note", "not installed: goldpan verify needs it", error.remedy)
+        return Diagnosis("uv", "note", "not installed: goldpan verify needs it", error.remedy)
 
 
-def _label_studio(environment: Mapping[str, str]) -> Finding:
+def _label_studio(environment: Mapping[str, str]) -> Diagnosis:
     url = environment.get("LABEL_STUDIO_URL")
     if not url:
         if SERVER.is_installed(SERVER.default_place(environment)):
-            return Finding("Label Studio", "ok", "installed; goldpan annotate serve starts it")
-        return Finding(
+            return Diagnosis("Label Studio", "ok", "installed; goldpan annotate serve starts it")
+        return Diagnosis(
             "Label Studio", "note", "not installed", "goldpan annotate serve --install brings it"
         )
     from goldpan.annotation.studio.client import Studio
@@ -206,14 +206,14 @@ def _label_studio(environment: Mapping[str, str]) -> Finding:
         with Studio(find_server(None, environment)) as studio:
             studio.clock()
     except GoldpanError as error:
-        return Finding("Label Studio", "fail", error.problem, error.remedy)
-    return Finding("Label Studio", "ok", f"{url} answers")
+        return Diagnosis("Label Studio", "fail", error.problem, error.remedy)
+    return Diagnosis("Label Studio", "ok", f"{url} answers")
 
 
-def _models(environment: Mapping[str, str]) -> Finding:
+def _models(environment: Mapping[str, str]) -> Diagnosis:
     if environment.get("OPENAI_API_KEY"):
-        return Finding("Language models", "ok", "OPENAI_API_KEY is set")
-    return Finding(
+        return Diagnosis("Language models", "ok", "OPENAI_API_KEY is set")
+    return Diagnosis(
         "Language models",
         "note",
         "OPENAI_API_KEY is not set",

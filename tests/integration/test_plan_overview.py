@@ -10,7 +10,7 @@ import pytest
 from goldpan.core.workspace import Workspace
 from goldpan.plan.due import Assessment
 from goldpan.plan.status import page_addition
-from goldpan.plan.unit import Change, Recipe, Record, Unit
+from goldpan.plan.unit import Change, Unit, UnitRecipe, UnitRecord
 from goldpan.report.page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
@@ -24,7 +24,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("overview")
     make_workspace(root / "ws")
     workspace = make_workspace(root / "ws", repo=OTHER, issues=5)
-    failed = Record(f"mine/{REPO}", "failed", Recipe("", {}, {}), "2026-01-01", problem=HOSTILE)
+    failed = UnitRecord(
+        f"mine/{REPO}", "failed", UnitRecipe("", {}, {}), "2026-01-01", problem=HOSTILE
+    )
     judged = [
         Assessment(Unit("mine", REPO), failed, None, (Change(f"the last run failed ({HOSTILE})"),)),
         Assessment(Unit("filter", OTHER), None, None, (), (f"mine/{OTHER}",)),

@@ -10,7 +10,7 @@ from goldpan.core.errors import UsageError
 from goldpan.plan.file import PlanFile, check_plan, load_plan
 from goldpan.plan.mining import query_of
 from goldpan.plan.sections import Select
-from goldpan.plan.unit import Change, Recipe, changes, flat
+from goldpan.plan.unit import Change, UnitRecipe, changes, flat
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
 QUESTIONS = '[[dataset]]\nname = "qa"\nfamily = "qa"\n'
@@ -186,14 +186,16 @@ def test_a_selection_in_the_words_of_the_search() -> None:
 
 
 def test_what_changed_is_told_with_old_and_new() -> None:
-    old = Recipe("0.1", flat({"rules": "default", "limits": {"words": 3}}), {"entries": "a" * 64})
-    new = Recipe("0.2", flat({"rules": "default", "limits": {"words": 5}}), {})
+    old = UnitRecipe(
+        "0.1", flat({"rules": "default", "limits": {"words": 3}}), {"entries": "a" * 64}
+    )
+    new = UnitRecipe("0.2", flat({"rules": "default", "limits": {"words": 5}}), {})
     assert changes(old, old) == []
     assert changes(old, new) == [
         Change("Goldpan's version", "0.1", "0.2"),
         Change("setting limits.words", "3", "5"),
         Change("input entries", "a" * 12, "absent"),
     ]
-    assert changes(new, Recipe("0.2", new.settings, {"pairs": "absent"})) == []
+    assert changes(new, UnitRecipe("0.2", new.settings, {"pairs": "absent"})) == []
     assert old.fingerprint != new.fingerprint
-    assert len({old.fingerprint, new.fingerprint, Recipe("0.1", {}, {}).fingerprint}) == 3
+    assert len({old.fingerprint, new.fingerprint, UnitRecipe("0.1", {}, {}).fingerprint}) == 3

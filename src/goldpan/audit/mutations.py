@@ -76,7 +76,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class MutationEdit:
     """A change of a file that may be a variant."""
 
     kind: Kind
@@ -85,10 +85,12 @@ class Edit:
     text: bytes
 
 
-def edits_of(reading: ParsedCode, language: Language, blocks: Sequence[Block]) -> list[list[Edit]]:
+def edits_of(
+    reading: ParsedCode, language: Language, blocks: Sequence[Block]
+) -> list[list[MutationEdit]]:
     """Return the edits of each block: leaving it out, and those of the nodes that lie in it."""
     starts = line_starts(reading.text)
-    found: list[list[Edit]] = []
+    found: list[list[MutationEdit]] = []
     rows: dict[int, int] = {}
     for number, block in enumerate(blocks):
         end = block.first + block.added
@@ -96,7 +98,7 @@ def edits_of(reading: ParsedCode, language: Language, blocks: Sequence[Block]) -
         if lines and all(_RELEASE.match(line) for line in lines if line.strip()):
             found.append([])
             continue
-        found.append([Edit("hunk", starts[block.first], starts[end], block.removed)])
+        found.append([MutationEdit("hunk", starts[block.first], starts[end], block.removed)])
         rows |= dict.fromkeys(range(block.first, end), number)
     waiting = [(reading.tree.root_node, False)]
     while waiting:
@@ -118,7 +120,7 @@ def edits_of(reading: ParsedCode, language: Language, blocks: Sequence[Block]) -
 
 def _edits_of_node(
     node: Node, language: Language, mark: Mark | None, in_raise: bool
-) -> Iterator[Edit]:
+) -> Iterator[MutationEdit]:
     if mark in (Mark.COMMENT, Mark.EXACT):
         return
     parent, text = node.parent, _text(node)
@@ -139,12 +141,12 @@ def _edits_of_node(
     values = node.named_children if _RETURN.fullmatch(node.type) else []
     if values and language.name in _NOTHING:
         nothing = _NOTHING[language.name].encode()
-        yield Edit("return", values[0].start_byte, values[-1].end_byte, nothing)
+        yield MutationEdit("return", values[0].start_byte, values[-1].end_byte, nothing)
     if (caught := _caught(node, language)) and language.name in _WIDEST:
         yield _edit("exception", caught, _WIDEST[language.name].encode())
 
 
-def _left_out(node: Node, language: Language) -> Iterator[Edit]:
+def _left_out(node: Node, language: Language) -> Iterator[MutationEdit]:
     """Yield the edits that leave a statement out, or go on where it ends a loop, or end it."""
     parent, exits = node.parent, _EXIT.fullmatch(node.type) is not None
     if not node.is_named or parent is None or _DEFINITION.match(node.type):
@@ -219,8 +221,8 @@ def _other_string(text: bytes) -> bytes | None:
     return prefix + quote + (b"x" if text == opening[0] + quote else b"") + quote
 
 
-def _edit(kind: Kind, node: Node, text: bytes) -> Edit:
-    return Edit(kind, node.start_byte, node.end_byte, text)
+def _edit(kind: Kind, node: Node, text: bytes) -> MutationEdit:
+    return MutationEdit(kind, node.start_byte, node.end_byte, text)
 
 
 def _text(node: Node) -> str:

@@ -17,7 +17,7 @@ from itertools import chain, zip_longest
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
-from goldpan.audit.mutations import Block, Edit, Kind, edits_of, line_starts
+from goldpan.audit.mutations import Block, Kind, MutationEdit, edits_of, line_starts
 from goldpan.code.grammar import Mark, ParsedCode, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.patch import FilePatch
@@ -104,7 +104,7 @@ def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Va
     time that a hostile text takes.
     """
     codes = [code for file in files if (code := _open(file))]
-    queues: list[list[tuple[_Code, Edit]]] = []
+    queues: list[list[tuple[_Code, MutationEdit]]] = []
     known: set[tuple[str, bytes | None]] = set()
     for code in codes:
         path = code.file.path
@@ -162,9 +162,9 @@ def _read(content: bytes, language: Language) -> ParsedCode:
     return read(content, language.grammar)
 
 
-def _drawn(edits: Sequence[Edit], draw: random.Random) -> list[Edit]:
+def _drawn(edits: Sequence[MutationEdit], draw: random.Random) -> list[MutationEdit]:
     """Return edits in a random order in which all kinds come in turn, leaving out all first."""
-    by_kind: dict[Kind, list[Edit]] = {}
+    by_kind: dict[Kind, list[MutationEdit]] = {}
     for edit in edits:
         by_kind.setdefault(edit.kind, []).append(edit)
     whole = by_kind.pop("hunk", [])
@@ -238,7 +238,7 @@ def _plain(constant: object) -> object:
     return (type(constant).__name__, repr(constant))
 
 
-def _diff(file: FixedFile, edit: Edit) -> str:
+def _diff(file: FixedFile, edit: MutationEdit) -> str:
     """Return what an edit changes, with the lines around, as git would."""
     content = file.content
     begin = content.rfind(b"\n", 0, edit.start) + 1

@@ -28,7 +28,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.datasets.task import CLASSIFICATION, Task, TaskType
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
-from goldpan.llm.budget import CostEstimate
+from goldpan.llm.budget import RequestEstimate
 
 
 def load(module: str) -> Any:
@@ -140,7 +140,7 @@ class Model:
     """Whether it answers train rows too, to see overfitting; not where answers cost money."""
     task_facts: Callable[[Task], Mapping[str, Any]] | None = None
     """Parts of a task's file that also identify a run, such as its prompt."""
-    estimate: Callable[[TrainingContext, pa.Table], CostEstimate] | None = None
+    estimate: Callable[[TrainingContext, pa.Table], RequestEstimate] | None = None
     """Says what answering rows would cost; of models that cost money."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:

@@ -54,7 +54,7 @@ from goldpan.evaluation.score import invalid_answers
 from goldpan.evaluation.slices import default_columns, find_dates, overlap_of, read_overlap
 from goldpan.evaluation.task_input import NO_VALUE, values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
-from goldpan.llm.budget import CostEstimate
+from goldpan.llm.budget import RequestEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ def estimate(
     protocol: Protocol,
     seed: int,
     reporter: Reporter,
-) -> CostEstimate | None:
+) -> RequestEstimate | None:
     """Return what a run would cost in money, None of models that cost none; nothing is sent."""
     if model.estimate is None:
         return None

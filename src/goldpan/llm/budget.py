@@ -17,7 +17,7 @@ _OVERHEAD = 256
 
 
 @dataclass(frozen=True, slots=True)
-class CostEstimate:
+class RequestEstimate:
     """The requests and costs of asking, before anything is sent."""
 
     requests: int

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.llm.batches import Batcher
-from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, CostEstimate
+from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
 from goldpan.llm.endpoint import Endpoint, connect
 from goldpan.llm.exchange import (
     EndpointError,
@@ -206,7 +206,7 @@ class Planner(Generic[ShownT, AnswerT]):
             None,
         )
 
-    def estimate(self, budget: CostBudget) -> CostEstimate:
+    def estimate(self, budget: CostBudget) -> RequestEstimate:
         """Count requests by whether the store answers them, and its costs in the budget."""
         answered: set[str] = set()
         missing: set[str] = set()
@@ -224,7 +224,7 @@ class Planner(Generic[ShownT, AnswerT]):
                 answered.add(request.key)
                 budget.add(request.model, usage[0], batch=usage[1], before=True)
         priced = all(model in self._settings.prices for model in self._settings.models)
-        return CostEstimate(
+        return RequestEstimate(
             len(missing),
             len(answered),
             tokens,

@@ -27,7 +27,7 @@ from goldpan.evaluation.task_input import (
     with_columns,
     with_places,
 )
-from goldpan.llm.budget import CostEstimate
+from goldpan.llm.budget import RequestEstimate
 from goldpan.operations.dataset import Dataset, optional
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class RunEstimate(Result):
     task: str
     model: str
     seed: int
-    estimate: CostEstimate | None
+    estimate: RequestEstimate | None
 
     def blocks(self) -> Iterator[Block]:
         """Yield the requests, where they go and the cost."""
@@ -158,7 +158,7 @@ class PlannedRun:
                 by=self.by,
             )
 
-    def estimate(self) -> CostEstimate | None:
+    def estimate(self) -> RequestEstimate | None:
         """Return what it would cost in money, None of models that cost none; nothing is sent."""
         with self.workspace.reporting() as reporter:
             return estimate_run(

@@ -18,7 +18,7 @@ from goldpan.operations.values import LOCAL, Execution, several
 
 if TYPE_CHECKING:
     from goldpan.demo.pipeline import DemoResult
-    from goldpan.doctor import Finding
+    from goldpan.doctor import Diagnosis
     from goldpan.operations.workspace import Workspace
     from goldpan.plan.results import PlanResult
     from goldpan.plan.status import DryRun
@@ -113,7 +113,7 @@ def trust(self: Workspace) -> Trusted:
     return Trusted(self.path, found.asks, record_trust(self.path, files, os.environ))
 
 
-def doctor(self: Workspace) -> Results[Finding]:
+def doctor(self: Workspace) -> Results[Diagnosis]:
     """Check git, disk space, tokens and their limits, extras and servers before a long run.
 
     Exits with 1 if something will not work.

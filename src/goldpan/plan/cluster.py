@@ -72,7 +72,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ClusterCall:
     """A unit, or a part of one, as it travels."""
 
     plan: Path
@@ -109,7 +109,7 @@ class PlanCluster:
         root, plan = lab.path.absolute(), file.path.absolute()
         folder = store_of(file, lab).root.absolute() / "cluster"
         self._probe = Probe(folder, plan, secrets.token_hex(8))
-        self._call = partial(Call, plan, root, lab.settings.api_url, self._probe)
+        self._call = partial(ClusterCall, plan, root, lab.settings.api_url, self._probe)
 
     def takes(self, step: Step) -> bool:
         """Tell whether a unit is one for the machines."""
@@ -239,7 +239,7 @@ def answer(probe: Probe) -> str:
     return __version__
 
 
-def run_call(call: Call) -> Outcome:
+def run_call(call: ClusterCall) -> Outcome:
     """Do a unit on the machine that Ray chose; raises what the unit raises."""
     call.probe.require()
     file = load_plan(call.plan)

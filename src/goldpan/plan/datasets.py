@@ -15,8 +15,8 @@ from goldpan.core.workspace import make_directory, size_of
 from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
 from goldpan.plan.sections import DatasetPlan, operation_of, reads_of
-from goldpan.plan.step import Files, Step, audited_files, files_below
-from goldpan.plan.unit import Cost, Outcome, Record, Stage, digest_of, digests_of
+from goldpan.plan.step import StageFiles, Step, audited_files, files_below
+from goldpan.plan.unit import Cost, Outcome, Stage, UnitRecord, digest_of, digests_of
 
 if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace as Layout
@@ -82,7 +82,7 @@ class DatasetStep(Step):
             digests[f"gold {name}"] = digest_of(context.file.resolve(name))
         return digests
 
-    def prepare(self, record: Record | None) -> None:
+    def prepare(self, record: UnitRecord | None) -> None:
         """Keep the version that the plan built before, unless a killed run has done so."""
         current = self.context.lab.layout.dataset(self.section.name)
         finished = record is not None and record.state in ("done", "partial")
@@ -232,8 +232,8 @@ def _fetches(step: Step) -> bool:
     return builder is not None and builder.fetches
 
 
-DATASET = Files("build", stays=_fetches)
-PUBLISH = Files("publish", inputs=audited_files, stays=lambda _: True)  # a token of the Hub
+DATASET = StageFiles("build", stays=_fetches)
+PUBLISH = StageFiles("publish", inputs=audited_files, stays=lambda _: True)  # a token of the Hub
 
 
 class PublishStep(Step):

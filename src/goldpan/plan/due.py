@@ -21,9 +21,9 @@ from goldpan.plan.unit import (
     Change,
     Cost,
     Outcome,
-    Recipe,
-    Record,
     Unit,
+    UnitRecipe,
+    UnitRecord,
     changes,
     digest_of,
     digests_of,
@@ -33,7 +33,7 @@ from goldpan.plan.unit import (
 
 NEVER = "never run by this plan"
 STOPPED = "the last run was stopped"
-_UNKNOWN = Recipe("", {}, {})
+_UNKNOWN = UnitRecipe("", {}, {})
 """Of a unit that failed before anybody knew what it depends on."""
 
 
@@ -61,8 +61,8 @@ class Assessment:
     """Whether a unit is due."""
 
     unit: Unit
-    record: Record | None
-    recipe: Recipe | None
+    record: UnitRecord | None
+    recipe: UnitRecipe | None
     """None where it cannot be told before other units ran."""
     why: tuple[Change, ...]
     """Empty where it is up to date."""
@@ -93,12 +93,12 @@ class Assessment:
         return "; ".join(self.record.lacks) if self.record is not None else ""
 
 
-def recipe_of(step: Step) -> Recipe:
+def recipe_of(step: Step) -> UnitRecipe:
     """Return all that a step's result depends on, as it is now."""
-    return Recipe(__version__, flat(step.settings()), dict(sorted(step.inputs().items())))
+    return UnitRecipe(__version__, flat(step.settings()), dict(sorted(step.inputs().items())))
 
 
-def assess(step: Step, root: Path, record: Record | None, chosen: RunSelection) -> Assessment:
+def assess(step: Step, root: Path, record: UnitRecord | None, chosen: RunSelection) -> Assessment:
     """Judge a step whose needs are met; `root` is the workspace's.
 
     One that `chosen` leaves out is due only where what is there is not what the plan says.
@@ -110,7 +110,9 @@ def assess(step: Step, root: Path, record: Record | None, chosen: RunSelection) 
     return Assessment(step.unit, record, recipe, tuple(why))
 
 
-def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) -> Iterable[Change]:
+def _differences(
+    step: Step, root: Path, record: UnitRecord | None, recipe: UnitRecipe
+) -> Iterable[Change]:
     if record is None:
         yield Change(NEVER)
         return
@@ -126,7 +128,7 @@ def _differences(step: Step, root: Path, record: Record | None, recipe: Recipe) 
             yield Change(f"output {path}", digest[:12], now[:12])
 
 
-def _requested_changes(step: Step, record: Record, chosen: RunSelection) -> Iterable[Change]:
+def _requested_changes(step: Step, record: UnitRecord, chosen: RunSelection) -> Iterable[Change]:
     if record.lacks and record.again:
         yield Change(f"something is missing ({'; '.join(record.lacks[:3])})")
     if chosen.refresh and (reason := step.due(record, chosen.update)):
@@ -136,7 +138,7 @@ def _requested_changes(step: Step, record: Record, chosen: RunSelection) -> Iter
 
 
 def assess_all(
-    steps: Sequence[Step], root: Path, records: dict[str, Record | None], chosen: RunSelection
+    steps: Sequence[Step], root: Path, records: dict[str, UnitRecord | None], chosen: RunSelection
 ) -> list[Assessment]:
     """Judge all steps without running any.
 
@@ -197,13 +199,13 @@ class Job:
     """A unit in a run: it begins, and ends or fails, which is recorded and reported."""
 
     step: Step
-    record: Record | None
+    record: UnitRecord | None
     """Of its last run."""
     root: Path
-    keep: Callable[[Record], None]
+    keep: Callable[[UnitRecord], None]
     """Stores a record."""
     tell: Callable[[Kind, tuple[Change, ...], UnitResult | None], None]
-    recipe: Recipe = _UNKNOWN
+    recipe: UnitRecipe = _UNKNOWN
     why: tuple[Change, ...] = ()
     result: UnitResult | None = None
     """What became of it, once that is known."""
@@ -233,7 +235,7 @@ class Job:
         state: Literal["partial", "done"] = "partial" if outcome.lacks else "done"
         seconds = time.monotonic() - self._began
         self.keep(
-            Record(
+            UnitRecord(
                 self.step.unit.name,
                 state,
                 self.recipe,
@@ -279,9 +281,9 @@ class Job:
         kinds: dict[Ended, Kind] = {"failed": "fail", "skipped": "skip"}
         self.tell(kinds.get(state) or ("end" if ran else "fresh"), self.why, self.result)
 
-    def _begun(self) -> Record:
+    def _begun(self) -> UnitRecord:
         """Return the record of the unit under way, with what is known of its last run."""
-        record = Record(self.step.unit.name, "begun", self.recipe, now())
+        record = UnitRecord(self.step.unit.name, "begun", self.recipe, now())
         if (last := self.record) is None:
             return record
         return replace(record, bytes=last.bytes, seconds=last.seconds, facts=last.facts)

@@ -17,7 +17,7 @@ from goldpan.core.remote import is_address
 from goldpan.core.settings_file import read_toml
 from goldpan.plan.section import StageSection, is_path
 from goldpan.plan.sections import (
-    Annotate,
+    AnnotateSection,
     DatasetPlan,
     Plan,
     dataset_section,
@@ -65,7 +65,7 @@ class PlanFile:
         for key, value in self.plan:
             if isinstance(value, StageSection):
                 yield key, key, value
-            elif isinstance(value, Annotate) and value.push is not None:
+            elif isinstance(value, AnnotateSection) and value.push is not None:
                 yield "annotate.push", "annotate push", value.push
             elif isinstance(value, Mapping):
                 for name, section in value.items():

@@ -22,8 +22,8 @@ from goldpan.miners.github.client import GitHub, connect
 from goldpan.miners.mine_many import mine_many, predict_many, summary
 from goldpan.plan.due import Job
 from goldpan.plan.sections import MOST_SELECTED, Repositories, Select
-from goldpan.plan.step import RENAMED, Context, Files, Step
-from goldpan.plan.unit import Cost, Outcome, Record
+from goldpan.plan.step import RENAMED, Context, StageFiles, Step
+from goldpan.plan.unit import Cost, Outcome, UnitRecord
 
 if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
@@ -171,7 +171,7 @@ def _selection_lines(repositories: Repositories) -> tuple[str, ...]:
 
 _DAY = timedelta(days=1)
 _WITHHELD = "withheld"
-MINE = Files("mine", stays=lambda _: True, owns=False)
+MINE = StageFiles("mine", stays=lambda _: True, owns=False)
 """What is read lies at GitHub, whose tokens' limits are counted in one place."""
 
 
@@ -185,7 +185,7 @@ class MineStep(Step):
         included = {"include": list(lab.include)} if lab.include else {}
         return {"api_url": lab.api_url, **stated, **included}
 
-    def due(self, record: Record, update: bool) -> str:
+    def due(self, record: UnitRecord, update: bool) -> str:
         """Return why GitHub has to be asked for what changed."""
         refresh = self.context.file.plan.refresh
         if update:

@@ -29,7 +29,7 @@ from goldpan.plan.mining import (
 )
 from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
 from goldpan.plan.step import Context, Step
-from goldpan.plan.unit import Change, Record, Stage, read_record, write_record
+from goldpan.plan.unit import Change, Stage, UnitRecord, read_record, write_record
 
 
 class OpenPlan:
@@ -51,7 +51,7 @@ class OpenPlan:
         self.file = file
         self.lab = lab
         self.store: Store = store_of(file, lab)
-        self.records: dict[str, Record | None] = {}
+        self.records: dict[str, UnitRecord | None] = {}
         self.context = Context(file, lab, self.record)
         self.selection = self._select(reporter, anew=select, keep=keep)
         self.repositories = repositories_of(file.plan.repositories, self.selection)
@@ -60,7 +60,7 @@ class OpenPlan:
         self._cluster: PlanCluster | None = None
         self._numbers = {step.unit.name: number for number, step in enumerate(self.steps, 1)}
 
-    def record(self, unit: str) -> Record | None:
+    def record(self, unit: str) -> UnitRecord | None:
         """Return what is kept of a unit."""
         if unit not in self.records:
             self.records[unit] = read_record(self.store.record(unit))
@@ -211,7 +211,7 @@ class OpenPlan:
             job.finish("skipped", said=left_out)
         return job
 
-    def _keep(self, record: Record) -> None:
+    def _keep(self, record: UnitRecord) -> None:
         write_record(self.store.record(record.unit), record)
         self.records[record.unit] = record
 

@@ -24,7 +24,7 @@ def refusal(problem: str, remedy: str = "") -> PydanticCustomError:
     return PydanticCustomError("plan", "{problem}", {"problem": problem, "remedy": remedy})
 
 
-class Section(BaseModel):
+class PlanSection(BaseModel):
     """A table of the file; a key that it does not know is refused with the nearest one.
 
     Where several values may stand, one may stand by itself; a date may stand for a text.
@@ -64,7 +64,7 @@ class Section(BaseModel):
         return self.model_copy(update=values)
 
 
-class StageSection(Section):
+class StageSection(PlanSection):
     """A section whose keys are the parameters of an operation, besides those of the plan alone."""
 
     parameters: ClassVar[Mapping[str, Parameter]] = MappingProxyType({})

@@ -24,7 +24,7 @@ from goldpan.core.plugins import find_builder
 from goldpan.operations.signature import Operation, read_operation
 from goldpan.operations.table import children, function_of
 from goldpan.operations.workspace import Workspace
-from goldpan.plan.section import Section, StageSection, derive, refusal
+from goldpan.plan.section import PlanSection, StageSection, derive, refusal
 
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
@@ -41,7 +41,7 @@ def _repository(name: str) -> str:
         raise refusal(error.problem, error.remedy) from None
 
 
-class Select(Section):
+class Select(PlanSection):
     """Repositories that GitHub's search finds, the most starred first."""
 
     language: str | None = Field(default=None, description="The main language, such as Go.")
@@ -72,7 +72,7 @@ class Select(Section):
         return self
 
 
-class Repositories(Section):
+class Repositories(PlanSection):
     """The repositories that are worked on."""
 
     listed: tuple[str, ...] = Field(default=(), description="Their names, OWNER/NAME.")
@@ -91,7 +91,7 @@ class Repositories(Section):
         return self
 
 
-class Mine(StageSection):
+class MineSection(StageSection):
     """How GitHub is asked, as by goldpan mine."""
 
     enabled: bool = Field(
@@ -125,7 +125,7 @@ class Clone(StageSection):
         return source
 
 
-class Annotate(Section):
+class AnnotateSection(PlanSection):
     """What people annotate before datasets are built; the plan waits for them."""
 
     push: StageSection | None = None
@@ -187,7 +187,7 @@ class ExportPlan(OfDataset):
     name: Name = Field(description="The name of its directory in WORKSPACE/exports.")
 
 
-class Plan(Section):
+class Plan(PlanSection):
     """The whole file."""
 
     workspace: str | None = Field(
@@ -199,13 +199,13 @@ class Plan(Section):
         description="When repositories are mined again for what changed: never, daily or always.",
     )
     repositories: Repositories
-    mine: Mine
+    mine: MineSection
     tasks: Mapping[str, StageSection] = MappingProxyType({})
     pair: StageSection
     clone: Clone
     filter: StageSection
     review: StageSection | None = None
-    annotate: Annotate = Annotate()
+    annotate: AnnotateSection = AnnotateSection()
     dataset: tuple[dict[str, Any], ...] = ()
     """As they stand in the file; `dataset_section` has the keys of each family."""
     verify: tuple[OfDataset, ...] = ()
@@ -254,9 +254,13 @@ def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
 def plan_section() -> type[Plan]:
     """Return the whole file with all its keys but those of datasets, which differ by family."""
     mining = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    mine = derive(Mine, [mining[name] for name in operation_of("mine").opening], str(Mine.__doc__))
+    mine = derive(
+        MineSection,
+        [mining[name] for name in operation_of("mine").opening],
+        str(MineSection.__doc__),
+    )
     push: Any = _of(StageSection, "annotate push", without=("rules",)) | None
-    annotate: Any = create_model("Annotate", __base__=Annotate, push=(push, None))
+    annotate: Any = create_model("Annotate", __base__=AnnotateSection, push=(push, None))
     fields: dict[str, Any] = {"mine": (mine, mine()), "annotate": (annotate, annotate())}
     for key, (base, words, options) in _DERIVED.items():
         kind: Any = _of(base, words, **options)
@@ -325,28 +329,28 @@ def _datasets() -> Iterator[str]:
             yield _table("[dataset.publish]", _held(section, "publish"))
 
 
-def _held(section: type[Section], name: str) -> type[Section]:
+def _held(section: type[PlanSection], name: str) -> type[PlanSection]:
     """Return the section that a field holds, one or several."""
     found = [section.model_fields[name].annotation]
     while found:
         kind = found.pop()
-        if isinstance(kind, type) and issubclass(kind, Section):
+        if isinstance(kind, type) and issubclass(kind, PlanSection):
             return kind
         found += get_args(kind)
     raise KeyError(name)
 
 
-def _table(head: str, section: type[Section]) -> str:
+def _table(head: str, section: type[PlanSection]) -> str:
     keys = [name for name, field in section.model_fields.items() if field.description is not None]
     return f"{_about(section)}#{head}\n{_keys(section, keys)}"
 
 
-def _about(section: type[Section]) -> str:
+def _about(section: type[PlanSection]) -> str:
     is_own = section.__doc__ and section.__doc__ != StageSection.__doc__
     return _help(section.__doc__ or "") if is_own else ""
 
 
-def _keys(section: type[Section], names: Collection[str]) -> str:
+def _keys(section: type[PlanSection], names: Collection[str]) -> str:
     lines = []
     for name in names:
         field = section.model_fields[name]
@@ -359,7 +363,7 @@ def _help(text: str) -> str:
     return "".join(f"# {line}\n" for line in textwrap.wrap(text, 96))
 
 
-def _value(field: FieldInfo, name: str, section: type[Section]) -> str:
+def _value(field: FieldInfo, name: str, section: type[PlanSection]) -> str:
     """Return the default as TOML writes it, or an example of the kind."""
     if not field.is_required() and field.default is not None:
         return _toml(field.default)

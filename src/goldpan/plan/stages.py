@@ -14,7 +14,7 @@ from goldpan.plan.sections import EvaluationPlan
 from goldpan.plan.step import (
     HISTORY,
     Context,
-    Files,
+    StageFiles,
     Step,
     audited_files,
     dataset_files,
@@ -155,7 +155,7 @@ def _near_duplicates(step: Step) -> dict[str, Any]:
     return asdict(profile.settings["near-duplicates"])
 
 
-NORMALIZE = Files(
+NORMALIZE = StageFiles(
     "normalize",
     inputs=lambda step: {
         path.name: f"{path.stat().st_size} bytes"
@@ -170,7 +170,7 @@ NORMALIZE = Files(
         for counts in result.values()
     ),
 )
-PAIR = Files(
+PAIR = StageFiles(
     "pair",
     inputs=lambda step: step.context.tables(step.repo),
     outputs=lambda step, _: step.context.pairs(step.repo).values(),
@@ -178,7 +178,7 @@ PAIR = Files(
     each=("rules",),
     line=lambda result, _: f"{result[0].pairs:,} fix pairs by {result[0].rules}",
 )
-CLONE = Files(
+CLONE = StageFiles(
     "clone",
     inputs=_tables_and_pairs,
     outputs=_history,
@@ -186,7 +186,7 @@ CLONE = Files(
     settings=lambda step: {"source": step.context.file.plan.clone.source},
     stays=_asks_github,
 )
-FILTER = Files(
+FILTER = StageFiles(
     "filter",
     inputs=_filter_inputs,
     outputs=_verdicts,
@@ -198,25 +198,25 @@ FILTER = Files(
     each=("profile", "rules"),
     line=lambda result, values: _kept_line(result[0], values["rules"]),
 )
-REVIEW = Files(
+REVIEW = StageFiles(
     "review",
     inputs=_review_inputs,
     outputs=lambda step, _: _review_verdicts(step),
     stays=lambda _: True,  # the key, and what it costs is counted in one place
     line=lambda result, _: _reviewed_line(result),
 )
-IMPORT = Files(
+IMPORT = StageFiles(
     "tasks import",
     inputs=_given_files,
     outputs=lambda _, results: files_below(*(result.written.directory for result in results)),
 )
-VERIFY = Files(
+VERIFY = StageFiles(
     "verify",
     inputs=lambda step: {**dataset_files(step), **_recipes(step)},
     outputs=_proofs,
     settings=lambda step: {"recipe": None},
 )
-COMPARE = Files(
+COMPARE = StageFiles(
     "evaluate compare",
     inputs=_runs,
     outputs=lambda step, _: [
@@ -225,7 +225,7 @@ COMPARE = Files(
         if name in ("output", "markdown", "latex")
     ],
 )
-PUSH = Files(
+PUSH = StageFiles(
     "annotate push",
     inputs=lambda step: {
         **step.context.data_digests(step.section),
@@ -234,22 +234,22 @@ PUSH = Files(
     stays=lambda _: True,
     owns=False,
 )
-EVALUATE = Files(
+EVALUATE = StageFiles(
     "evaluate run", inputs=lambda step: step.context.data_digests(step.section), stays=_asks_models
 )
-AUDIT = Files(
+AUDIT = StageFiles(
     "audit",
     inputs=lambda step: {**dataset_files(step), **_evidence(step)},
     outputs=lambda _, results: files_below(*(Path(result.file).parent for result in results)),
 )
-EXPORT = Files(
+EXPORT = StageFiles(
     "export",
     inputs=audited_files,
     outputs=lambda _, results: files_below(*(result.directory for result in results)),
 )
 
 
-DUPLICATES = Files(
+DUPLICATES = StageFiles(
     "near-duplicates", inputs=lambda step: step.context.issues(), settings=_near_duplicates
 )
 

@@ -21,7 +21,7 @@ from goldpan.operations.values import EngineName, Execution
 from goldpan.plan.file import PlanFile
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import operation_of
-from goldpan.plan.unit import Cost, Outcome, Record, Unit, digest_of, digests_of
+from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, digests_of
 
 if TYPE_CHECKING:
     from goldpan.core.workspace import Workspace as Layout
@@ -44,7 +44,7 @@ class Context:
 
     file: PlanFile
     lab: Workspace
-    record_of: Callable[[str], Record | None]
+    record_of: Callable[[str], UnitRecord | None]
     """Returns what is kept of a unit, by its name."""
     engine: EngineName = "local"
     """Where a unit does what one process cannot hold: ``ray`` on a machine of a cluster."""
@@ -191,7 +191,7 @@ def files_below(*directories: Path) -> tuple[Path, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class StageFiles:
     """What a stage runs, reads and writes: what makes its units due."""
 
     words: str
@@ -221,7 +221,7 @@ class Step:
 
     unit: Unit
     context: Context
-    files: Files
+    files: StageFiles
     section: StageSection
     repos: tuple[str, ...] = ()
     """Repositories that it works on, by the names that the plan gives them."""
@@ -268,11 +268,11 @@ class Step:
         """Return what it would cost beyond what the last run tells, and GitHub for mining."""
         return Cost()
 
-    def due(self, record: Record, update: bool) -> str:
+    def due(self, record: UnitRecord, update: bool) -> str:
         """Return why it has to run though nothing changed here; empty where it has not."""
         return ""
 
-    def prepare(self, record: Record | None) -> None:
+    def prepare(self, record: UnitRecord | None) -> None:
         """Make ready for a run, once, also where it is killed: the directory of what it writes."""
         if (output := self.fixed.get("output")) is not None:
             make_directory(Path(output).parent)

@@ -26,7 +26,7 @@ ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class UnitRecipe:
     """All that a unit's result depends on."""
 
     version: str
@@ -57,12 +57,12 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class UnitRecord:
     """A unit as it was last run."""
 
     unit: str
     state: State
-    recipe: Recipe
+    recipe: UnitRecipe
     at: str
     """When it began, or ended."""
     outputs: Mapping[str, str] = field(default_factory=dict)
@@ -86,17 +86,17 @@ class Record:
     """What later units need to know, such as a repository's new name."""
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path) -> UnitRecord | None:
     """Return a stored record, None where there is none or it is damaged: the unit is then due."""
     try:
         value = read_json(path)
-        recipe = Recipe(**value.pop("recipe"))
-        return Record(**{**value, "recipe": recipe, "lacks": tuple(value["lacks"])})
+        recipe = UnitRecipe(**value.pop("recipe"))
+        return UnitRecord(**{**value, "recipe": recipe, "lacks": tuple(value["lacks"])})
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
 
-def write_record(path: Path, record: Record) -> None:
+def write_record(path: Path, record: UnitRecord) -> None:
     """Store a record, whole or not at all."""
     make_directory(path.parent)
     write_whole(path, sealed_json(asdict(record)))
@@ -157,7 +157,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flattened
 
 
-def changes(old: Recipe, new: Recipe) -> list[Change]:
+def changes(old: UnitRecipe, new: UnitRecipe) -> list[Change]:
     """Return what differs between two recipes: version, settings, inputs."""
     differing = []
     if old.version != new.version:

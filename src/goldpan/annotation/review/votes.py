@@ -26,7 +26,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import of_comment
 from goldpan.filters.basis import Basis, basis_blocks
-from goldpan.llm.budget import CostBudget, CostEstimate
+from goldpan.llm.budget import CostBudget, RequestEstimate
 from goldpan.llm.exchange import RequestOutcome
 from goldpan.llm.planner import Planner, Question
 from goldpan.llm.response_store import ResponseStore
@@ -196,7 +196,7 @@ Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewEstimate(CostEstimate, Result):
+class ReviewEstimate(RequestEstimate, Result):
     """The requests and costs of a review, before anything is sent."""
 
     subjects: Mapping[str, int]

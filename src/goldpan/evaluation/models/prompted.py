@@ -57,7 +57,7 @@ from goldpan.evaluation.models.prompts import (
     prompt_digest,
     train_examples,
 )
-from goldpan.llm.budget import CostBudget, CostEstimate, cost_of
+from goldpan.llm.budget import CostBudget, RequestEstimate, cost_of
 from goldpan.llm.exchange import EndpointError
 from goldpan.llm.planner import Attempt, Planner
 from goldpan.llm.response_store import ResponseStore, open_responses
@@ -152,7 +152,7 @@ def _make(options: Mapping[str, Any]) -> Model:
     def fit(context: TrainingContext) -> _Prompted:
         return _Prompted(context, _requests(settings, context))
 
-    def estimate(context: TrainingContext, rows: pa.Table) -> CostEstimate:
+    def estimate(context: TrainingContext, rows: pa.Table) -> RequestEstimate:
         return estimate_rows(_reply_directory(context), _requests(settings, context), rows)
 
     def task_facts(task: Task) -> Mapping[str, Any]:
@@ -238,7 +238,7 @@ def ask_rows(
         return answers
 
 
-def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> CostEstimate:
+def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> RequestEstimate:
     """Count what asking for rows would send and cost; nothing is sent or written."""
     with open_responses(
         archive_of(directory, requests.settings), "evaluation", write=False
