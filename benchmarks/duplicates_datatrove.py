@@ -9,11 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from datatrove.executor import LocalPipelineExecutor  # type: ignore[import-not-found]
-from datatrove.pipeline.dedup import (  # type: ignore[import-not-found]
-    MinhashDedupBuckets,
-    MinhashDedupCluster,
-    MinhashDedupSignature,
-)
+from datatrove.pipeline.dedup import MinhashDedupBuckets, MinhashDedupCluster, MinhashDedupSignature  # type: ignore[import-not-found]
 from datatrove.pipeline.dedup.minhash import MinhashConfig  # type: ignore[import-not-found]
 from datatrove.pipeline.readers import JsonlReader  # type: ignore[import-not-found]
 from datatrove.utils.text import TextNormConfig  # type: ignore[import-not-found]

@@ -35,10 +35,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "nightly",
-    settings.get_profile("ci"),
-    derandomize=False,
-    max_examples=2_000,
+    "nightly", settings.get_profile("ci"), derandomize=False, max_examples=2_000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -27,10 +27,7 @@ def run(*arguments: str | Path, folder: Path, program: str = MAIN, **variables: 
     (folder / "tmp").mkdir(exist_ok=True)
     own = {"PATH": str(folder), "TMPDIR": str(folder / "tmp"), "GOLDPAN_API_URL": NOWHERE}
     done = goldpan(
-        *arguments,
-        folder=folder,
-        environment={**inherited, **own, **variables},
-        program=program,
+        *arguments, folder=folder, environment={**inherited, **own, **variables}, program=program
     )
     assert "Traceback" not in done.out + done.err
     for trace in (folder / "tmp").glob("goldpan-error-*"):  # which a defect leaves behind

@@ -122,10 +122,7 @@ def write_rows(
 
 
 def write_public(
-    directory: Path,
-    stem: str,
-    instances: Iterable[Mapping[str, Any]],
-    **changes: Any,
+    directory: Path, stem: str, instances: Iterable[Mapping[str, Any]], **changes: Any
 ) -> Path:
     """Write the files of a task as the public benchmark has them; return the meta file.
 

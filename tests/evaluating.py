@@ -64,8 +64,7 @@ def requirements(train: int = 80, test: int = 40) -> TaskData:
     task = find_task("requirement_type")
     pairs = labelled(train + test)
     return task_data(
-        task,
-        {"train": rows(task, pairs[:train]), "test": rows(task, pairs[train:], start=train)},
+        task, {"train": rows(task, pairs[:train]), "test": rows(task, pairs[train:], start=train)}
     )
 
 
@@ -78,8 +77,7 @@ def rows_of(name: str, pairs: list[tuple[Any, Any]], cut: int) -> TaskData:
     """Return rows of a task from inputs and targets, of which the first are train."""
     task = find_task(name)
     return task_data(
-        task,
-        {"train": rows(task, pairs[:cut]), "test": rows(task, pairs[cut:], start=cut)},
+        task, {"train": rows(task, pairs[:cut]), "test": rows(task, pairs[cut:], start=cut)}
     )
 
 

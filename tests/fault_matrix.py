@@ -38,13 +38,7 @@ REST_ENTRY = {
 REST_LISTS = ("issues", "pulls", "all_comments", "all_review_comments")
 GRAPHQL_ENTRY = {"Entries": PARENT, "Continuations": LONG}
 GRAPHQL_WHOLE = ("Repository", "Sweep", "Sample", "FormerNames")
-KINDS_OF_REQUEST = (
-    "repository",
-    *REST_LISTS,
-    *REST_ENTRY,
-    *GRAPHQL_WHOLE,
-    *GRAPHQL_ENTRY,
-)
+KINDS_OF_REQUEST = ("repository", *REST_LISTS, *REST_ENTRY, *GRAPHQL_WHOLE, *GRAPHQL_ENTRY)
 _FOR_EVER = ("500 diff", "422 diff", "graphql 200", "half", "fine-grained token", "410", "451")
 """Of the errors that a request can have for ever and that are read alike, those to try so."""
 REPRESENTATIVES = {

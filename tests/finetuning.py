@@ -74,15 +74,7 @@ def lesson(task: Task, table: pa.Table, directory: Path, seed: int = 0) -> Train
     """Return a lesson that is chosen by its first rows, with costs and a quiet reporter."""
     directory.mkdir(parents=True, exist_ok=True)
     return TrainingContext(
-        task,
-        table,
-        table.slice(0, 8),
-        table,
-        table,
-        seed,
-        directory,
-        Reporter(quiet=True),
-        Costs(),
+        task, table, table.slice(0, 8), table, table, seed, directory, Reporter(quiet=True), Costs()
     )
 
 

@@ -61,11 +61,7 @@ class Hours(Objects):
                 "url": actor["url"],
                 "avatar_url": actor["avatar_url"],
             },
-            "repo": {
-                "id": repo["id"],
-                "name": repo["full_name"],
-                "url": repo["url"],
-            },
+            "repo": {"id": repo["id"], "name": repo["full_name"], "url": repo["url"]},
             "payload": made | payload,
             "public": True,
             "created_at": time_of(at),

@@ -90,11 +90,7 @@ class Repository:
         return self.object("tree", data)
 
     def commit(
-        self,
-        files: Files | str,
-        *parents: str,
-        ref: str | None = None,
-        time: int | None = None,
+        self, files: Files | str, *parents: str, ref: str | None = None, time: int | None = None
     ) -> str:
         """Write a commit of files, or of a tree by id, and point a ref at it."""
         self._time += 60

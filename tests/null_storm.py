@@ -38,10 +38,7 @@ NOTHING_TO_TELL = {
 }
 """Null is GitHub's answer here: closed by hand, or the other end is not to be seen."""
 
-HOPELESS = {
-    ("IssueConnection", "nodes"),
-    ("PullRequestConnection", "nodes"),
-}
+HOPELESS = {("IssueConnection", "nodes"), ("PullRequestConnection", "nodes")}
 """Without these there is nothing to mine: the run must say so in a sentence."""
 
 NOTABLE: frozenset[Field] = frozenset(

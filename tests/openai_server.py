@@ -21,14 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 KEY = "sk-test-0123456789abcdef"
 Body = dict[str, Any]
 
-_FIELDS = {
-    "model",
-    "messages",
-    "response_format",
-    "temperature",
-    "seed",
-    "max_completion_tokens",
-}
+_FIELDS = {"model", "messages", "response_format", "temperature", "seed", "max_completion_tokens"}
 _ROLES = {"system", "user", "assistant"}
 _NO_KEYWORDS = {"maxLength", "minLength"}
 

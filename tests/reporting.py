@@ -167,11 +167,7 @@ def make_workspace(
         for n in numbers
         for row in (
             verdict(
-                n,
-                "length",
-                n % 3 != 0,
-                reason=None if n % 3 else "too-short",
-                value=float(10 * n),
+                n, "length", n % 3 != 0, reason=None if n % 3 else "too-short", value=float(10 * n)
             ),
             verdict(
                 n,

@@ -178,10 +178,7 @@ def starcoder2(path: Path) -> Path:
     tokenizer = _byte_level(["<|endoftext|>"], None)
     names = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
     config = transformers.Starcoder2Config(
-        **_sizes(tokenizer.get_vocab_size()),
-        num_key_value_heads=2,
-        bos_token_id=0,
-        eos_token_id=0,
+        **_sizes(tokenizer.get_vocab_size()), num_key_value_heads=2, bos_token_id=0, eos_token_id=0
     )
     return _save(path, tokenizer, names, config, "AutoModelForCausalLM")
 

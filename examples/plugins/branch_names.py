@@ -13,7 +13,4 @@ FROM entries pulls JOIN entries issues
 WHERE pulls.kind = 'pull' AND issues.kind = 'issue'
 """
 
-register(
-    Signal("branch_name", QUERY),
-    Rules("with-branches", (*SIGNALS, "branch_name")),
-)
+register(Signal("branch_name", QUERY), Rules("with-branches", (*SIGNALS, "branch_name")))

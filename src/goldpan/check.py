@@ -20,13 +20,7 @@ from goldpan.core.archive import run_files
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.parquet import open_file
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.sealed import (
-    check_inputs,
-    check_outputs,
-    file_digest,
-    is_sealed,
-    read_json,
-)
+from goldpan.core.sealed import check_inputs, check_outputs, file_digest, is_sealed, read_json
 from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import UNPAIRED, Workspace, hold_lock
 from goldpan.datasets.provenance import (

@@ -77,11 +77,7 @@ def cut(text: str | None, size: int) -> str:
     return whole if left <= 0 else f"{whole[:size]} [... {left} more characters]"
 
 
-def answer_sheets(
-    connection: duckdb.DuckDBPyConnection,
-    repo: str,
-    count: int,
-) -> Iterator[str]:
+def answer_sheets(connection: duckdb.DuckDBPyConnection, repo: str, count: int) -> Iterator[str]:
     """Yield a sheet for each issue drawn."""
     for number in drawn_issues(connection, count, SEED):
         yield answer_sheet(connection, repo, number, _LARGE)

@@ -232,15 +232,7 @@ def _annotate(lab: Place, url: str) -> list[Arguments]:
     ]
 
 
-EVERY: tuple[Commands, ...] = (
-    _mine,
-    _clone,
-    _publish,
-    _download,
-    _review,
-    _evaluate,
-    _annotate,
-)
+EVERY: tuple[Commands, ...] = (_mine, _clone, _publish, _download, _review, _evaluate, _annotate)
 SENT: dict[Commands, str] = {
     _mine: GITHUB,
     _clone: GITHUB,

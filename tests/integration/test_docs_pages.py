@@ -50,11 +50,7 @@ from tests.twin.synthetic import demo_world
 from tests.verifying import needs_isolation
 
 TOKEN = "token-of-a-test"
-OFFLINE = {
-    "GITHUB_TOKEN": TOKEN,
-    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-    "HF_HUB_OFFLINE": "1",
-}
+OFFLINE = {"GITHUB_TOKEN": TOKEN, "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_OFFLINE": "1"}
 ELSEWHERE = {
     "README.md": "tests/integration/test_docs.py",
     "docs/annotation.md": "Label Studio: tests/servers/test_studio_pages.py",

@@ -94,9 +94,7 @@ def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) 
     data = requirements(120, 40)
     nobody = {
         name: table.set_column(
-            table.schema.get_field_index("document"),
-            "document",
-            pa.nulls(len(table), pa.string()),
+            table.schema.get_field_index("document"), "document", pa.nulls(len(table), pa.string())
         )
         for name, table in data.splits.items()
     }

@@ -80,10 +80,7 @@ class Sluice:
 
         with self.workspace.lock(SLUICE):
             return read_history(
-                self.workspace,
-                SLUICE,
-                notes or Notes(),
-                client=connect if twin else None,
+                self.workspace, SLUICE, notes or Notes(), client=connect if twin else None
             )
 
     def written(self) -> list[bytes]:

@@ -162,12 +162,7 @@ def test_objects_that_are_missing_damaged_or_malformed(source: Repository) -> No
         assert objects.blob(bad) is None
         assert [
             content and content.data for content in objects.read([good, bad, NOWHERE, good])
-        ] == [
-            b"good",
-            None,
-            None,
-            b"good",
-        ]
+        ] == [b"good", None, None, b"good"]
         assert objects.tree(torn) is objects.tree(good) is objects.tree(NOWHERE) is None
         assert objects.root(no_tree) is None
         assert objects.find(no_tree, b"a") is None

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.git.objects import (
-    encodings,
-    ends_its_line,
-    is_pointer,
-    line_ends,
-    shared_encoding,
-)
+from goldpan.git.objects import encodings, ends_its_line, is_pointer, line_ends, shared_encoding
 from goldpan.git.trees import is_unsafe, path_bytes, path_text, quoted, unquoted
 from tests.git_repositories import Repository
 

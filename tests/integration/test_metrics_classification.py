@@ -38,9 +38,7 @@ def scored(truths: list[str], answers: list[str | None], **more: Any) -> Scores:
 
 @examples(60)
 @given(single_labels())
-def test_single_labels_agree_with_scikit_learn(
-    case: tuple[list[str], list[str | None]],
-) -> None:
+def test_single_labels_agree_with_scikit_learn(case: tuple[list[str], list[str | None]]) -> None:
     truths, answers = case
     scores = scored(truths, answers)
     given_labels = [answer or OTHER for answer in answers]

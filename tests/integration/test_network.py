@@ -210,10 +210,7 @@ def test_the_proxy_of_the_machine_is_gone_through(
     ]
     assert all("Proxy-Authorization: Basic dTpwQA==\r\n" in head for head in outer.heads)
     monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
-    with (
-        pytest.raises(UsageError, match="socks5"),
-        open_proxy(places, places, tmp_path / "log"),
-    ):
+    with pytest.raises(UsageError, match="socks5"), open_proxy(places, places, tmp_path / "log"):
         pass
 
 

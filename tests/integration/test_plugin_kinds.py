@@ -47,10 +47,7 @@ def test_a_builder_has_a_command_a_method_and_a_place_in_plans(root: Path, tmp_p
     help_ = goldpan("--plugin", COUNTS, "build", "label-counts", "--help")
     assert "Leave out labels of fewer issues. [default: 2]" in help_
     assert "label-counts" in goldpan("--plugin", COUNTS, "build", "--help")
-    for words, message in (
-        (("--fewest", "0"), "Invalid value"),
-        (("--fewst", "3"), "--fewest"),
-    ):
+    for words, message in ((("--fewest", "0"), "Invalid value"), (("--fewst", "3"), "--fewest")):
         assert message in attempt("--plugin", COUNTS, "build", "label-counts", *words).err
     done = attempt("--plugin", COUNTS, "build", "label-count", "--workspace", str(root))
     assert "did you mean label-counts?" in done.err
@@ -134,8 +131,7 @@ def test_a_rule_stands_in_the_prompts_of_its_dataset(
         text = "".join(line for line in text.splitlines(True) if "prompt rule" not in line)
     plugin = ("--plugin", write(tmp_path / "issue_titles.py", text))
     goldpan(
-        *(*plugin, "build", "issue-titles", "--split", "random:0.5,0.5"),
-        GOLDPAN_WORKSPACE=str(lab),
+        *(*plugin, "build", "issue-titles", "--split", "random:0.5,0.5"), GOLDPAN_WORKSPACE=str(lab)
     )
     with OpenAIServer(lambda body: Said('{"answer": "A title"}')) as server:
         model = ("--model", "prompted", "--set", "model=any", "--set", f"base_url={server.url}")
@@ -182,10 +178,7 @@ def test_failures_name_plugin_file_and_line(root: Path, tmp_path: Path) -> None:
     for words, message in (
         (("tasks", "import", "mine_task", file, *tasks), "The importer mine of the plugin failing"),
         (("look",), "The plugin failing.py failed at line 5: ZeroDivisionError: it is mine"),
-        (
-            ("evaluate", "compare", "--output", page),
-            "The plugin failing.py failed at line 5",
-        ),
+        (("evaluate", "compare", "--output", page), "The plugin failing.py failed at line 5"),
     ):
         done = attempt(*plugin, *words, *lab)
         assert done.code == 1, done.err

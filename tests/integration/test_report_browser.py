@@ -11,14 +11,7 @@ from goldpan.report.page import write_report
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
 from tests.drawing import daily
-from tests.reporting import (
-    HOSTILE,
-    OTHER,
-    PROFILE,
-    REPO,
-    make_datasets,
-    make_workspace,
-)
+from tests.reporting import HOSTILE, OTHER, PROFILE, REPO, make_datasets, make_workspace
 
 pytestmark = needs_chromium
 

@@ -26,11 +26,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
 def written(folder: Path, *, pointer: bool = False) -> Path:
     """Write a recipe whose task has preprocessed rows, and these rows; return the recipe."""
     rows = pa.table(
-        {
-            "id": list(range(40)),
-            "text_clean": ROWS,
-            "label": [number % 2 for number in range(40)],
-        }
+        {"id": list(range(40)), "text_clean": ROWS, "label": [number % 2 for number in range(40)]}
     )
     path = folder / "data" / "clone" / "cased" / "toys.parquet"
     path.parent.mkdir(parents=True)

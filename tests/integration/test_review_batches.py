@@ -63,14 +63,7 @@ def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: P
         server.model = keeps
         review(lab, server, batch=True)
         assert sorted(number(body) for body in server.chats[6:]) == [3, 4]
-        assert [row["keep"] for row in rows(lab).values()] == [
-            True,
-            False,
-            True,
-            True,
-            None,
-            True,
-        ]
+        assert [row["keep"] for row in rows(lab).values()] == [True, False, True, True, None, True]
 
 
 def test_batches_and_single_requests_share_the_archive(tmp_path: Path) -> None:

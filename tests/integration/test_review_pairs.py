@@ -48,11 +48,7 @@ def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
         root,
         [issue(1, "The pump leaks"), issue(3), pull(2, body="Fixes #1"), pull(4)],
         comments,
-        pairs=[
-            pair(1, 2),
-            pair(3, 4),
-            pair(3, 9, pull_repo="else/where"),
-        ],
+        pairs=[pair(1, 2), pair(3, 4), pair(3, 9, pull_repo="else/where")],
         revisions=[{"number": 2, **shas}, {"number": 4, "state": "none"}],
         changes=[],
     )

@@ -10,16 +10,9 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.null_models import mean_of
-from goldpan.evaluation.metrics.curves import (
-    BinaryConfusion,
-    label_counts,
-    label_scores,
-)
+from goldpan.evaluation.metrics.curves import BinaryConfusion, label_counts, label_scores
 from goldpan.evaluation.score import predictions_schema
-from goldpan.evaluation.statistics.randomization import (
-    compare_answers,
-    randomization_test,
-)
+from goldpan.evaluation.statistics.randomization import compare_answers, randomization_test
 from goldpan.evaluation.statistics.scores import Floats, StatisticsError
 
 pytest.importorskip("scipy")
@@ -123,11 +116,7 @@ def test_predictions_become_counts_and_scores() -> None:
 
 
 def test_models_are_ranked_on_one_data_set() -> None:
-    answers = {
-        "good": right(0.9, 300, 1),
-        "fair": right(0.87, 300, 2),
-        "bad": right(0.5, 300, 3),
-    }
+    answers = {"good": right(0.9, 300, 1), "fair": right(0.87, 300, 2), "bad": right(0.5, 300, 3)}
     comparison = compare_answers(
         answers, mean_of(300), metric="accuracy", task="issue_type", rounds=2000
     )
@@ -136,11 +125,7 @@ def test_models_are_ranked_on_one_data_set() -> None:
     assert comparison.decision("good", "fair") == "undecided"
     assert [
         (standing.best, standing.worst, standing.tier) for standing in comparison.standings
-    ] == [
-        (1, 2, 1),
-        (1, 2, 1),
-        (3, 3, 2),
-    ]
+    ] == [(1, 2, 1), (1, 2, 1), (3, 3, 2)]
     assert comparison.test.samples == 2000
     assert (comparison.test.name, comparison.test.seed, comparison.tasks) == (
         "randomization",

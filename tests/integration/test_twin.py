@@ -364,12 +364,7 @@ NEWER = {
     ("Issue", "pinnedIssueComment"),
     ("PullRequest", "assignedActors"),
 }
-NEWER_TYPES = {
-    "AssigneeConnection",
-    "IssueDependenciesSummary",
-    "IssueType",
-    "PinnedIssueComment",
-}
+NEWER_TYPES = {"AssigneeConnection", "IssueDependenciesSummary", "IssueType", "PinnedIssueComment"}
 """What GitHub documents and the published schema does not have yet."""
 
 

@@ -184,10 +184,7 @@ def test_a_list_of_one_entry_can_be_left_out() -> None:
         )
         assert post(http, bare, ids=ids).json()["data"]["nodes"][0]["number"] == 1
         rest = queries.continuations_document(
-            [
-                CONNECTIONS["Issue", "comments"],
-                CONNECTIONS["Issue", "timelineItems"],
-            ]
+            [CONNECTIONS["Issue", "comments"], CONNECTIONS["Issue", "timelineItems"]]
         )
         other, same = world.main.entries[3].node_id, ids[0]
         assert post(http, rest, i0=same, i1=other).status_code == 200
@@ -212,10 +209,7 @@ def test_faults_of_threads_belong_to_their_pull_request() -> None:
 
 def test_faults_are_chosen_by_route_entry_token_and_turn() -> None:
     def statuses(fault: Fault, paths: Sequence[str], token: str = "t0") -> list[int]:
-        with (
-            Twin(synthetic_world(), Faults(chosen=[fault])) as twin,
-            client(twin, token) as http,
-        ):
+        with Twin(synthetic_world(), Faults(chosen=[fault])) as twin, client(twin, token) as http:
             return [http.get(f"{SLUICE}{path}").status_code for path in paths]
 
     timelines = ["/issues/1/timeline", "/issues/2/timeline", "/issues/1/timeline", "/issues/1"]

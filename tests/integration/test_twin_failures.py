@@ -8,12 +8,7 @@ import httpx
 import pytest
 
 from goldpan.miners.github import queries
-from tests.twin import (
-    Faults,
-    Limits,
-    Twin,
-    synthetic_world,
-)
+from tests.twin import Faults, Limits, Twin, synthetic_world
 from tests.twin.asking import SLUICE, client, get, sluice
 
 

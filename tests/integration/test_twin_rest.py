@@ -7,13 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from goldpan.miners.github import queries
-from tests.twin import (
-    Editor,
-    Limits,
-    Paging,
-    Twin,
-    synthetic_world,
-)
+from tests.twin import Editor, Limits, Paging, Twin, synthetic_world
 from tests.twin.asking import SLUICE, ask, client, follow, get, sluice, titled
 from tests.twin.world import Ref
 

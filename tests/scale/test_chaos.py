@@ -16,10 +16,7 @@ def test_nothing_forbidden_comes_of_a_small_campaign() -> None:
     """Each stage is killed and runs out of room once; 30 bits and ends of files are damaged."""
     command = [sys.executable, "-m", "tests.chaos", "--no-mounts", "--minutes", "12"]
     done = subprocess.run(
-        [*command, "--processes", "1", *_PART, *_KINDS],
-        capture_output=True,
-        text=True,
-        check=False,
+        [*command, "--processes", "1", *_PART, *_KINDS], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "FORBIDDEN" not in done.stdout

@@ -20,11 +20,7 @@ from goldpan.evaluation.models import embedded
 from goldpan.evaluation.models.embedded import Frozen, load_encoder, vectors_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
-from tests.evaluating import (
-    labelled,
-    learns_every_type,
-    requirements,
-)
+from tests.evaluating import labelled, learns_every_type, requirements
 from tests.tiny_models import bert, gpt2
 
 pytest.importorskip("sklearn")

@@ -11,14 +11,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from tests.finetuning import (
-    TOGETHER,
-    TOGETHER_TASK,
-    example_rows,
-    fit,
-    lesson,
-    losses_alone,
-)
+from tests.finetuning import TOGETHER, TOGETHER_TASK, example_rows, fit, lesson, losses_alone
 
 __all__ = ["losses_alone"]
 

@@ -61,10 +61,7 @@ R = TypeVar("R")
 
 def test_work_waits_for_the_gpus_that_it_asks_for(cluster: TwoNodes, tmp_path: Path) -> None:
     """Nobody has these GPUs: a machine says that it has two, beside processors for three."""
-    with (
-        cluster.another(num_cpus=3, num_gpus=2),
-        open_engine("ray", 1, cluster.address) as engine,
-    ):
+    with cluster.another(num_cpus=3, num_gpus=2), open_engine("ray", 1, cluster.address) as engine:
         assert isinstance(engine, RayCluster)
         assert engine.gpus == 2
         work = partial(take_gpus, tmp_path)
@@ -94,11 +91,7 @@ def test_a_node_dies_while_hours_are_read(cluster: TwoNodes, tmp_path: Path) -> 
     assert bring(tmp_path / "here", tmp_path / "hours").complete
     killer = Killer(cluster)
     result = bring(
-        tmp_path / "there",
-        tmp_path / "hours",
-        engine="ray",
-        address=cluster.address,
-        notes=killer,
+        tmp_path / "there", tmp_path / "hours", engine="ray", address=cluster.address, notes=killer
     )
     assert (result.complete, result.reused, killer.killed) == (True, 0, 1)
     assert shards(tmp_path / "there") == shards(tmp_path / "here")

@@ -131,13 +131,7 @@ def test_a_paper_is_told_what_people_did(
     folder = lab.root.parent / "appendix"
     export = ("annotate", "export", *project, "--output", folder)
     goldpan(
-        "annotate",
-        "push",
-        *project,
-        "--form",
-        "fix-pair",
-        "--dataset",
-        lab.dataset("code-edit"),
+        "annotate", "push", *project, "--form", "fix-pair", "--dataset", lab.dataset("code-edit")
     )
     tasks = task_numbers(lab, "told")
     decided, stays, agreed, *_ = sorted(tasks)

@@ -146,11 +146,7 @@ def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None
     assert (now.wanted, now.answers, now.problems) == (8, 7, (("skipped", 1),))
     assert sorted(
         (annotator.answers, annotator.skipped, annotator.doubts) for annotator in now.annotators
-    ) == [
-        (0, 1, 0),
-        (3, 0, 1),
-        (4, 0, 1),
-    ]
+    ) == [(0, 1, 0), (3, 0, 1), (4, 0, 1)]
     assert now.seconds == 21.0
     assert now.work_left == timedelta(seconds=21)
     assert now.ends_at is not None

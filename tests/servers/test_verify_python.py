@@ -46,11 +46,7 @@ def test_the_packages_are_those_of_the_time(tmp_path: Path, isolation: Isolation
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "isolation",
-    [
-        pytest.param("bubblewrap", marks=[needs_isolation, pytest.mark.nightly]),
-        "none",
-    ],
+    "isolation", [pytest.param("bubblewrap", marks=[needs_isolation, pytest.mark.nightly]), "none"]
 )
 def test_what_is_tested_is_the_patched_code(tmp_path: Path, isolation: IsolationName) -> None:
     """However a project is laid out and installed; tests/scale has every layout."""

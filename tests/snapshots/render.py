@@ -121,7 +121,4 @@ def _columns(schema: pa.Schema) -> list[str]:
     return [f"    {f.name}: {f.type}{'' if f.nullable else ', never null'}" for f in schema]
 
 
-SNAPSHOTS: dict[str, Callable[[], str]] = {
-    "python.txt": python,
-    "tables.txt": tables,
-}
+SNAPSHOTS: dict[str, Callable[[], str]] = {"python.txt": python, "tables.txt": tables}

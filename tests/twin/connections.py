@@ -159,8 +159,7 @@ CONNECTIONS: dict[tuple[str, str], Resolver] = {
     ("Issue", "blockedBy"): _linked("blockedBy", _refs("blocked_by")),
     ("Issue", "blocking"): _linked("blocking", _refs("blocking")),
     ("PullRequest", "closingIssuesReferences"): _linked(
-        "closes",
-        lambda world, entry: [world.entry(ref) for ref in entry.pull.closes],
+        "closes", lambda world, entry: [world.entry(ref) for ref in entry.pull.closes]
     ),
     ("PullRequest", "files"): _listed("files", lambda entry: entry.pull.files[:FILES_LIMIT]),
     ("PullRequest", "commits"): _listed("commits", lambda entry: entry.commits),

@@ -23,16 +23,7 @@ from .resolvers import (
     world,
 )
 from .store import World
-from .world import (
-    Account,
-    Category,
-    Discussion,
-    DiscussionComment,
-    Label,
-    Ref,
-    Repository,
-    node_id,
-)
+from .world import Account, Category, Discussion, DiscussionComment, Label, Ref, Repository, node_id
 from .writing import MAINTAINER, VISITOR, with_edit
 
 QUESTIONS = Category("Q&A", "q-a", True)

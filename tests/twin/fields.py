@@ -113,10 +113,7 @@ FIELDS: dict[str, dict[str, Resolver]] = {
     "RateLimit": {
         name: key(name) for name in ("cost", "limit", "nodeCount", "remaining", "resetAt", "used")
     },
-    "PageInfo": {
-        "endCursor": attribute("end"),
-        "hasNextPage": attribute("has_next"),
-    },
+    "PageInfo": {"endCursor": attribute("end"), "hasNextPage": attribute("has_next")},
     **dict.fromkeys(("User", "Bot", "Mannequin", "Organization"), _ACCOUNT),
     "Repository": {
         "id": lambda source, info: repository_node_id(source),
@@ -151,10 +148,7 @@ FIELDS: dict[str, dict[str, Resolver]] = {
     },
     "SubIssuesSummary": {name: key(name) for name in ("total",)},
     "IssueDependenciesSummary": {name: key(name) for name in ("totalBlockedBy", "totalBlocking")},
-    "License": {
-        "id": _itself,
-        "spdxId": _itself,
-    },
+    "License": {"id": _itself, "spdxId": _itself},
     **DISCUSSION_FIELDS,
     "Issue": _ENTRY,
     "PullRequest": {
@@ -170,16 +164,10 @@ FIELDS: dict[str, dict[str, Resolver]] = {
     },
     "IssueComment": _COMMENT,
     "PullRequestReview": _COMMENT,
-    "PullRequestReviewComment": {
-        **_COMMENT,
-        "replyTo": reply_to,
-        "pullRequestReview": own_review,
-    },
-    "PullRequestReviewThread": {
-        "id": attribute("node_id"),
-    },
+    "PullRequestReviewComment": {**_COMMENT, "replyTo": reply_to, "pullRequestReview": own_review},
+    "PullRequestReviewThread": {"id": attribute("node_id")},
     "PullRequestChangedFile": {
-        "changeType": lambda source, info: _STATUS.get(source.status, source.status.upper()),
+        "changeType": lambda source, info: _STATUS.get(source.status, source.status.upper())
     },
     "PullRequestCommit": {
         "id": lambda source, info: f"PURC_{source.sha}_{source.home.number}",
@@ -196,9 +184,7 @@ FIELDS: dict[str, dict[str, Resolver]] = {
         "editedAt": attribute("at"),
         "diff": attribute("body"),
     },
-    "Label": {
-        "id": lambda source, info: node_id("LA", source.id),
-    },
+    "Label": {"id": lambda source, info: node_id("LA", source.id)},
     "_Event": _EVENT,
     "_Connection": {
         "pageInfo": _itself,

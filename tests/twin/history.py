@@ -132,9 +132,7 @@ def history_world(repository: Path) -> World:
     return world
 
 
-def _write(
-    world: World,
-) -> tuple[_Writer, dict[int, _Opened], dict[int, _Node], dict[str, _Node]]:
+def _write(world: World) -> tuple[_Writer, dict[int, _Opened], dict[int, _Node], dict[str, _Node]]:
     """Replay what happened in order of time: pull requests, merges, commits without either."""
     writer = _Writer()
     tree = dict(first_version())

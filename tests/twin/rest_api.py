@@ -35,10 +35,7 @@ class Walls:
     comments: int = 30_000
 
 
-_ELSEWHERE = {
-    "/search/repositories": "search",
-    "/rate_limit": "rate_limit",
-}
+_ELSEWHERE = {"/search/repositories": "search", "/rate_limit": "rate_limit"}
 
 
 class Route(NamedTuple):
@@ -132,11 +129,7 @@ class RestApi:
         )
 
     def _listing(
-        self,
-        call: Call,
-        entries: Iterable[Entry],
-        shape: Callable[[Entry], views.Json],
-        wall: int,
+        self, call: Call, entries: Iterable[Entry], shape: Callable[[Entry], views.Json], wall: int
     ) -> Answer:
         state, since = call.flag("state", "open"), call.query.get("since", "")
         if state not in ("open", "closed", "all"):

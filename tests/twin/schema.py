@@ -95,12 +95,7 @@ class _Cutter(Visitor):
         return REMOVE if out or _named(node.type) in self._types else None
 
     def enter_input_value_definition(
-        self,
-        node: InputValueDefinitionNode,
-        key: Any,
-        parent: Any,
-        path: Any,
-        ancestors: Any,
+        self, node: InputValueDefinitionNode, key: Any, parent: Any, path: Any, ancestors: Any
     ) -> Any:
         field = next((node for node in ancestors if isinstance(node, FieldDefinitionNode)), None)
         holder = f"{_owner(ancestors)}.{field.name.value}" if field else _owner(ancestors)

@@ -116,10 +116,7 @@ def test_nobody_there_is_told_after_the_last_try() -> None:
 
 
 def test_the_address_in_messages_holds_no_query() -> None:
-    with (
-        serving(lambda _: (500, {}, b"")) as (url, _),
-        pytest.raises(ServerError) as raised,
-    ):
+    with serving(lambda _: (500, {}, b"")) as (url, _), pytest.raises(ServerError) as raised:
         ask(url, "/x?secret=1")
     assert "secret" not in str(raised.value)
     assert TOKEN not in str(raised.value)

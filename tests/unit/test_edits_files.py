@@ -10,13 +10,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from goldpan.code.edits.apply import (
-    Edit,
-    EditError,
-    FileError,
-    MalformedError,
-    NoMatchError,
-)
+from goldpan.code.edits.apply import Edit, EditError, FileError, MalformedError, NoMatchError
 from goldpan.code.edits.files import (
     Applied,
     AppliedFile,

@@ -159,10 +159,7 @@ def test_several_files_and_prose() -> None:
         f"First:\n\na.py\n```python\n{BLOCK}```\n\nand then\n```python\n{BLOCK}```\n"
         f"Now the other file.\n\nb.py\n```python\n{BLOCK}```\n\na.py\n```\n{BLOCK}```\nDone."
     )
-    assert parse_edits(text) == (
-        FileEdits("a.py", (EDIT, EDIT, EDIT)),
-        FileEdits("b.py", (EDIT,)),
-    )
+    assert parse_edits(text) == (FileEdits("a.py", (EDIT, EDIT, EDIT)), FileEdits("b.py", (EDIT,)))
 
 
 def test_markers_with_white_space_and_without_space() -> None:

@@ -16,12 +16,7 @@ from goldpan.annotation.studio.forms import choice_of, find_form, form_of, make_
 from goldpan.annotation.studio.project import Project, ProjectFacts
 from goldpan.annotation.studio.push import choose, read_selection, write_selection
 from goldpan.core.errors import UsageError
-from goldpan.datasets.corrections import (
-    Corrections,
-    Decided,
-    corrected_batches,
-    corrected_family,
-)
+from goldpan.datasets.corrections import Corrections, Decided, corrected_batches, corrected_family
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import task_family
 

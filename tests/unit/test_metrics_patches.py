@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from goldpan.evaluation.metrics.estimate import Scores, Totals
-from goldpan.evaluation.metrics.patches import (
-    PatchPair,
-    apply_answer,
-    patch_evidence,
-    patch_path,
-)
+from goldpan.evaluation.metrics.patches import PatchPair, apply_answer, patch_evidence, patch_path
 from goldpan.evaluation.score import score
 from tests.scoring import make_predictions, make_task
 

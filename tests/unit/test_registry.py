@@ -13,14 +13,7 @@ from goldpan.datasets.importing import readers
 from goldpan.datasets.licenses import bibtex_problem
 from goldpan.datasets.registry import find_task, load_tasks, plain_task, read_task, task_of
 from goldpan.datasets.table_reader import SETTINGS
-from goldpan.datasets.task import (
-    CLASSIFICATION,
-    Label,
-    Task,
-    TaskColumns,
-    TaskPrompt,
-    TaskSource,
-)
+from goldpan.datasets.task import CLASSIFICATION, Label, Task, TaskColumns, TaskPrompt, TaskSource
 from goldpan.datasets.task_checks import check_files
 from goldpan.text.preprocessing import STEPS
 from tests.places import ROOT

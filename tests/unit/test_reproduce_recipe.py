@@ -37,10 +37,7 @@ def test_every_shipped_recipe_is_whole() -> None:
         (('kind = "baseline"', 'kind = "base"'), r"models\[0\]\.kind: Input should be 'baseline'"),
         (("[[tables]]", "[[tables"), "is not valid TOML"),
         (('paths = ["', 'paths = ["../'), r"files\[0\]\.paths: '\.\./.*' is not a path below"),
-        (
-            ('paths = ["', 'paths = ["/'),
-            r"files\[0\]\.paths: '/.*' is not a path below a folder",
-        ),
+        (('paths = ["', 'paths = ["/'), r"files\[0\]\.paths: '/.*' is not a path below a folder"),
         (('commit = "0', 'commit = "x'), r"files\[0\]\.commit: String should match"),
     ],
 )

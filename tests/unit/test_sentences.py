@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.text.prose import (
-    Wrapping,
-    has_words,
-    normalize_sentence,
-    split_sentences,
-)
+from goldpan.text.prose import Wrapping, has_words, normalize_sentence, split_sentences
 from tests.drawing import daily
 
 

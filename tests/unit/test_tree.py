@@ -11,12 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.builders.fault_localization import (
-    TreeError,
-    count_directories,
-    draw_tree,
-    prune,
-)
+from goldpan.builders.fault_localization import TreeError, count_directories, draw_tree, prune
 from goldpan.code.paths import unquote_path
 from tests.drawing import examples
 

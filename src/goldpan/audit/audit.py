@@ -238,10 +238,7 @@ def _digests(dataset: Path) -> dict[str, str]:
 
 
 def _write(
-    workspace: Workspace,
-    dataset: Path,
-    found: Sequence[_Found],
-    inputs: Mapping[str, str],
+    workspace: Workspace, dataset: Path, found: Sequence[_Found], inputs: Mapping[str, str]
 ) -> Path:
     target = workspace.findings(dataset)
     make_directory(target.parent)
@@ -283,13 +280,7 @@ def _result(
         for row in [row for row in having if row.finding.name == name][:most]
     ]
     return AuditResult(
-        str(dataset),
-        count_rows(of_rows),
-        tuple(counts),
-        tuple(examples),
-        notes,
-        str(path),
-        seconds,
+        str(dataset), count_rows(of_rows), tuple(counts), tuple(examples), notes, str(path), seconds
     )
 
 

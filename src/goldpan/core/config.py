@@ -160,10 +160,7 @@ def load_settings(
     command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
     tokens, withheld = tokens_for(environment, settings.api_url, command)
     return replace(
-        settings,
-        tokens=tokens,
-        token_command="" if withheld else command,
-        withheld=withheld,
+        settings, tokens=tokens, token_command="" if withheld else command, withheld=withheld
     )
 
 

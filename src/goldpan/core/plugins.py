@@ -115,8 +115,7 @@ def _check_part(plugin: Plugin, kind: Kind, name: str) -> None:
         )
     if not isinstance(name, str):
         raise UsageError(
-            f"{plugin.name} registers a {kind} whose name is {name!r}, not a text",
-            "Give it a name",
+            f"{plugin.name} registers a {kind} whose name is {name!r}, not a text", "Give it a name"
         )
     if (plugin.path, kind, name) in _anew:
         raise UsageError(

@@ -304,10 +304,7 @@ def compare_versions(
         notes = explain_rows(connection, before, after, workspace)
         counts = _pairs(connection, "SELECT change, count(*) FROM differences GROUP BY change")
         if output is not None:
-            write_rows(
-                connection.sql(f"{_SELECT} ORDER BY change, id").to_arrow_reader(),
-                output,
-            )
+            write_rows(connection.sql(f"{_SELECT} ORDER BY change, id").to_arrow_reader(), output)
         old_rows, new_rows = _rows(before), _rows(after)
         family = known_family(after.provenance, after.schema)
         task = [*family.inputs, family.target] if family and family.target else []

@@ -48,9 +48,7 @@ SIGNALS = Column(
     "signals", TEXTS, "What shows that the pull request fixes the issue, such as keyword."
 )
 RAW = Column(
-    "raw",
-    TEXTS,
-    "The archived replies of GitHub that the row was made of, as run-0001.zst@OFFSET.",
+    "raw", TEXTS, "The archived replies of GitHub that the row was made of, as run-0001.zst@OFFSET."
 )
 FAUN_EVAL = """\
 @misc{hu2024fauneval,
@@ -175,9 +173,7 @@ QA = Family(
     citation=FAUN_EVAL,
     columns=(
         Column(
-            "id",
-            TEXT,
-            "The identifier, as qa:owner/name#ISSUE, or ...:COMMENT where all count.",
+            "id", TEXT, "The identifier, as qa:owner/name#ISSUE, or ...:COMMENT where all count."
         ),
         *REPOSITORY,
         ISSUE_NUMBER,
@@ -187,11 +183,7 @@ QA = Family(
         Column("answer_role", TEXT, "The author association of that reply's author."),
         Column("answer_comment_id", COUNT, "GitHub's identifier of the comment that answers."),
         Column("answer_created_at", TIME, "When the reference was written."),
-        Column(
-            "answer_points",
-            COUNT,
-            "The points of the reference; null where the first counts.",
-        ),
+        Column("answer_points", COUNT, "The points of the reference; null where the first counts."),
         Column("answer_because", TEXTS, "What the reference has its points for."),
         Column(
             "dialogue",

@@ -37,11 +37,7 @@ from goldpan.datasets.manifest import (
     origins_of,
     state_labels,
 )
-from goldpan.datasets.provenance import (
-    Provenance,
-    read_provenance,
-    write_provenance,
-)
+from goldpan.datasets.provenance import Provenance, read_provenance, write_provenance
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
 
 # Writes the Parquet files of a split: the same rows give the same bytes.

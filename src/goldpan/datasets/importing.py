@@ -209,9 +209,7 @@ def import_files(
                     settings=settings,
                     counts=differs,
                     plugins=digests(
-                        ("task", task.name),
-                        ("importer", task.source.reader),
-                        ("step order", steps),
+                        ("task", task.name), ("importer", task.source.reader), ("step order", steps)
                     ),
                     corrections=corrections.projects if corrections else {},
                 ),

@@ -188,12 +188,7 @@ def _shipped_tasks() -> Mapping[str, Task]:
 
 
 _MOST_LABELS = 24
-_ACCESS = {
-    "public": "public",
-    "built": "built",
-    "request": "on request",
-    "no-copy": "no copying",
-}
+_ACCESS = {"public": "public", "built": "built", "request": "on request", "no-copy": "no copying"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,7 @@ class AddedTask(Result):
 
     def plain(self) -> dict[str, Any]:
         """Return the import, the file and the type."""
-        return {
-            **self.imported.plain(),
-            "file": str(self.file),
-            "type": self.imported.task.type,
-        }
+        return {**self.imported.plain(), "file": str(self.file), "type": self.imported.task.type}
 
     def blocks(self) -> Iterator[Block]:
         """Yield the import, what the file says, and what to do next."""
@@ -235,10 +231,7 @@ class SourceImport(Result):
 
     def plain(self) -> dict[str, Any]:
         """Return the imports and the tasks whose files were not given."""
-        return {
-            "tasks": [result.plain() for result in self.imports],
-            "not_given": list(self.left),
-        }
+        return {"tasks": [result.plain() for result in self.imports], "not_given": list(self.left)}
 
     def blocks(self) -> Iterator[Block]:
         """Yield a table of the imports, and what differs from the source's counts."""

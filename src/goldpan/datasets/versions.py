@@ -75,10 +75,7 @@ def read_version(directory: Path) -> DatasetVersion:
             f"{directory} holds no rows with an id", "Give a dataset that goldpan build wrote"
         )
     return DatasetVersion(
-        directory,
-        provenance,
-        {split: tuple(paths) for split, paths in shards.items()},
-        schemas[0],
+        directory, provenance, {split: tuple(paths) for split, paths in shards.items()}, schemas[0]
     )
 
 

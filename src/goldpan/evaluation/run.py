@@ -99,11 +99,7 @@ def parts_of(
 
 
 def _split(
-    splits: Mapping[str, pa.Table],
-    values: Mapping[str, list[str]],
-    value: str,
-    *,
-    without: bool,
+    splits: Mapping[str, pa.Table], values: Mapping[str, list[str]], value: str, *, without: bool
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of one part; `without` learns from all other values."""
     for name, rows in splits.items():
@@ -312,10 +308,7 @@ def _require(data: TaskData, model: Model) -> None:
 
 
 def _publish(
-    workspace: Workspace,
-    directory: Path,
-    result: Mapping[str, Any],
-    tables: Mapping[str, pa.Table],
+    workspace: Workspace, directory: Path, result: Mapping[str, Any], tables: Mapping[str, pa.Table]
 ) -> None:
     with workspace.scratch() as scratch:
         for name, table in tables.items():

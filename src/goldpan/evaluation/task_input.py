@@ -48,8 +48,7 @@ def without(family: Family, removed: Sequence[str]) -> Ablation:
     for column in removed:
         if column not in parts:
             raise UsageError(
-                f"The input of {family.name} has no part {column!r}",
-                f"Choose {', '.join(parts)}",
+                f"The input of {family.name} has no part {column!r}", f"Choose {', '.join(parts)}"
             )
     missing = tuple(column for column in parts if column in removed)
     return Ablation(_name(modules, missing), missing)

@@ -34,13 +34,7 @@ from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
 from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import (
-    USUAL,
-    Conditions,
-    EndedError,
-    Run,
-    TrialJob,
-)
+from goldpan.execution.records import USUAL, Conditions, EndedError, Run, TrialJob
 from goldpan.execution.reports import (
     PROBE,
     VARIABLE,

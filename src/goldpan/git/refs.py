@@ -121,8 +121,7 @@ def restore_refs(clone: Path) -> None:
         return
     if flaws[0].path.name == RECORD:
         raise GitError(
-            f"{flaws[0].path} is damaged, so nobody knows where the refs led",
-            remedy(flaws[0]),
+            f"{flaws[0].path} is damaged, so nobody knows where the refs led", remedy(flaws[0])
         )
     record = _read(clone)
     for name, text in record["files"].items():

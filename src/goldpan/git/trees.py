@@ -332,13 +332,7 @@ def _touched(head: bytes, fields: Iterator[bytes]) -> Touched:
     )
 
 
-_AS_PATCH = (
-    "--patch",
-    "--full-index",
-    "--indent-heuristic",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-)
+_AS_PATCH = ("--patch", "--full-index", "--indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/")
 # No line of a patch looks like this: those of files bear a mark, headers have words.
 _COMMIT = re.compile(rb"[0-9a-f]{40}\n")
 

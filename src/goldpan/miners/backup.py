@@ -84,12 +84,7 @@ class _Passed:
 
 
 def mine_backup(
-    settings: Settings,
-    source: Path,
-    repo: str,
-    reporter: Reporter,
-    *,
-    license: str | None = None,
+    settings: Settings, source: Path, repo: str, reporter: Reporter, *, license: str | None = None
 ) -> Coverage:
     """Take a backup into the workspace and make the tables.
 

@@ -33,11 +33,7 @@ Ask = Callable[[GitHub, Reporter, str], Awaitable[None]]
 
 
 def ask_at_once(
-    settings: Settings,
-    names: Sequence[str],
-    reporter: Reporter,
-    ask: Ask,
-    pace: Pace | None = None,
+    settings: Settings, names: Sequence[str], reporter: Reporter, ask: Ask, pace: Pace | None = None
 ) -> None:
     """Ask of all repositories, of `repositories_at_once` at a time; raises what `ask` raises."""
 

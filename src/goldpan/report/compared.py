@@ -15,11 +15,7 @@ from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.leakage import headlines
 from goldpan.report.comparison.make import make_report, paper_tables
-from goldpan.report.comparison.measures import (
-    degradation_cells,
-    drift_tables,
-    overfitting_cells,
-)
+from goldpan.report.comparison.measures import degradation_cells, drift_tables, overfitting_cells
 from goldpan.report.comparison.ranking import asked, decided, pairs_table
 from goldpan.report.comparison.rows import SECTIONS
 from goldpan.report.comparison.summary import (
@@ -131,9 +127,7 @@ def report_comparison(
     The same runs give the same bytes. Raises `WorkspaceError` where a file cannot be written.
     """
     written = _write_files(
-        files,
-        lambda: make_report(workspace, result, tasks, title),
-        lambda: paper_tables(result),
+        files, lambda: make_report(workspace, result, tasks, title), lambda: paper_tables(result)
     )
     return ComparisonReport(result, written)
 
@@ -188,9 +182,7 @@ class WrittenFile:
 
 
 def _write_files(
-    files: EvaluationFiles,
-    make: Callable[[], Report],
-    tables: Callable[[], Iterable[ReportTable]],
+    files: EvaluationFiles, make: Callable[[], Report], tables: Callable[[], Iterable[ReportTable]]
 ) -> tuple[WrittenFile, ...]:
     """Write a report in the forms that are wanted; LaTeX has the tables alone."""
     written = []

@@ -208,9 +208,7 @@ def _split(filename: str) -> str:
 
 
 def _example(
-    connection: duckdb.DuckDBPyConnection,
-    row: Mapping[str, Any],
-    audit: StoredAudit | GoldpanError,
+    connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any], audit: StoredAudit | GoldpanError
 ) -> DatasetExample:
     title, _, body = str(row.get("problem_statement") or "").partition("\n")
     subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
@@ -252,9 +250,7 @@ def _because(
 
 def _answer(row: Mapping[str, Any]) -> ReferenceAnswer:
     reference = Turn(
-        row.get("answer_role") or "",
-        _day(row.get("answer_created_at")),
-        excerpt(row["answer"]),
+        row.get("answer_role") or "", _day(row.get("answer_created_at")), excerpt(row["answer"])
     )
     turns: Sequence[Mapping[str, Any]] = row.get("dialogue") or ()
     others = [

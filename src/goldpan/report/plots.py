@@ -69,10 +69,7 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
         yield plot
         text = StringIO()
         plot.figure.savefig(
-            text,
-            format="svg",
-            metadata={"Date": None, "Creator": "goldpan"},
-            facecolor="white",
+            text, format="svg", metadata={"Date": None, "Creator": "goldpan"}, facecolor="white"
         )
         # Without the prolog, which HTML would not take, it is still a whole SVG file.
         plot.svg = text.getvalue()[text.getvalue().index("<svg") :]

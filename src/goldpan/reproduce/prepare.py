@@ -214,10 +214,7 @@ def _shuffled(split: SplitRecipe, targets: Sequence[Any]) -> set[int]:
         numbers = {label: number for number, label in enumerate(split.labels)}
         labels = [numbers.get(target, len(numbers)) for target in targets]
     _, test = selection.train_test_split(
-        list(range(len(targets))),
-        test_size=split.share,
-        random_state=split.seed,
-        stratify=labels,
+        list(range(len(targets))), test_size=split.share, random_state=split.seed, stratify=labels
     )
     return set(test)
 

@@ -93,10 +93,7 @@ def make_report(result: Reproduction) -> Report:
             *(f"{state}: {MEANING[state]}" for state in STATES),
             *(f"{problem}. {remedy}." for _, problem, remedy in result.missing),
         ),
-        sections=(
-            *(_section(table) for table in result.tables),
-            _provenance(result),
-        ),
+        sections=(*(_section(table) for table in result.tables), _provenance(result)),
     )
 
 

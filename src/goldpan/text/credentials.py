@@ -194,14 +194,7 @@ _FORMATS = (
         longest=16_200,
         alone=False,
     ),
-    _Format(
-        "url-password",
-        _LOGIN,
-        BasicAuthDetector.denylist,
-        is_password,
-        group=1,
-        alone=False,
-    ),
+    _Format("url-password", _LOGIN, BasicAuthDetector.denylist, is_password, group=1, alone=False),
     _Format(
         "url-password",
         "https?://[A-Za-z0-9_-]{20,200}@",

@@ -99,10 +99,7 @@ _JAVASCRIPT = (
     r"at [^ ]+:[0-9]+:[0-9]+$",
     r"npm (?:ERR!|WARN|error|warn|notice) ",
 )
-_DOTNET = (
-    r"at [^()]+\([^()]*\) in .*:line [0-9]+",
-    r"--- End of .*stack trace",
-)
+_DOTNET = (r"at [^()]+\([^()]*\) in .*:line [0-9]+", r"--- End of .*stack trace")
 _GO = (
     r"goroutine [0-9]+ \[",
     r"panic: ",

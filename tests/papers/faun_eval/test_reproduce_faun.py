@@ -74,11 +74,7 @@ def test_runs_of_a_workspace_fill_their_cells(tmp_path: Path, server: OpenAIServ
     evaluate(root, server, "--task", "fault_localization", "--ablate", "title")
     tables = reproduced("--data", tmp_path / "data", "--workspace", tmp_path / "w")
     whole = cell(tables["4"], "FL: EM", "GPT-4o")
-    assert (whole["here"], whole["state"], whole["note"]) == (
-        1.0,
-        "in part",
-        FOUR,
-    )
+    assert (whole["here"], whole["state"], whole["note"]) == (1.0, "in part", FOUR)
     assert cell(tables["5"], "FL: EM, IT+IB", "GPT-4o")["here"] == 1.0
     assert cell(tables["5"], "FL: EM, IB", "GPT-4o")["here"] == 0.0
     assert cell(tables["5"], "FL: EM, IT", "GPT-4o")["state"] == "untested"
@@ -104,11 +100,7 @@ def test_averages_changes_and_ties(tmp_path: Path, server: OpenAIServer) -> None
     tables = reproduced("--workspace", root)
     assert cell(tables["5"], "FL: EM, IB", "Average")["here"] == 0.0
     change = cell(tables["5-changes"], "FL: EM, IB", "Average")
-    assert (change["here"], change["state"], change["note"]) == (
-        100,
-        "in part",
-        FOUR,
-    )
+    assert (change["here"], change["state"], change["note"]) == (100, "in part", FOUR)
     assert cell(tables["4"], "FL: EM", "Average")["state"] == "recomputed", "ten models lack"
     worst = cell(tables["F3"], "GPT-4o", "QA: worst")
     assert worst["facts"]["seeds"] == [0, 1]
@@ -266,12 +258,7 @@ def test_from_a_plan_on_github_to_the_papers_tables(
 
 @pytest.mark.parametrize(
     "options",
-    [
-        ("--model", "gpt-4o"),
-        ("--table", "4", "--model", "all"),
-        ("--limit", "100"),
-        ("--quick",),
-    ],
+    [("--model", "gpt-4o"), ("--table", "4", "--model", "all"), ("--limit", "100"), ("--quick",)],
 )
 def test_models_are_not_run_where_no_table_runs_them(tmp_path: Path, options: Any) -> None:
     where = ("--workspace", str(tmp_path))

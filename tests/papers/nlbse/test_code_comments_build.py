@@ -25,11 +25,7 @@ from goldpan.datasets.task_data import read_task_data
 from goldpan.git.clone import clone
 from goldpan.git.refs import cloned_repositories, find_commits
 from goldpan.papers.nlbse.comment_build import Annotations, CommentsResult, build_code_comments
-from goldpan.papers.nlbse.comment_extract import (
-    LANGUAGES,
-    CommentReading,
-    find_languages,
-)
+from goldpan.papers.nlbse.comment_extract import LANGUAGES, CommentReading, find_languages
 from tests.git_repositories import Odd, Repository
 from tests.git_server import GitServer
 from tests.invoking import invoke

@@ -118,11 +118,7 @@ SAMPLES = {
     "a.rs": (
         "//! The crate.\n\n/// Bowl.\n/// Leaks.\n#[derive(Clone)]\n#[x]\npub struct A { x: u8 }\n"
         "/** E. */ enum E {}\n/// T.\n\ntrait T {}\n// no\nunion U { a: u8 }\n",
-        [
-            ("A", "struct", ["Bowl.", "Leaks."]),
-            ("E", "enum", ["E."]),
-            ("T", "trait", ["T."]),
-        ],
+        [("A", "struct", ["Bowl.", "Leaks."]), ("E", "enum", ["E."]), ("T", "trait", ["T."])],
     ),
     "a.go": (
         "// Package a.\npackage a\n\n// Bowl holds.\n//go:generate x\n// Leaks.\n"

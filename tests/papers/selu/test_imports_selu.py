@@ -99,11 +99,7 @@ def test_aspects_come_from_an_old_workbook(tmp_path: Path, packed: bool) -> None
     content = xls(OPINIONS)
     path.write_bytes(lzma.compress(content) if packed else content)
     rows = rows_of("review_aspect", path)
-    assert [row["labels"] for row in rows] == [
-        ["Performance"],
-        ["Performance", "Others"],
-        ["Bug"],
-    ]
+    assert [row["labels"] for row in rows] == [["Performance"], ["Performance", "Others"], ["Bug"]]
     assert rows[0]["text"] == '"It is fast."'
     assert rows[0]["document"] == "1"
 

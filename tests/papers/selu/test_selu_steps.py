@@ -27,11 +27,7 @@ HASH = "0123456789abcdef0123456789ABCDEF01234567"
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        (f"see {HASH}.", "see HASH."),
-        (f"{HASH}0", f"{HASH}0"),
-        (HASH[:39], HASH[:39]),
-    ],
+    [(f"see {HASH}.", "see HASH."), (f"{HASH}0", f"{HASH}0"), (HASH[:39], HASH[:39])],
 )
 def test_hashes_of_40_digits_are_masked(text: str, expected: str) -> None:
     assert mask_hashes(text) == expected

@@ -213,11 +213,7 @@ def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_St
 
 
 def _apply(
-    path: str,
-    before: bytes,
-    change: Callable[[str], tuple[str, list[str]]],
-    *,
-    removes: bool,
+    path: str, before: bytes, change: Callable[[str], tuple[str, list[str]]], *, removes: bool
 ) -> tuple[bytes | None, tuple[str, ...]]:
     """Return the content after, read in the first encoding in which the change applies."""
     problems: list[EditError] = []

@@ -63,11 +63,7 @@ class ObjectStore:
         try:
             self._store = load("obstore.store", address).from_url(
                 address,
-                client_options={
-                    "allow_http": plain,
-                    "connect_timeout": "5s",
-                    "timeout": "120s",
-                },
+                client_options={"allow_http": plain, "connect_timeout": "5s", "timeout": "120s"},
                 retry_config={"max_retries": 4, "retry_timeout": timedelta(seconds=60)},
             )
         except (self._api.exceptions.BaseError, ValueError) as error:

@@ -33,9 +33,7 @@ from goldpan.core.schemas.stages import (
     REVISIONS,
     VERDICTS,
 )
-from goldpan.core.schemas.table import (
-    TableSchema,
-)
+from goldpan.core.schemas.table import TableSchema
 
 __all__ = [
     "ANNOTATIONS",

@@ -41,10 +41,7 @@ def score(kind: str, answer: str, target: str, facts: Mapping[str, Any]) -> dict
             "f1": 2 * len(named & right) / (len(named) + len(right) or 1),
         }
     after = apply_blocks(str(facts["file_before"]), answer)
-    return {
-        "exact_file": float(after == facts["file_after"]),
-        "applies": float(after is not None),
-    }
+    return {"exact_file": float(after == facts["file_after"]), "applies": float(after is not None)}
 
 
 def f1(answer: str, target: str) -> float:

@@ -18,12 +18,7 @@ from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.metrics.estimate import ratio
 from goldpan.evaluation.statistics.calibrated import answer_questions, new_tasks_by_scores, no_rows
 from goldpan.evaluation.statistics.comparison import Comparison, arrange
-from goldpan.evaluation.statistics.effects import (
-    Degradation,
-    Overfitting,
-    degradation,
-    overfitting,
-)
+from goldpan.evaluation.statistics.effects import Degradation, Overfitting, degradation, overfitting
 from goldpan.evaluation.statistics.scores import (
     BINS,
     Floats,
@@ -41,11 +36,7 @@ _NAMED = 5
 
 
 def check_rows(
-    path: Path,
-    dataset: str,
-    model: str,
-    first: Sequence[Prediction],
-    rows: Sequence[Prediction],
+    path: Path, dataset: str, model: str, first: Sequence[Prediction], rows: Sequence[Prediction]
 ) -> None:
     """Raise `EvaluationError` where a model answered other rows than the first, or other truths."""
     truths, others = ({row.id: row.truth for row in table} for table in (first, rows))
@@ -183,8 +174,7 @@ def count_evidence(
     tasks = []
     for dataset in matrix.tasks:
         keys = sorted(
-            (key for key in tests if key.dataset == dataset),
-            key=lambda key: (key.seed, key.fold),
+            (key for key in tests if key.dataset == dataset), key=lambda key: (key.seed, key.fold)
         )
         labels = sorted({label for key in keys for label in file.counts[key]})
         measure = _mean_over_labels(matrix.metric, len(labels))
@@ -208,15 +198,7 @@ def count_evidence(
         }
         tasks.append(
             TaskEvidence(
-                dataset,
-                dataset,
-                "rows",
-                rows,
-                rows,
-                np.arange(BINS),
-                models,
-                measure,
-                paired=False,
+                dataset, dataset, "rows", rows, rows, np.arange(BINS), models, measure, paired=False
             )
         )
     return tasks

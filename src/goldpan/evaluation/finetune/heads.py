@@ -106,8 +106,7 @@ def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTok
     encoders = load("transformers").AutoModelForMaskedLM._model_mapping
     if padding == "left" and (config.is_encoder_decoder or type(config) in encoders):
         raise EvaluationError(
-            f"A {config.model_type} model cannot be filled on the left",
-            "Leave padding=auto",
+            f"A {config.model_type} model cannot be filled on the left", "Leave padding=auto"
         )
     left = padding == "left" or (padding == "auto" and config.model_type == "starcoder2")
     limit = min(most, longest(tokenizer, config))

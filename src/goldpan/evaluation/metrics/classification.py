@@ -187,9 +187,7 @@ class MultiLabel:
 
 
 def indicate_labels(
-    labels: Sequence[str],
-    truths: Sequence[Sequence[str]],
-    answers: Sequence[Sequence[str] | None],
+    labels: Sequence[str], truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
 ) -> MultiLabel:
     """Return truths and answers as indicators; an answer with an unknown label is not valid.
 
@@ -308,10 +306,7 @@ def _matrix_evidence(data: SingleLabel) -> Totals:
     measures = [
         Measure("accuracy", _share_of(right), "there are no examples"),
         Measure(
-            "hamming_loss",
-            _share_of(1 - right),
-            "there are no examples",
-            higher_is_better=False,
+            "hamming_loss", _share_of(1 - right), "there are no examples", higher_is_better=False
         ),
         Measure(
             "mcc",

@@ -15,12 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from goldpan.evaluation.metrics.estimate import (
-    Floats,
-    Measure,
-    Whole,
-    ratio,
-)
+from goldpan.evaluation.metrics.estimate import Floats, Measure, Whole, ratio
 from goldpan.evaluation.statistics.scores import StatisticsError
 
 Truths = npt.NDArray[np.bool_]
@@ -275,9 +270,7 @@ def thinned(curve: Curve, most: int = 400) -> Curve:
         return curve
     indices = np.unique(np.linspace(0, len(curve.x) - 1, most).round().astype(int))
     return replace(
-        curve,
-        x=tuple(curve.x[at] for at in indices),
-        y=tuple(curve.y[at] for at in indices),
+        curve, x=tuple(curve.x[at] for at in indices), y=tuple(curve.y[at] for at in indices)
     )
 
 

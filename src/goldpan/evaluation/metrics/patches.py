@@ -30,12 +30,7 @@ from goldpan.evaluation.metrics.generation import ORDERS, bleu_counts, bleu_of_c
 from goldpan.evaluation.metrics.syntax import Shape, data_flow, read_code, same_code, subtrees
 
 NO_FILES = "the files before the edit are not given"
-APPLICATION = (
-    "patch_applied",
-    "patch_applied_lenient",
-    "file_ast_equal",
-    "file_exact",
-)
+APPLICATION = ("patch_applied", "patch_applied_lenient", "file_ast_equal", "file_exact")
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,9 +234,7 @@ def _fit_longest(_: Mapping[str, Any], context: TrainingContext) -> _LongestComm
 
 MODELS = (
     entry(
-        "majority",
-        "Always the most frequent answer of train, the median for numbers.",
-        _majority,
+        "majority", "Always the most frequent answer of train, the median for numbers.", _majority
     ),
     entry(
         _DATES,

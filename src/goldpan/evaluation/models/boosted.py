@@ -87,13 +87,7 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
 
 
 def _forests(
-    task: Task,
-    matrix: Any,
-    targets: Sequence[Any],
-    depth: int,
-    weight: int,
-    rounds: int,
-    seed: int,
+    task: Task, matrix: Any, targets: Sequence[Any], depth: int, weight: int, rounds: int, seed: int
 ) -> Iterator[Any]:
     xgboost = load("xgboost")
     fixed = {

@@ -119,11 +119,7 @@ def finetuned(options: Mapping[str, Any]) -> Model:
     if lengths is not None and "max_length" not in rest:
         longest = lengths.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
         settings = replace(settings, max_length=longest)
-    described = {
-        "weights": weights.name,
-        "weights_hash": weights.digest,
-        **asdict(check(settings)),
-    }
+    described = {"weights": weights.name, "weights_hash": weights.digest, **asdict(check(settings))}
     name = f"{NAME}-{weights.short}" + ("-lora" if settings.lora else "")
 
     def facts(task: Task) -> Mapping[str, Any]:

@@ -21,10 +21,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.task import Task
-from goldpan.datasets.wording import (
-    find_method,
-    wording_of,
-)
+from goldpan.datasets.wording import find_method, wording_of
 from goldpan.evaluation.model import (
     Answer,
     Answers,
@@ -35,11 +32,7 @@ from goldpan.evaluation.model import (
     UnansweredError,
     settled,
 )
-from goldpan.evaluation.models.prompt_answers import (
-    Read,
-    answer_schema,
-    read_answer,
-)
+from goldpan.evaluation.models.prompt_answers import Read, answer_schema, read_answer
 from goldpan.evaluation.models.prompt_settings import (
     REQUEST_SETTINGS,
     RUN_SETTINGS,

@@ -11,12 +11,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.task import input_column, target_column
-from goldpan.evaluation.model import (
-    Answers,
-    TrainingContext,
-    entry,
-    load,
-)
+from goldpan.evaluation.model import Answers, TrainingContext, entry, load
 
 _NAME = "token-svm"
 _BESIDE = 2
@@ -95,11 +90,7 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Tagger:
         constant = load("sklearn.dummy").DummyClassifier(strategy="most_frequent")
         return _Tagger(hasher, constant.fit(matrix, tags))
     machine = load("sklearn.linear_model").SGDClassifier(
-        alpha=1e-6,
-        average=True,
-        max_iter=settings["rounds"],
-        tol=None,
-        random_state=context.seed,
+        alpha=1e-6, average=True, max_iter=settings["rounds"], tol=None, random_state=context.seed
     )
     return _Tagger(hasher, machine.fit(matrix, tags))
 

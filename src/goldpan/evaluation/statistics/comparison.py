@@ -18,11 +18,7 @@ from goldpan.evaluation.statistics.effects import (
     mean_interval,
     median_interval,
 )
-from goldpan.evaluation.statistics.over_tasks import (
-    Assumptions,
-    Posterior,
-    mean_ranks,
-)
+from goldpan.evaluation.statistics.over_tasks import Assumptions, Posterior, mean_ranks
 from goldpan.evaluation.statistics.scores import (
     Floats,
     ScoreMatrix,
@@ -268,11 +264,9 @@ def arrange(
     effect_size = effect_size or ("cohen d" if normal else "akinshin gamma")
     ranks = mean_ranks(values)
     central = rounded(
-        {
-            "mean": values.mean(axis=1),
-            "median": np.median(values, axis=1),
-            "mean rank": -ranks,
-        }[verdicts.central]
+        {"mean": values.mean(axis=1), "median": np.median(values, axis=1), "mean rank": -ranks}[
+            verdicts.central
+        ]
     )
     order = sorted(range(len(values)), key=lambda row: (-central[row], scores.models[row]))
     names = [scores.models[row] for row in order]

@@ -22,10 +22,7 @@ from goldpan.evaluation.statistics.comparison import (
     near_limit,
     significant_decision,
 )
-from goldpan.evaluation.statistics.effects import (
-    pooled_mad,
-    pooled_sd,
-)
+from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
 from goldpan.evaluation.statistics.over_tasks import (
     SAMPLES,
     Assumptions,

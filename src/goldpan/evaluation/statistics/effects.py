@@ -155,11 +155,7 @@ def overfitting(training: float, test: Sequence[float]) -> Overfitting:
 
 
 def degradation(
-    validation: Sequence[float],
-    test: Sequence[float],
-    *,
-    alpha: float = 0.05,
-    ranks: bool = False,
+    validation: Sequence[float], test: Sequence[float], *, alpha: float = 0.05, ranks: bool = False
 ) -> Degradation:
     """Compare scores of validation sets or folds with those of test sets.
 

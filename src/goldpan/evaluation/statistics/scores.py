@@ -345,9 +345,6 @@ def open_places(
     stand below it, and no test puts it among the others.
     """
     return {
-        model: (
-            1 + sum(model in beats[other] for other in order),
-            len(order) - len(beats[model]),
-        )
+        model: (1 + sum(model in beats[other] for other in order), len(order) - len(beats[model]))
         for model in order
     }

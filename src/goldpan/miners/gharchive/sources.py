@@ -233,11 +233,7 @@ class Downloads(Sequence[HourUnit]):
             path = stored if stored.exists() else self._store.download(hour)
             return HourUnit(hour, self._store.root.parent, self._types, path)
         return HourUnit(
-            hour,
-            self._store.root.parent,
-            self._types,
-            state=fetched.outcome,
-            reason=fetched.reason,
+            hour, self._store.root.parent, self._types, state=fetched.outcome, reason=fetched.reason
         )
 
     def _wait(self, future: Future[Fetched]) -> Fetched:

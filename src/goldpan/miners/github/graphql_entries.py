@@ -16,12 +16,7 @@ from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import LIGHT
 from goldpan.miners.github.dialect import Dialect
-from goldpan.miners.github.graphql_lists import (
-    entry_flaws,
-    hidden_parts,
-    open_lists,
-    read_problems,
-)
+from goldpan.miners.github.graphql_lists import entry_flaws, hidden_parts, open_lists, read_problems
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import KINDS, Kind
 from goldpan.miners.github.sweep import Sweep, Target
@@ -246,10 +241,7 @@ class EntryFetcher:
         journal.keep(
             "entries",
             [key_of(target) for _, target in entries.good if target.number not in flawed],
-            {
-                "document": journal.document(fetched.document),
-                "variables": dict(fetched.variables),
-            },
+            {"document": journal.document(fetched.document), "variables": dict(fetched.variables)},
             fetched.reply,
             kind=kind,
             batch=size.current,

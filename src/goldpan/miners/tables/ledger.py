@@ -164,10 +164,7 @@ def count_by(numbers: Numbers, table: pa.Table) -> Numbers:
 
 
 def entry_ledger(
-    entry: pa.Table,
-    stored: Mapping[str, Numbers],
-    pages: PageSums,
-    troubles: Troubles,
+    entry: pa.Table, stored: Mapping[str, Numbers], pages: PageSums, troubles: Troubles
 ) -> pa.Table:
     """Return the rows of one range of entries, sorted; `entry` is sorted by number.
 

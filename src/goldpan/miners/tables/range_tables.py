@@ -222,11 +222,7 @@ class RangeTables:
             unknown.add_values(table, rows)
 
     def _ledger(
-        self,
-        entry: pa.Table,
-        comments: pa.Table,
-        commits: pa.Table,
-        files: pa.Table,
+        self, entry: pa.Table, comments: pa.Table, commits: pa.Table, files: pa.Table
     ) -> pa.Table:
         numbers = entry["number"].to_numpy()
         envelopes = self._current("envelopes", self._floor("timeline"))
@@ -361,9 +357,7 @@ def _comment_floor(rows: pa.Table, live: CurrentRecords) -> Numbers:
     numbers = rows["number"].to_numpy()
     of_review = pc.equal(rows["kind"], "review_comment").to_numpy(zero_copy_only=False)
     return np.where(
-        of_review,
-        live.floors["review_comments"].of(numbers),
-        live.floors["timeline"].of(numbers),
+        of_review, live.floors["review_comments"].of(numbers), live.floors["timeline"].of(numbers)
     )
 
 

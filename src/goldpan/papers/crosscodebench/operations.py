@@ -143,10 +143,7 @@ class Crosscode(Group):
             return check_task_files(Path(directory), reporter)
 
     def splits(
-        self,
-        *,
-        source: Path | str | Sequence[Path | str] = (),
-        splits: Path | str | None = None,
+        self, *, source: Path | str | Sequence[Path | str] = (), splits: Path | str | None = None
     ) -> SplitList:
         """List the splits and how many tasks each has, including empty ones.
 

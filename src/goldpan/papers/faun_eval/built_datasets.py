@@ -71,12 +71,7 @@ def compute(
 
 
 def _outcome(
-    table: TableRecipe,
-    row: str,
-    column: str,
-    value: float,
-    where: Path,
-    gaps: Sequence[str] = (),
+    table: TableRecipe, row: str, column: str, value: float, where: Path, gaps: Sequence[str] = ()
 ) -> CellOutcome:
     paper = table.rows[row][table.columns.index(column)]
     note = ""

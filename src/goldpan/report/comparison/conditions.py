@@ -12,12 +12,7 @@ import orjson
 
 from goldpan.core.proportions import wilson
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparison.question import (
-    ComparisonResult,
-    System,
-    mean_score,
-    split_of,
-)
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.resolved import (
     RESOLVED,

@@ -63,10 +63,7 @@ _NOTES = {
 
 
 def make_report(
-    workspace: Workspace,
-    compared: ComparisonResult,
-    tasks: Mapping[str, Task],
-    title: str = "",
+    workspace: Workspace, compared: ComparisonResult, tasks: Mapping[str, Task], title: str = ""
 ) -> Report:
     """Return the whole report; the same runs give the same one.
 
@@ -93,10 +90,7 @@ def make_report(
         lead="Which models differ, which cannot be told apart, and what that rests on.",
         facts=_facts(compared),
         summary=(*harder.headline, *summary.sentences(compared)),
-        warnings=(
-            *summary.warnings(compared, harder.warnings),
-            *in_part_sentences(compared),
-        ),
+        warnings=(*summary.warnings(compared, harder.warnings), *in_part_sentences(compared)),
         sections=tuple(section for section in sections if section is not None),
     )
 
@@ -135,11 +129,7 @@ def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
 def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
     """Return the ten steps of ECSER (Figure 1), each filled or with the reason why not."""
     fill: Sequence[tuple[str, bool, Callable[[], tuple[Content, ...]]]] = (
-        (
-            "Select an evaluation method and split the data",
-            False,
-            lambda: splits(compared, study),
-        ),
+        ("Select an evaluation method and split the data", False, lambda: splits(compared, study)),
         ("Train the model", False, lambda: training(compared, study)),
         ("Tune hyper-parameters and validate", True, lambda: tuning(compared, study)),
         ("Re-train with optimized parameters", True, lambda: retraining(compared, study)),

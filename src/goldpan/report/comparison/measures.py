@@ -13,12 +13,7 @@ from goldpan.evaluation.comparison.score_files import Part
 from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.statistics.effects import (
-    Degradation,
-    Overfitting,
-    degradation,
-    overfitting,
-)
+from goldpan.evaluation.statistics.effects import Degradation, Overfitting, degradation, overfitting
 from goldpan.report.document import (
     NOTHING,
     Cell,

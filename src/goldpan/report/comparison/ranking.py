@@ -185,10 +185,7 @@ def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
         else "p is corrected for the pairs of a task, not for tasks."
     )
     table = ReportTable(
-        "Each task by itself",
-        columns,
-        rows,
-        f"{compared.alone[0].test.why}. {corrected}",
+        "Each task by itself", columns, rows, f"{compared.alone[0].test.why}. {corrected}"
     )
     notes = [
         f"{comparison.tasks[0]}: {note}."

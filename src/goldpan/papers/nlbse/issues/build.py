@@ -293,10 +293,7 @@ def _nothing(results: Sequence[SourceUnitResult], chosen: Chosen) -> str:
 
 
 def _provenance(
-    request: BuildRequest,
-    plan: data.SplitPlan,
-    results: Sequence[SourceUnitResult],
-    chosen: Chosen,
+    request: BuildRequest, plan: data.SplitPlan, results: Sequence[SourceUnitResult], chosen: Chosen
 ) -> data.Provenance:
     """Return where the rows come from."""
     event_source = request.source
