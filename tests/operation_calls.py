@@ -28,6 +28,7 @@ from goldpan.operations.signature import read_operation
 from goldpan.operations.table import function_of, operations, owner_of
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke
+from tests.shared_folder import shared_folder
 
 PAGE = "json.md"
 CALLS: Mapping[str, str] = {
@@ -234,6 +235,6 @@ def call_all(folder: Path) -> dict[str, Called]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as directory:
+    with shared_folder(), tempfile.TemporaryDirectory() as directory:
         prepare(Path(directory))
         (FOLDER / PAGE).write_text(render(call_all(Path(directory))), encoding="utf-8")

@@ -35,7 +35,7 @@ class Crosscode(Group):
         """Build the prompts of a split from tasks of the workspace, as export and split do.
 
         Args:
-            task (NAME): A task whose rows are in the workspace; may be given several times.
+            task (NAME): A task whose rows are in the workspace.
             split (NAME): A split, such as Sub-Inter-ML.
             method: 1-shot to 4-shot, zero-shot, 2/0-instruct or 2/2-instruct.
             seed: Seed of all random draws.
@@ -69,7 +69,7 @@ class Crosscode(Group):
         An earlier directory of task files is replaced; tasks keep their numbers.
 
         Args:
-            task (NAME): A task's name; may be given several times.
+            task (NAME): A task's name.
             all: Every task whose rows are in the workspace.
             output: The directory. (default: WORKSPACE/crosscode/tasks)
             seed: Seed for drawing examples that the registry does not have.
@@ -104,7 +104,7 @@ class Crosscode(Group):
 
         Args:
             directory: A directory of task files.
-            task (NAME): A task's name; may be given several times. (default: all)
+            task (NAME): A task's name. (default: all)
         """
         from goldpan.papers.crosscodebench import importing
         from goldpan.papers.crosscodebench.meta import list_metas, read_meta
@@ -148,8 +148,7 @@ class Crosscode(Group):
         """List the splits and how many tasks each has, including empty ones.
 
         Args:
-            source: A directory of task files; may be given several times. (default:
-                WORKSPACE/crosscode/tasks)
+            source: A directory of task files. (default: WORKSPACE/crosscode/tasks)
             splits: A TOML file of splits in place of the paper's ten.
         """
         from goldpan.papers.crosscodebench import build
@@ -190,8 +189,7 @@ class Crosscode(Group):
             train_cap: The most instances to take from a training task.
             evaluation_cap: The most instances to take from an evaluation task.
             layout: lines, or authors (one line, as in the code of the paper's authors).
-            source: A directory of task files; may be given several times. (default:
-                WORKSPACE/crosscode/tasks)
+            source: A directory of task files. (default: WORKSPACE/crosscode/tasks)
             splits: A TOML file of splits in place of the paper's ten.
             output: The directory. (default: WORKSPACE/crosscode/splits/...)
         """

@@ -34,15 +34,13 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
 
     Args:
         source: Hours of GH Archive, or mined repositories.
-        profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml
-            file.
+        profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml file.
         split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
             project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
             rows have one from their source, given. (default: the profile's)
         balance: none, project:300 or project-label:100. (default: the profile's)
         seed: Seed of the split and the balance.
-        corrections (PROJECT): An annotation project whose decisions replace labels; may be
-            given several times.
+        corrections (PROJECT): An annotation project whose decisions replace labels.
         labels: Only list labels with their classes; --output FILE.toml is a profile to edit.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
         execution: Where hours or repositories are read.
@@ -104,16 +102,13 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
 
     Args:
         revision: A commit, branch or tag. (default: the default branch as cloned)
-        language (NAME): Java, Python, Smalltalk and so on; may be given several times.
-        kind: Which Python docstrings; may be given several times.
+        language (NAME): Java, Python, Smalltalk and so on.
+        kind: Which Python docstrings.
         lines: cut ends a sentence at the end of a line, as in the paper; join does not.
-        annotations (PROJECT): An annotation project whose decisions become labels; may be given
-            several times.
-        require (PROJECT): Like --annotations, but only sentences with a decision are used; may
-            be given several times.
+        annotations (PROJECT): An annotation project whose decisions become labels.
+        require (PROJECT): Like --annotations, but only sentences with a decision are used.
         task (NAME): With --require, write the rows of this task, such as comment_type_java.
-        corrections (PROJECT): An annotation project whose decisions replace labels; may be
-            given several times.
+        corrections (PROJECT): An annotation project whose decisions replace labels.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
             stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
             their source, given; stratified needs --require.
