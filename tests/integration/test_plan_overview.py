@@ -11,7 +11,7 @@ from goldpan.core.workspace import Workspace
 from goldpan.plan.due import Assessment
 from goldpan.plan.status import page_addition
 from goldpan.plan.unit import Change, Unit, UnitRecipe, UnitRecord
-from goldpan.report.page import write_workspace_page
+from goldpan.report.workspace_page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
 from tests.program import goldpan

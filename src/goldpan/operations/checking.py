@@ -89,7 +89,7 @@ def _status_of_repositories(
         coverages.append(measure_coverage(lab.layout, name))  # tells damage from what was cut off
         check_replies(lab.layout, name)
     if page is not None:
-        from goldpan.report.page import write_workspace_page
+        from goldpan.report.workspace_page import write_workspace_page
 
         write_workspace_page(lab.layout, page, coverages)
     return Results(

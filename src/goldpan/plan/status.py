@@ -20,7 +20,7 @@ from goldpan.plan.unit import STAGES
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.report.document import Cell, Content
-    from goldpan.report.page import Addition
+    from goldpan.report.workspace_page import Addition
 
 _MOST = 20
 _COSTS = ("requests", "points", "calls", "money", "seconds", "bytes")
@@ -175,7 +175,7 @@ def status_of_plan(
 
     The workspace is the plan's unless `lab` was opened by name.
     """
-    from goldpan.report.page import write_workspace_page
+    from goldpan.report.workspace_page import write_workspace_page
 
     file = load_plan(plan)
     opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
@@ -189,7 +189,7 @@ def status_of_plan(
 def page_addition(judged: Sequence[Assessment]) -> Addition:
     """Return what the page on a workspace says of a plan's units."""
     from goldpan.report.document import Section, listed
-    from goldpan.report.page import Addition
+    from goldpan.report.workspace_page import Addition
 
     failed = [unit.unit.name for unit in judged if unit.state == "failed"]
     fresh = sum(unit.state == "fresh" for unit in judged)
