@@ -140,7 +140,7 @@ def _last_part(name: str) -> str:
     return name.partition("@")[0].rpartition("/")[2].casefold()
 
 
-class _Runs(StrictModel):
+class _RunsOfRecipe(StrictModel):
     one_minus: tuple[str, ...] = ()
 
 
@@ -149,7 +149,7 @@ def runs(
     context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
 ) -> Iterator[CellOutcome]:
     """Yield the main score of each run of a model and task of the table."""
-    chosen = parsed(_Runs, settings)
+    chosen = parsed(_RunsOfRecipe, settings)
     if not context.effort.run and not (laboratory(context).root / "runs").is_dir():
         return
     models = find_models(context.recipe, context.effort.models)
@@ -185,7 +185,7 @@ def _outcome(
     ready: Prepared,
     model: ModelRecipe,
     cell: tuple[str, str],
-    settings: _Runs,
+    settings: _RunsOfRecipe,
 ) -> CellOutcome:
     effort = context.effort
     try:
