@@ -230,7 +230,7 @@ def _save(project: Project) -> None:
     )
 
 
-class _AnswerLines:
+class _AppendedLines:
     """A file of JSON lines that is only ever appended to."""
 
     def __init__(self, path: Path, remedy: str) -> None:
@@ -262,7 +262,7 @@ def _whole_lines(path: Path) -> list[bytes]:
     return whole.splitlines()
 
 
-class TaskJournal(_AnswerLines):
+class TaskJournal(_AppendedLines):
     """The subjects of the tasks on the server, a line a batch."""
 
     def __init__(self, path: Path) -> None:
@@ -288,7 +288,7 @@ class TaskJournal(_AnswerLines):
             self.open_batch = ()
 
 
-class DatasetLabels(_AnswerLines):
+class DatasetLabels(_AppendedLines):
     """The labels that a dataset gives its rows; of a subject, the last line counts.
 
     They never go to the server, where an annotator could find them.
