@@ -1,4 +1,4 @@
-"""The parts of a plugin: single ones, files of a folder, commands, and builders of datasets."""
+"""The parts of a plugin: single values, files of a folder, commands, builders of datasets."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Registry(Generic[T]):
     """Things of one kind by name."""
 
     noun: str
-    """The word for one of them in messages."""
+    """The word that messages use for one of the things."""
     load: Callable[[], Mapping[str, T]]
     """Returns those that are not a plugin's: shipped ones, and stored ones where there are any."""
     kind: Kind | None = None

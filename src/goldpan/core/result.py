@@ -135,7 +135,7 @@ class Results(Result, Sequence[R], Generic[R]):
 
     @property
     def errors(self) -> Sequence[GoldpanError]:
-        """The failures of all."""
+        """The failures of all items."""
         return [error for item in self._items for error in item.errors]
 
 

@@ -186,7 +186,7 @@ _CUT, _BROKEN = "a record is cut off", "a record's header is broken"
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Contents of a run's file: its records, and all bytes that are none."""
+    """Contents of a run's file: its records, and the bytes outside of them."""
 
     path: Path
     records: tuple[Record, ...]

@@ -1,6 +1,6 @@
 """Output on a terminal: notes, results, and the progress of long work.
 
-All of it goes through `Terminal`: it holds no secret and no control sequence.
+All of it goes through `Terminal`, which keeps out secrets and control characters.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class Trust:
     """In words, such as ``plugins = label_words.py``; empty where nothing takes consent."""
     given: bool
     changed: bool = False
-    """True where files of a trusted workspace changed since."""
+    """True where the workspace was trusted, and its files changed since."""
 
     def require(self, *names: str) -> None:
         """Raise `UsageError` where one of these settings counts for nothing, as yet."""

@@ -1,4 +1,4 @@
-"""The visible part of a GitHub-flavoured Markdown text, by blocks or as one plain text.
+"""The visible part of a GitHub-flavored Markdown text, by blocks or as one plain text.
 
 `blocks` gives leaf blocks (paragraphs, headings, list items, table cells, runs of HTML) without
 quotes, code and comments. Two guards keep every text near a second: `LIMIT`, at which the slowest

@@ -29,7 +29,7 @@ _LOCAL = ("tmp", "label-studio")
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Size, time and inode of a file, by which changes show unread; zeros for an empty folder."""
+    """Size, time and inode of a file, which reveal that it changed; zeros for an empty folder."""
 
     size: int = 0
     changed: int = 0

@@ -1,6 +1,6 @@
 """Input of one training: settings, rows and weights.
 
-Settings identify a run, among others. A recipe sets those that the user does not. Weights are
+Settings are part of a run's identity. A recipe sets those that the user does not. Weights are
 fetched only on request, and a name that can come to mean other weights is refused.
 
 DIRECTORY/job/

@@ -69,7 +69,7 @@ class ComparedPair:
     """None where the scores of neither model vary."""
     magnitude: Magnitude
     fragile: bool = False
-    """True where another seed could decide otherwise: p or posterior is too close to the limit."""
+    """True where p or posterior is within random error of the limit: other seeds may differ."""
     low: float | None = None
     high: float | None = None
     """Where the difference may lie, for all pairs at once; None for methods without it."""
