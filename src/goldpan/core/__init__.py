@@ -1,1 +1,1 @@
-"""What every stage stands on: settings, files, errors, secrets, progress, parallel work."""
+"""The base of all stages: settings, files, errors, secrets, progress, parallel work."""

@@ -54,7 +54,7 @@ class Settings:
     since: datetime | None = None
     """Only entries updated at or after this time."""
     include: tuple[Included, ...] = ()
-    """What to mine beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
+    """Kinds mined beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
     token_command: str = field(default="", repr=False)
     """A command that prints a token, asked at the start and when GitHub refuses the old one."""
     concurrency: int = 4
@@ -69,7 +69,7 @@ class Settings:
     """Processes that turn raw replies into tables; 0 is one per core."""
     plugins: tuple[Path, ...] = ()
     trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
-    """What `goldpan.toml` says that counts only in a workspace that the user trusts."""
+    """Settings of `goldpan.toml` that need the user's trust, and whether it was given."""
     withheld: str = field(default="", repr=False)
     """Why a token that is there is not for this server; empty where none is withheld."""
 

@@ -1,4 +1,4 @@
-"""What can go wrong, told for people.
+"""Errors that users see, as one hierarchy.
 
     GoldpanError
     ├── UsageError               the command line, a setting or an input file is wrong

@@ -1,4 +1,4 @@
-"""What all clients of servers share: pauses between tries, and trusted authorities."""
+"""Parts that all HTTP clients share: pauses between tries, and trusted authorities."""
 
 from __future__ import annotations
 

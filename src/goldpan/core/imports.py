@@ -41,7 +41,7 @@ def lazily(module: dict[str, Any]) -> Callable[[str], object]:
 
 
 DISTRIBUTION = "goldpan-mining"
-"""What package indexes call Goldpan; `goldpan` is somebody else's package there."""
+"""Goldpan's name on package indexes, where `goldpan` is somebody else's package."""
 EXTRAS = {
     "deepspeed": "training",
     "matplotlib": "plots",

@@ -246,7 +246,7 @@ def read_tables(
 
 @dataclass(slots=True)
 class _Reading:
-    """What is being read, for errors that do not tell."""
+    """The path being read, for errors that do not name it."""
 
     at: Path
 

@@ -1,4 +1,4 @@
-"""What a plugin is made of: parts of a kind, files of a folder, commands, builders of datasets."""
+"""The parts of a plugin: single values, files of a folder, commands, builders of datasets."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _COMPILED = "__pycache__"
 
 
 class Registrable(Protocol):
-    """What a plugin registers: it says under which kind and name each of its parts is found."""
+    """An object that a plugin registers; each of its parts is found by kind and name."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return kind, name and value of each part."""
@@ -93,9 +93,9 @@ class Plugin:
     """The name of the file, of the folder, or of the module in a package and its version."""
     path: str
     sha256: str
-    """Of the file, or of all files of the folder; empty for what was typed into an interpreter."""
+    """Digest of the file, or of all files of the folder; empty for code typed at a prompt."""
     ships: bool = False
-    """Whether it is one of Goldpan's own papers."""
+    """True for Goldpan's own papers."""
     folder: str = ""
     """Where all its files lie; empty for a single file."""
 
@@ -155,7 +155,7 @@ PANELS = (START, MINE, FILTER, BUILD, EVALUATE, LOOK)
 PLUGINS = "From plugins"
 """The parts of the program's help, and the one of commands that name none."""
 Reads = Literal["filtered", "mined", "cloned", "tasks"]
-"""What rows are made of: kept issues and pairs, tables, clones, or the rows of tasks."""
+"""Source of a builder's rows: kept issues and pairs, tables, clones, or the rows of tasks."""
 
 
 def imported(target: str) -> Any:
@@ -184,9 +184,9 @@ class Command:
     group: str = ""
     """``module:Class`` of a group of commands, a subclass of `Group`."""
     panel: str = PLUGINS
-    """Of the program's help, for a command of one word."""
+    """Panel of the program's help, for a command of one word."""
     is_made: bool = False
-    """Whether what `operation` names returns the operation, given the last of the words."""
+    """True where `operation` names a function that returns the operation for the last word."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -232,9 +232,9 @@ class Builder:
     settings: str = ""
     """``module:function`` from the options to what else tells its builds apart, as plain data."""
     fetches: bool = False
-    """Whether it asks GitHub for what is missing, so that no machine of a cluster runs it."""
+    """True where builds ask GitHub for missing data, so that no machine of a cluster runs them."""
     own_task: bool = False
-    """Whether its options name the task that has its rows."""
+    """True where the options name the task that the rows belong to."""
     unscored: str = ""
     """Why no task has its rows, as a remedy; empty where one has."""
 

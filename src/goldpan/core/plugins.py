@@ -1,9 +1,9 @@
-"""What is added without a fork: papers that ship, packages, `--plugin` and GOLDPAN_PLUGINS.
+"""Plugins, found and loaded: papers that ship, packages, `--plugin` and GOLDPAN_PLUGINS.
 
 A plugin is a Python file, a folder with an `__init__.py`, or a module of an installed package; it
 calls `goldpan.register`. Files and folders are imported from where they lie, as the last ones on
-the path, so that processes which this one starts find them, too. What each plugin brought bears
-the digest of its files, as results depend on it.
+the path, so that processes which this one starts find them, too. Each part bears the digest
+of its plugin's files, as results depend on it.
 
 The papers in `goldpan.papers` come in by the same door. They are Goldpan's own: its version stands
 for them, and no plugin takes their names.
@@ -53,11 +53,11 @@ _registered: dict[tuple[Kind, str], tuple[Plugin, object]] = {}
 _importing = 0
 """How many plugins are being imported, one by the other."""
 _anew: set[tuple[str, Kind, str]] = set()
-"""What the plugins that are being imported registered, by their paths."""
+"""Parts that the plugins being imported have registered, each after its plugin's path."""
 _sought: set[str] = set()
 """Where plugins were looked for: the papers, the entry points, files by their paths."""
 _versions: dict[str, str] = {}
-"""Of the installed packages that bring plugins, by their modules."""
+"""Versions of the installed packages that bring plugins, by module."""
 _left_out: dict[str, None] = {}
 """Why plugins that a workspace names were not loaded."""
 

@@ -1,4 +1,4 @@
-"""What users name: Goldpan's own, what plugins add, and what is stored; found by one rule."""
+"""Lookup by name, by one rule for Goldpan's own things, those of plugins, and stored ones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Registry(Generic[T]):
     """Things of one kind by name."""
 
     noun: str
-    """What one of them is called."""
+    """The word that messages use for one of the things."""
     load: Callable[[], Mapping[str, T]]
     """Returns those that are not a plugin's: shipped ones, and stored ones where there are any."""
     kind: Kind | None = None
-    """What plugins register them as, where they can."""
+    """The kind that plugins register them as; None where plugins cannot."""
     order: Callable[[tuple[str, T]], Any] | None = None
     """By which they are sorted; None leaves them as they come."""
     remedy: str = _REMEDY

@@ -1,4 +1,4 @@
-"""What the machine gives: a full disk, a read-only folder and too little memory, and memory freed.
+"""Failures of the machine, such as a full disk or too little memory, and ways to save memory.
 
 Each library has its own words for what is missing: the system's error numbers, Arrow's and
 DuckDB's messages. Here they become one sentence with the file and the remedy.
@@ -45,7 +45,7 @@ _MEMORY = "Close other programs, set workers = 1 in goldpan.toml, or use a large
 
 
 def told_otherwise(error: BaseException) -> bool:
-    """Whether an error says nothing of the file's contents: the machine lacks something."""
+    """Tell whether an error is one of the machine and says nothing of the file's contents."""
     return not isinstance(error, DamagedError) and explain(error) is not None
 
 

@@ -83,7 +83,7 @@ class Result:
 
     @property
     def errors(self) -> Sequence[GoldpanError]:
-        """What failed, which the command says on standard error."""
+        """Failures that the command reports on standard error."""
         return ()
 
     def _repr_html_(self) -> str:
@@ -135,7 +135,7 @@ class Results(Result, Sequence[R], Generic[R]):
 
     @property
     def errors(self) -> Sequence[GoldpanError]:
-        """What failed of each."""
+        """The failures of all items."""
         return [error for item in self._items for error in item.errors]
 
 

@@ -30,7 +30,7 @@ from goldpan.core.errors import WorkspaceError
 END = "end"
 """The part of the record that seals a run."""
 SEAL, EARLIER = "seal", "earlier"
-"""What metas call the seal of their own run, and those of the runs before, by file."""
+"""Keys of a record's meta: the seal of its own run, and the seals of earlier runs by file."""
 
 MAGIC = 0x184D2A5E
 PREAMBLE = struct.Struct("<IIQI")
@@ -105,7 +105,7 @@ class Record:
 
     @property
     def name(self) -> str:
-        """What people call this record: ``run-0001.zst@4096``."""
+        """Name of this record in messages: ``run-0001.zst@4096``."""
         return f"{self.path.name}@{self.offset}"
 
 
@@ -147,7 +147,7 @@ def seal_of(digests: Sequence[bytes]) -> Seal:
 
 
 def is_torn(record: Record) -> bool:
-    """Whether a record's body was not written to its end: zeros stand where that belongs."""
+    """Tell whether a record's body was not written to its end: zeros stand in its place."""
     with record.path.open("rb") as file:
         file.seek(max(record.offset, record.end - ZEROS))
         return not any(file.read(min(ZEROS, record.packed)))
@@ -186,19 +186,19 @@ _CUT, _BROKEN = "a record is cut off", "a record's header is broken"
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What stands in a run's file."""
+    """Contents of a run's file: its records, and the bytes outside of them."""
 
     path: Path
     records: tuple[Record, ...]
     flaws: tuple[Flaw, ...]
     rest: Flaw | None
-    """What stands behind the last record, where it may be a write that a kill cut off."""
+    """Bytes behind the last record that may be a write that a kill cut off."""
     zeros: bool
-    """Whether that is nothing but zeros, which a file system may leave after a crash."""
+    """True where `rest` is nothing but zeros, which a file system may leave after a crash."""
 
     @property
     def sealed(self) -> bool:
-        """Whether the run ended and nothing came after."""
+        """True where the run ended and nothing came after."""
         return bool(self.records) and self.records[-1].meta.get("part") == END
 
 
@@ -288,7 +288,7 @@ class _Bytes:
         return -1
 
     def is_zero(self, start: int) -> bool:
-        """Whether all bytes from here on are zero."""
+        """Tell whether all bytes from an offset on are zero."""
         offsets = range(start, self.total, _SEARCH)
         return not any(any(self.at(position, position + _SEARCH)) for position in offsets)
 
@@ -336,7 +336,7 @@ def _next(data: _Bytes, offset: int) -> int | None:
 
 
 def _is_cut(data: _Bytes, offset: int) -> bool:
-    """Whether the rest of a file is the beginning of a record, as a kill or a crash leaves it."""
+    """Tell whether the rest of a file is the start of a record, as a kill or a crash leaves it."""
     start = data.at(offset, offset + PREAMBLE.size)
     if not _MAGIC.startswith(start[:4]):
         return False

@@ -20,7 +20,7 @@ UNDRAWN = (
     "\ufe00-\ufe0d\ufeff\ufff0-\ufffb"  # variation selectors, byte order mark, annotations
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # formats, tags
 )
-"""What is not drawn, as the inside of a character class; tags can smuggle a whole text."""
+"""Characters that are not drawn, as the inside of a character class; tags can smuggle text."""
 EMOJI_SELECTORS = "\ufe0e\ufe0f"
 """Not drawn either, but the sign before them looks otherwise without them."""
 

@@ -28,7 +28,7 @@ from goldpan.core.workspace import write_whole
 KEY = "goldpan.sha256"
 _MARK = "goldpan-seal:"
 EMPTY = _MARK + "0" * 64
-"""What stands in place of the digest while it is computed."""
+"""Placeholder of the digest while it is computed."""
 _BINARY = re.compile(rb"goldpan\.sha256\x18\x4dgoldpan-seal:([0-9a-f]{64})")
 _TEXT = re.compile(rb'"goldpan\.sha256": ?"goldpan-seal:([0-9a-f]{64})"')
 _SIGNS = (KEY.encode(), _MARK.encode())
@@ -67,7 +67,7 @@ def seal_of_parquet(path: Path) -> str:
 
 
 def is_sealed(path: Path) -> bool:
-    """Whether a Parquet file carries its digest."""
+    """Tell whether a Parquet file carries its digest."""
     return _place_in_parquet(path) is not None
 
 

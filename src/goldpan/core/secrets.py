@@ -21,7 +21,7 @@ HIDDEN = "***"
 SHORTEST = 8
 """Shorter ones stand in for secrets, as ``any`` and ``none`` do, and are words of real texts."""
 PLACEHOLDERS = frozenset(("no-key-required", "sk-no-key-required", "not-needed", "placeholder"))
-"""What manuals of local servers have people set where no key is needed."""
+"""Values that manuals of local servers have people set where no key is needed."""
 
 _NAMES = re.compile(
     r"(?:^|_)(?:TOKENS?|PAT|PASSWORD|PASSWD|SECRET|(?:API|ACCESS|SECRET|PRIVATE|AUTH)_?KEY)$", re.I

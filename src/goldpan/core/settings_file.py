@@ -27,7 +27,7 @@ T = TypeVar("T")
 Location = tuple[int | str, ...]
 """Where a value stands: keys of tables, and numbers in arrays."""
 _NO_TABLE = ("dataclass_type", "dict_type", "mapping_type", "model_type", "model_attributes_type")
-"""What pydantic calls a value that should be a table."""
+"""Pydantic's error types for a value that should be a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def unknown_key(key: str, known: Sequence[str]) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """What is wrong with a key."""
+    """A fault of a key, with its remedy."""
 
     cause: str
     remedy: str

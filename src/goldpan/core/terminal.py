@@ -1,6 +1,6 @@
-"""What people see on a terminal: notes, results, and the progress of long work.
+"""Output on a terminal: notes, results, and the progress of long work.
 
-All goes through `Terminal`: what is printed holds no secret and commands nothing.
+All of it goes through `Terminal`, which keeps out secrets and control characters.
 """
 
 from __future__ import annotations

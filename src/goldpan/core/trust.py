@@ -128,14 +128,14 @@ HOME = "GOLDPAN_CONFIG_HOME"
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What a workspace's settings file asks for that takes the user's consent."""
+    """Settings of a workspace that take the user's consent, and whether it was given."""
 
     workspace: Path
     asks: tuple[str, ...]
     """In words, such as ``plugins = label_words.py``; empty where nothing takes consent."""
     given: bool
     changed: bool = False
-    """Whether it was trusted as it was before."""
+    """True where the workspace was trusted, and its files changed since."""
 
     def require(self, *names: str) -> None:
         """Raise `UsageError` where one of these settings counts for nothing, as yet."""
@@ -152,7 +152,7 @@ class Trust:
 
     @property
     def remedy(self) -> str:
-        """What makes it count."""
+        """Advice that names the command by which these settings take effect."""
         return f"Read the file, then run goldpan trust {self.workspace}"
 
 

@@ -255,7 +255,7 @@ class LabelScores(Result):
 
     scores: tuple[GoldScore, ...]
     notes: tuple[str, ...] = ()
-    """What a reader of a sample may do next."""
+    """Sentences on what a reader of a sample may do next."""
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the score on each gold set."""

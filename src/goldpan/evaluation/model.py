@@ -74,7 +74,7 @@ class SelectionInfo:
     candidates: int = 0
     """How many there were."""
     from_all: bool = False
-    """Whether it learned from all of train, the rows that chose included."""
+    """True where the model learned from all of train, the rows that chose included."""
     training: str = ""
     """Name of a training that answers several tasks; empty for the training of this task alone."""
     unseen: tuple[pa.Table, Answers] | None = None
@@ -129,15 +129,15 @@ class Model:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Plain JSON data."""
     uses_neighbours: bool = False
-    """Whether it reads the texts around a row, those of test rows included."""
+    """True where the model reads the texts around a row, those of test rows included."""
     uses_dates: bool = False
-    """Whether it reads when a text was written."""
+    """True where the model reads the dates of texts."""
     columns: tuple[str, ...] = ()
     """Columns of the dataset that it reads beside the input."""
     needs_train: bool = True
-    """Whether it learns from train rows; others run where there are none."""
+    """True where the model learns from train rows; other models run where there are none."""
     predict_train: bool = True
-    """Whether it answers train rows too, to see overfitting; not where answers cost money."""
+    """True where train rows are answered too, to show overfitting; not if answers cost money."""
     task_facts: Callable[[Task], Mapping[str, Any]] | None = None
     """Parts of a task's file that also identify a run, such as its prompt."""
     estimate: Callable[[TrainingContext, pa.Table], RequestEstimate] | None = None

@@ -146,7 +146,7 @@ class Learning(_RecordPart):
     candidates: int
     """How many there were."""
     from_all: bool
-    """Whether it learned from all of train, the rows that chose included."""
+    """True where the model learned from all of train, the rows that chose included."""
     training: str = ""
     """Name of a training that answers several tasks; empty for the training of this task alone."""
     facts: Mapping[str, Any]

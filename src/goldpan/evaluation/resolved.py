@@ -127,12 +127,12 @@ class ResolvedResult(Result):
 
     @property
     def right(self) -> Similarity:
-        """What text says of patches that resolve their issue."""
+        """Textual similarity to the merged fixes, of patches that resolve their issue."""
         return similarity(patch for patch in self.patches if patch.outcome == RESOLVED)
 
     @property
     def wrong(self) -> Similarity:
-        """What text says of patches that do not."""
+        """Textual similarity to the merged fixes, of patches that do not resolve their issue."""
         return similarity(patch for patch in self.patches if patch.outcome != RESOLVED)
 
     @property

@@ -119,7 +119,7 @@ class RunResult(Result):
     result: Mapping[str, Any] = field(repr=False)
     """The content of `result.json`."""
     again: bool
-    """Whether it was finished before."""
+    """True where the run was finished before."""
 
     def plain(self) -> Mapping[str, Any]:
         """Return the content of `result.json`."""

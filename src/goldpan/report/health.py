@@ -40,7 +40,7 @@ class Passage:
     at: str
     """The day on which that text was first written, where the row tells."""
     kinds: str
-    """What was recognized."""
+    """Kinds of the evidence, separated by commas."""
     pieces: tuple[Piece, ...]
 
 
@@ -61,24 +61,24 @@ class ShownFinding:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """What one finding says of all rows."""
+    """Counts of one finding's verdicts over all rows."""
 
     name: str
     found: int
     not_found: int
     cannot_tell: int
     share: str
-    """Of the rows that could be told, with its 95 % interval."""
+    """Share of the decided rows that have the finding, with its 95 % interval."""
     cases: str
     untold: tuple[tuple[str, int], ...]
-    """Why rows cannot be told, with the remedy, and how many."""
+    """Reasons why rows are not decided, with the remedy, and the number of rows."""
     ids: tuple[str, ...]
     """The first rows that have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What the audit of a dataset says, or why there is none."""
+    """Summary of a dataset's audit, or the reason why there is none."""
 
     lacking: str
     sentence: str = ""

@@ -160,7 +160,7 @@ class Effort:
     """How much of what can be run here is run."""
 
     run: bool = True
-    """Whether models are trained; without it, finished runs count still."""
+    """True if models are trained; finished runs count in any case."""
     models: tuple[str, ...] = ()
     """Models to run, by the recipe's names; empty for the baselines."""
     tasks: tuple[str, ...] = ()
@@ -168,7 +168,7 @@ class Effort:
     limit: int | None = None
     """The most rows of a task; cells are then `in part`."""
     quick: bool = False
-    """Whether models take small grids; cells are then `in part`."""
+    """True if models are tuned on small grids; cells are then `in part`."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class PaperContext:
     seed: int = 0
     effort: Effort = Effort()
     download: bool = False
-    """Whether files that lack may be fetched."""
+    """True if missing files may be downloaded."""
     missing: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Files that were asked for and are not there: what, and how to get it, by key."""
     notes: list[str] = field(default_factory=list)

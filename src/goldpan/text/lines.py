@@ -1,8 +1,8 @@
-"""What kind each line of a Markdown text is: prose, code, trace, quote, template or comment.
+"""The kind of each line of a Markdown text: prose, code, trace, quote, template or comment.
 
-`goldpan.text.markdown` reads Markdown exactly. This reads line by line, which is four
-times as fast, takes linear time on every text, and also knows what no Markdown reader does: logs
-and traces that were not marked as code, diffs, shell prompts and templates.
+`goldpan.text.markdown` reads Markdown exactly. This reads line by line, which is four times as
+fast, takes linear time on every text, and also finds what no Markdown parser does: logs and
+traces that were not marked as code, diffs, shell prompts and templates.
 """
 
 from __future__ import annotations

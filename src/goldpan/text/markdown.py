@@ -1,4 +1,4 @@
-"""What a reader sees of a GitHub-flavoured Markdown text, block by block or as one plain text.
+"""The visible part of a GitHub-flavored Markdown text, by blocks or as one plain text.
 
 `blocks` gives leaf blocks (paragraphs, headings, list items, table cells, runs of HTML) without
 quotes, code and comments. Two guards keep every text near a second: `LIMIT`, at which the slowest
@@ -28,7 +28,7 @@ from markdown_it.token import Token
 from goldpan.core.sanitize import visible
 
 CODE, URL = "CODE", "URL"
-"""What stands for inline code and for an address."""
+"""Placeholders for inline code and for an address."""
 LIMIT = 65_536
 """Code points of a text that are read: GitHub's own maximum for a body."""
 
@@ -298,7 +298,7 @@ class ExcerptBlock:
     text: str
     code: bool
     info: str = ""
-    """What stands beside the opening fence, such as the language."""
+    """Info string of the opening fence, such as the language."""
 
 
 @dataclass(frozen=True, slots=True)

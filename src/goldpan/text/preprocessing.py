@@ -18,7 +18,7 @@ from goldpan.core.registry import Registry, unknown_name
 from goldpan.text.markdown import CODE, URL, markdown_to_text
 
 HASH, USER = "HASH", "USER"
-"""What stands for hashes and names that were masked."""
+"""Placeholders for masked hashes and user names."""
 
 _MASKED = re.compile(r"`{3,}+|^[ \t]*+~{3,}+|<pre\b|</pre\s*+>", re.M | re.I)
 _HASHES = re.compile(r"\b[0-9a-fA-F]{40}\b")

@@ -1,6 +1,6 @@
-"""What people wrote in an issue or a comment, without code, traces, templates and markup.
+"""The prose of an issue or a comment, without code, traces, templates and markup.
 
-`split_sentences` cuts code comments as for NLBSE'23 (section III-A). The paper tells the steps and
+`split_sentences` cuts code comments as for NLBSE'23 (section III-A). The paper gives the steps and
 not the rules. These rules were found by comparing the competition's class comments with its
 sentences; they give 99 of 100 sentences letter by letter (`docs/code-comments.md`). Sentences are
 cut out of the text as it stands, so that each keeps its place there, and normalized one by one
@@ -143,7 +143,7 @@ def _reads_well(line: str) -> bool:
 
 
 Wrapping = Literal["cut", "join"]
-"""What the end of a line does to a sentence: `cut` ends it, as in the paper; `join` lets it go on
+"""Effect of a line's end on a sentence: `cut` ends it, as in the paper; `join` lets it go on
 unless a blank line, a tag or a list item follows."""
 
 

@@ -150,7 +150,7 @@ ALLOWED_EMAILS = (
 
 @dataclass(frozen=True, slots=True)
 class PrivateRules:
-    """What counts as private."""
+    """Kinds of text that count as private."""
 
     emails: bool = True
     ip_addresses: bool = True

@@ -1,4 +1,4 @@
-"""What the sentences of a reply do: explain, advise, ask back, thank, announce, close, triage.
+"""The purpose of a reply's sentences: explain, advise, ask back, thank, announce, close, triage.
 
 The cues are English, as are the issues that the filters keep. Code, quotes, traces, addresses and
 names of people are no sentences (`goldpan.text.prose`).
@@ -126,7 +126,7 @@ _STEP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """What a reply consists of; words are those of its sentences, without code and quotes."""
+    """Contents of a reply; words are those of its sentences, without code and quotes."""
 
     words: int
     """Words of all sentences."""
@@ -135,21 +135,21 @@ class Remarks:
     question_words: int
     """Words of questions."""
     reasons: bool
-    """Whether a sentence gives a reason."""
+    """True where a sentence gives a reason."""
     steps: bool
-    """Whether a sentence says what to do."""
+    """True where a sentence says what to do."""
     solved: bool
-    """Whether it says that something solved the problem."""
+    """True where a sentence says that something solved the problem."""
     code: bool
-    """Whether it holds a block of code, and is no mere report of how the problem stands."""
+    """True where the reply has a block of code and is no mere report of the problem's status."""
     spans: bool
     """The same for code within a line."""
     quotes: int
     """Lines that it quotes."""
     thanks: bool
-    """Whether it opens with thanks or agreement."""
+    """True where the reply opens with thanks or agreement."""
     unsure: bool
-    """Whether a sentence that is no question guesses."""
+    """True where a sentence that is no question makes a guess."""
     addressed: str | None
     """The login with which it opens, in lower case."""
 

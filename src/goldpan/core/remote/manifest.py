@@ -1,4 +1,4 @@
-"""What a workspace holds in one generation: every file, as the pieces that a store keeps of it."""
+"""The files of a workspace in one generation, each as the pieces that a store keeps of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOCAL = ("tmp", "label-studio")
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells without reading it whether a file changed; zeros for an empty folder."""
+    """Size, time and inode of a file, which reveal that it changed; zeros for an empty folder."""
 
     size: int = 0
     changed: int = 0

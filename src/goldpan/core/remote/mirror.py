@@ -130,7 +130,7 @@ _BATCH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Pruned(Result):
-    """What was deleted from a store."""
+    """Number and size of the pieces that were deleted from a store."""
 
     pieces: int
     bytes: int

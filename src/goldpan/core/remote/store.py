@@ -41,7 +41,7 @@ _CREDENTIALS = {
 
 @dataclass(frozen=True, slots=True)
 class RemoteObject:
-    """What lies under a key."""
+    """The object under a key."""
 
     body: bytes
     etag: str
@@ -270,7 +270,7 @@ _FREE = orjson.dumps({"owner": None})
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What a lock says of its holder."""
+    """The holder of a lock, as the lock describes it."""
 
     owner: str | None = "somebody"
     seconds: float = SECONDS
@@ -278,7 +278,7 @@ class _Held:
     process: int = 0
 
     def is_gone(self) -> bool:
-        """Whether the holder was a process of this machine that has ended."""
+        """Tell whether the holder was a process of this machine that has ended."""
         if not self.process or self.machine != _machine():
             return False
         try:

@@ -1,4 +1,4 @@
-"""What a table is: its columns with their descriptions, its row order and its key."""
+"""Schema of a table: its columns with their descriptions, its row order and its key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TableSchema:
     order: tuple[str, ...]
     key: tuple[str, ...]
     about: str = ""
-    """What a row is and which command makes it, in Markdown."""
+    """Meaning of a row, and the command that makes it, in Markdown."""
     descriptions: Mapping[str, str] = field(default_factory=dict)
     """By column, in Markdown; none where the name says it."""
 

@@ -90,7 +90,7 @@ class StudyTraining:
     candidates: int = 0
     """How many settings were tried."""
     retrained: bool = False
-    """Whether it was trained anew on train and validation with the chosen settings."""
+    """True where the model was trained anew on train and validation with the chosen settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class System:
 
     @property
     def uses_dates(self) -> bool:
-        """Whether the model reads when a text was written."""
+        """True where the model reads the dates of texts."""
         return any(run.record.uses_dates for run in self.every())
 
 

@@ -43,7 +43,7 @@ class ProcessGroup:
 
     @property
     def first(self) -> bool:
-        """Whether it is the one that writes what all share."""
+        """True in the process of rank 0, which writes the files that all share."""
         return self.rank == 0
 
     @property

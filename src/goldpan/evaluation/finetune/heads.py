@@ -47,7 +47,7 @@ class ModelTokenizer:
     """Tokens of a row with its frame."""
     pad: int
     pads_left: bool
-    """Whether shorter rows are filled on their left."""
+    """True where shorter rows are padded on the left."""
 
     @property
     def room(self) -> int:
@@ -226,7 +226,7 @@ class Predictor:
     module: Any
     device: Any
     half: bool
-    """Whether it computes in bfloat16 though its weights are longer."""
+    """True where the model computes in bfloat16 from weights of a higher precision."""
     batch: int
     """Rows at once."""
     answered: Callable[[int], None] = lambda _: None

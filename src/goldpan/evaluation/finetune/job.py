@@ -1,7 +1,7 @@
-"""What one training starts from: settings, rows and weights.
+"""Input of one training: settings, rows and weights.
 
-Settings are part of what tells runs apart. A recipe gives those that are not named. Weights are
-fetched only when asked to, and a name that can come to mean other weights is refused.
+Settings are part of a run's identity. A recipe sets those that the user does not. Weights are
+fetched only on request, and a name that can come to mean other weights is refused.
 
 DIRECTORY/job/
 ├── job.json            task, settings, seed, where the weights lie
@@ -77,9 +77,9 @@ class TrainingSettings:
     max_length: Count = 0
     """Tokens of a text; 0 is the task's. Never more than the model takes."""
     log_targets: bool = True
-    """Whether numbers are learned as standardized logarithms: efforts span orders of magnitude."""
+    """True if numbers are learned as standardized logarithms: efforts span orders of magnitude."""
     group_lengths: bool = True
-    """Whether texts of like length share a step, which saves padding."""
+    """True if texts of similar length share a step, which saves padding."""
     padding: Literal["auto", "left", "right"] = "auto"
     """`left` or `right`; `auto` is left for StarCoder2 and right for others."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
@@ -95,9 +95,9 @@ class TrainingSettings:
     deepspeed: Literal["none", "zero2", "zero2-offload"] = "none"
     """`zero2` or `zero2-offload`; also `--deepspeed`."""
     recompute: bool = False
-    """Whether activations are computed twice instead of kept: slower, less memory."""
+    """True if activations are computed twice instead of kept: slower, less memory."""
     lora: bool = False
-    """Whether low-rank adapters learn instead of the model."""
+    """True if low-rank adapters are trained instead of the whole model."""
     lora_rank: Positive = 16
     lora_alpha: Positive = 32
     answer_tokens: Positive = 256
@@ -105,7 +105,7 @@ class TrainingSettings:
 
 
 LENGTHS = "lengths"
-"""Of a recipe's file: the longest text in tokens by kind of model; of others, what they take."""
+"""A recipe's key for the longest text in tokens by model type; other types take all they can."""
 _SMALLEST, _MOST_EPOCHS = 8, 100
 """The smallest batch and the most epochs that few rows are given."""
 FEWEST_STEPS = 100

@@ -32,7 +32,7 @@ class Loaded:
     head: TaskHead
     attention: str
     half: bool
-    """Whether it computes in bfloat16."""
+    """True where the model computes in bfloat16."""
     device: Any
 
     def predictor(self, batch: int) -> Predictor:

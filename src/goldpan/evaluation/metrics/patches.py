@@ -209,7 +209,7 @@ class CodeBleu:
 
     @property
     def package_score(self) -> float:
-        """What the package gives, but for details of its data flow."""
+        """CodeBLEU as the package computes it, but for details of its data flow."""
         flow = self.trees.data_flow or 1.0
         syntax = self.trees.package_syntax or 0.0
         parts = (self.package_ngram, self.package_weighted_ngram, syntax, flow)

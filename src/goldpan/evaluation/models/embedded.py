@@ -259,7 +259,7 @@ class Encoder:
     tokens: int
     """The most that are read of a pair."""
     half: bool = False
-    """Whether it computes in bfloat16."""
+    """True where the transformer computes in bfloat16."""
     layers: int = 1
     """How many means a vector joins: of the last layer first, then of those below it."""
 

@@ -66,7 +66,7 @@ class PromptSettings:
     """How the endpoint is asked; one model."""
     method: Method
     from_train: bool
-    """Whether examples are train rows."""
+    """True where examples are train rows, not those of the task's file."""
     structured: Structured
     send_seed: bool
 

@@ -58,18 +58,18 @@ class ComparedPair:
     first: str
     second: str
     decision: Decision
-    """Of the first."""
+    """Decision on the first model."""
     p: float | None
     """Corrected for all pairs; None in a Bayesian comparison."""
     posterior: Posterior | None
     """Posterior of the first; None in a frequentist comparison."""
     difference: float
-    """Of the means."""
+    """The first model's mean less the second's."""
     effect: float | None
     """None where the scores of neither model vary."""
     magnitude: Magnitude
     fragile: bool = False
-    """Whether another seed could decide otherwise: it lies within random error of the limit."""
+    """True where p or posterior is within random error of the limit: other seeds may differ."""
     low: float | None = None
     high: float | None = None
     """Where the difference may lie, for all pairs at once; None for methods without it."""
@@ -167,7 +167,7 @@ class Comparison:
 
     @property
     def by_median(self) -> bool:
-        """Whether intervals are of medians: scores that are not normal are ranked so."""
+        """True where intervals are of medians, as in rankings of scores that are not normal."""
         return self.central == "median" or (
             self.central == "mean rank"
             and self.assumptions is not None

@@ -80,7 +80,7 @@ class Assumptions:
     sphericity_p: float | None
     """Mauchly's p; None with two models, or with too few tasks for it."""
     spherical: bool
-    """Whether variances and those of differences are alike, as far as can be tested."""
+    """True where no test rejects equal variances, of the scores and of their differences."""
 
 
 def check_assumptions(values: Floats, alpha: float) -> Assumptions:
@@ -139,7 +139,7 @@ def mauchly(values: Floats) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Omnibus:
-    """Whether models differ at all."""
+    """Result of an omnibus test, which asks if models differ at all."""
 
     name: str
     statistic: float

@@ -53,7 +53,7 @@ class TrainingVariance:
     rough_shared: float
     """The part of it of `shared`."""
     own: tuple[bool, ...]
-    """Whether each task has a training of its own."""
+    """By task: True where its training answered no other task."""
     fewest: int | None
     """The fewest seeds of a training that several tasks share; None where none is shared."""
 
@@ -138,7 +138,7 @@ class SharedTraining:
     fewest: int | None
     """The fewest seeds of such a training; None where there is none."""
     own: NDArray[np.bool_]
-    """Whether each task has a training of its own, tasks x models."""
+    """Tasks x models: True where the model's training for a task answered no other task."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -222,7 +222,7 @@ class TaskEvidence:
     models: Mapping[str, ModelEvidence]
     measure: Measure
     paired: bool = True
-    """Whether all models answered the same rows; else their answers count as independent."""
+    """True where all models answered the same rows; else their answers count as independent."""
 
 
 def bins_of(units: Sequence[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
