@@ -31,8 +31,8 @@ class Language:
     lexis: LexicalRules | None = None
     """Set where comments and strings can be told without a grammar."""
     layout: Literal["free", "indented", "directives"] = "free"
-    """Significance of line structure: none, indentation, or directives: lines that begin
-    with ``#``."""
+    """Significance of line structure: none, indentation, or lines that begin with ``#`` as
+    directives."""
 
 
 _C_STRINGS = ("string_literal", "concatenated_string")

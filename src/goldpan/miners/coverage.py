@@ -70,7 +70,7 @@ class Coverage(Result):
     gaps: tuple[Gap, ...]
     unknown: tuple[Unknown, ...] = ()
     unseen: tuple[str, ...] = ()
-    """Data that the last runs had no means to see; nobody knows whether any is missing."""
+    """Data that the last runs had no means to see, so that nobody knows whether any is missing."""
 
     @property
     def complete(self) -> bool:
