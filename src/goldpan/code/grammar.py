@@ -1,4 +1,4 @@
-"""What tree-sitter sees in a text: its code without comments and strings, and its structure."""
+"""Parsing with tree-sitter: a text's code without comments and strings, and its structure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Mark(IntEnum):
-    """What a part of a text is; where two cover the same part, the greater is within."""
+    """The kind of a span of text; of two on the same span, the greater is the inner one."""
 
     COMMENT = 0
     EXACT = 1
@@ -54,7 +54,7 @@ class Grammar:
     prefixes: bytes = b""
     """Letters before a string's first quote that make it another type, and so are code."""
     inside: bytes | None = None
-    """What a string's text holds of code that the grammar does not tell; its group 1 is code."""
+    """Pattern of code within a string that the grammar does not parse; group 1 is the code."""
     raw: LexicalRules | None = None
 
 

@@ -31,8 +31,8 @@ class Language:
     lexis: LexicalRules | None = None
     """Set where comments and strings can be told without a grammar."""
     layout: Literal["free", "indented", "directives"] = "free"
-    """What lines say beside their tokens: nothing, or by their indentation, or a line that
-    begins with ``#`` is a directive."""
+    """Significance of line structure: none, indentation, or lines that begin with ``#`` as
+    directives."""
 
 
 _C_STRINGS = ("string_literal", "concatenated_string")

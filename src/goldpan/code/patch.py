@@ -25,7 +25,7 @@ class Hunk:
 
 @dataclass(slots=True)
 class FileDiff:
-    """What a diff says of one file; ids may be shortened, and are empty where it names none."""
+    """One file's part of a diff; ids may be abbreviated, and are empty where it names none."""
 
     before: bytes
     after: bytes
@@ -162,7 +162,7 @@ _BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.M)
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What a diff says of one file."""
+    """One file's part of a diff, as text."""
 
     path: str
     """Its name after the change; of a deleted file, its last."""

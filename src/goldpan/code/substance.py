@@ -1,4 +1,4 @@
-"""Whether a change to a file touches more than comments, docstrings and string literals.
+"""Check that a change to a file touches more than comments, docstrings and string literals.
 
 The substance check of FAUN-Eval (section 3.3.2). Two versions are compared by the tokens of their
 code, with one mark for each string literal, and by how these tokens nest; a change of white space

@@ -40,7 +40,7 @@ class DiffLine:
     number: int
     pieces: tuple[DiffPiece, ...]
     ends: bool = True
-    """Whether a line end follows: the last line of a file may have none."""
+    """True where a line end follows; the last line of a file may have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Sides:
 @dataclass(frozen=True, slots=True)
 class _CellText:
     sign: str
-    """Of the diff: minus, plus or space; at the head of a hunk it is @."""
+    """The sign in the diff: minus, plus or space; ``@`` at the head of a hunk."""
     old: int
     new: int
     text: str = ""

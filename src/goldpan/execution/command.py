@@ -123,7 +123,7 @@ class SandboxCommand:
     readable: Sequence[Path] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     network: bool = False
-    """Whether it has all of this machine's network."""
+    """True where it has all of this machine's network."""
 
 
 @dataclass(frozen=True, slots=True)

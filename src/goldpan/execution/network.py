@@ -260,7 +260,7 @@ _CERTIFICATES = (
     "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust/extracted",
     "/etc/pki/java", "/etc/ca-certificates/extracted", "/etc/crypto-policies",
 )  # fmt: skip
-"""What is public of a machine's certificates; private keys lie beside them."""
+"""The public files of a machine's certificates; private keys lie beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ class BuildNetwork:
     variables: dict[str, str]
     """Settings of the package index, for uv and pip."""
     readable: tuple[Path, ...]
-    """What they have to see for it: certificates, and indexes that are folders."""
+    """Paths that they have to read for it: certificates, and indexes that are folders."""
     python: str
     """The interpreter that forwards to the proxy."""
     proxy: Proxy | None

@@ -62,9 +62,9 @@ class PackageIndex:
     variables: Mapping[str, str]
     """The settings of uv and pip that name them, with absolute paths; they may hold passwords."""
     addresses: tuple[str, ...]
-    """Those of the web."""
+    """Sources on the web."""
     folders: tuple[Path, ...]
-    """Those of this machine."""
+    """Sources that are folders of this machine."""
 
 
 def configured_index(environment: Mapping[str, str]) -> PackageIndex:

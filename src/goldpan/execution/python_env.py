@@ -86,7 +86,7 @@ _EDITABLE = "2023-01-01T00:00:00Z"
 """By then these installed projects so that a patch takes effect (PEP 660: setuptools 64,
 poetry-core 1.0.8), and built those of years before: older projects get them as of this date."""
 _SEEDED = dict.fromkeys(("3.6", "3.7", "3.8", "3.9", "3.10", "3.11"), ("setuptools",))
-"""What the virtual environments of these Pythons held, so that packages do not declare it."""
+"""Packages that virtual environments of these Pythons held, which projects hence do not declare."""
 _EDITABLE_TOOLS = ("setuptools", "wheel", "poetry-core", "flit-core")
 _REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
@@ -113,9 +113,9 @@ class PythonEnv:
     requested_version: str
     """The version that the date and the project ask for."""
     packages: tuple[str, ...]
-    """What is installed, as name==version, sorted."""
+    """Installed packages, as name==version, sorted."""
     readable: tuple[Path, ...]
-    """What has to be seen to run it."""
+    """Paths that must be readable to run it."""
     copied: frozenset[str] = frozenset()
     """The project's files of which it holds a copy, as it could not be installed in place."""
 

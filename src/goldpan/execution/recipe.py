@@ -30,7 +30,7 @@ class _Fields(BaseModel):
     files: tuple[str, ...]
     """A repository with one of these files at its root is of this ecosystem."""
     suffixes: tuple[str, ...]
-    """What test files end in that the runner can be given."""
+    """Suffixes of the test files that the runner accepts."""
     environment: Literal["uv", "commands"] = "commands"
     """`uv`: a virtual environment as of the date. `commands`: what `build` says."""
     build: tuple[tuple[str, ...], ...] = ()
@@ -49,14 +49,14 @@ class _Fields(BaseModel):
     file to write, ``{files}`` the test files, ``{python}`` the environment's interpreter or else
     the one that runs Goldpan, ``{recipe}/NAME`` a file beside this one."""
     readable: tuple[Path, ...] = ()
-    """What the commands need to see beside the system's own folders, such as a compiler's."""
+    """Paths that the commands read beside the system's own folders, such as a compiler's."""
     variables: dict[str, str] = {}
     """Set when building and testing; ``{home}`` stands for a home directory of its own, ``~`` for
     that of whoever runs Goldpan, ``{recipe}/NAME`` for a file beside this one."""
     programs: tuple[str, ...] = ()
     """Programs of this machine that the commands need; their folders are on PATH and readable."""
     format: tuple[ReportFormat, ...]
-    """What the commands report, one for all or one for each."""
+    """Formats that the commands report in, one for all or one for each."""
     compiled: tuple[str, ...] = ()
     """Suffixes whose change needs another build."""
     steering: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class RunRecipe:
     fields: _Fields
 
     is_own: bool = False
-    """Whether it is the user's, which is taken before the shipped ones."""
+    """True where it is the user's, which is taken before the shipped ones."""
 
     def in_image(self) -> RunRecipe:
         """Return the recipe for an image, which has programs and settings of its own."""

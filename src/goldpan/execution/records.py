@@ -57,7 +57,7 @@ EXPLAINED: Mapping[Verdict, str] = {
     "no-test-fails-before": "every test that passes with the fix also passes without it",
     "flaky": "the tests that fail before and pass after do not do so each time",
 }
-"""What each verdict means, for people."""
+"""Meaning of each verdict, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class TrialSettings:
     image: str = ""
     """The image of a container engine."""
     network: NetworkName = "index"
-    """What building reaches: the package index alone, or all that this machine reaches."""
+    """Network access of building: the package index alone, or all that this machine reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class TrialJob:
     recipes: tuple[Path, ...] = ()
     """Recipes of one's own, tried before the shipped ones."""
     again: bool = False
-    """Whether it is run although what came of it is known."""
+    """True where it is run although its outcome is known."""
 
     def __str__(self) -> str:
         return self.instance.id
@@ -225,13 +225,13 @@ class TrialRecord:
     instance: FixInstance
     proof: Proof
     detail: str
-    """What failed, or which log tells; empty where nothing did. Logs hold times and paths of a
-    machine, so none of their text is here."""
+    """The failure, or the log that shows it; empty where nothing failed. Logs hold times and paths
+    of a machine, so none of their text is here."""
     digest: str
     """SHA-256 of what the record says, but for its logs: the same run gives the same one."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
-    """What it took, to `build` and to run the `tests`; empty where it ended early."""
+    """Seconds taken to `build` and to run the `tests`; empty where it ended early."""
 
 
 @contextmanager

@@ -178,7 +178,7 @@ class _Cases:
         self.outcomes: dict[str, Outcome] = {}
         self._depth = 0
         self._case: tuple[int, str, Outcome] | None = None
-        """Of the case that is read: its depth, its identifier, and its outcome so far."""
+        """The depth, identifier and outcome so far of the case that is read."""
 
     def begin(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1

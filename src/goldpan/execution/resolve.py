@@ -100,9 +100,9 @@ EXPLAINED: Mapping[Outcome, str] = {
     "limit-exceeded": "building or testing exceeded a limit (time, memory, disk, processes)",
     "does-not-build": "the environment can no longer be built",
 }
-"""What each outcome means, for people."""
+"""Meaning of each outcome, for people."""
 ANSWER = "answer.json"
-"""What came of an answer, beside its logs."""
+"""The file with the outcome of an answer, beside its logs."""
 _CONTROL = "python-functions"
 """Which negative control an answer has passed; answers of before it are scored again."""
 

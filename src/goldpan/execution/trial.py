@@ -71,7 +71,7 @@ class Trial:
         self._recipe: RunRecipe | None = None
         self._runner: Runner | None = None
         self.environment: dict[str, Any] = {}
-        """What the tests run in."""
+        """The environment that the tests run in, as records state it."""
 
     def prepare(self) -> None:
         """Lay out the base commit, try the patches, build the environment.
@@ -298,14 +298,14 @@ class Runner:
         self.copied: frozenset[str] = frozenset()
         """The project's files that its environment holds as a copy."""
         self.imports = Imports((), ())
-        """What the last run imported of the project, where it is one of Python."""
+        """Files of the project that the last run imported, where it is one of Python."""
         self._settle(scratch)
 
     def _settle(self, scratch: Path) -> None:
         self._home = scratch / "home"
         self._reports = scratch / "reports"
         self.variables = {"HOME": str(self._home), **self._recipe.variables(str(self._home))}
-        """What is set when tests run."""
+        """Environment variables that are set when tests run."""
         for path in (self._home, self._reports):
             path.mkdir()
 

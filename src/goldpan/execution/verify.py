@@ -131,7 +131,7 @@ class Verification(Result):
     records: tuple[TrialRecord, ...]
     """One an instance, in the order of rows."""
     isolation: str
-    """What kept foreign code apart."""
+    """The isolation that kept foreign code apart."""
     dataset: str = ""
     """The dataset of the rows and how it was built, in a few words."""
     choice: str = ""

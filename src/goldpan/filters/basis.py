@@ -15,10 +15,10 @@ class Basis:
 
     repo: str
     rules: str | None
-    """Of the pairs; None where the repository was not paired."""
+    """The pairs' rules; None where the repository was not paired."""
     other_rules: tuple[str, ...]
     profile: str | None
-    """Of the verdicts; None where none are taken."""
+    """The verdicts' profile; None where no verdicts are taken."""
     other_profiles: tuple[str, ...]
 
 

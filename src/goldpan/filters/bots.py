@@ -47,13 +47,13 @@ class Bots:
     login_rule: Literal["words", "contains"] = "words"
     """words: `bot` as a word of the login. contains: the letters `bot` anywhere in it."""
     catalogue: bool = True
-    """Whether the bots listed in `bots.toml` count."""
+    """True where the bots listed in `bots.toml` count."""
     logins: tuple[str, ...] = ()
     """More bots; letter case does not matter."""
     people: tuple[str, ...] = ()
     """Logins that are never bots by their name; letter case does not matter."""
     responses: bool = True
-    """Whether a text that begins like a known automatic response is a bot's."""
+    """True where a text that begins like a known automatic response is a bot's."""
     repeated: int = 10
     """A comment of at least 80 characters under this many issues is a bot's, and so is an issue
     whose title, but for numbers and dates, its author gave this many; 0 turns this off."""

@@ -51,9 +51,9 @@ class Criterion(Generic[S]):
     version: int = 1
     """Raised when the same settings give other verdicts than before."""
     reusable: bool = True
-    """Whether its verdicts hold as long as the repository's own tables are the same."""
+    """True where its verdicts hold as long as the repository's own tables are the same."""
     discussions: bool = False
-    """Whether one that judges issues judges discussions alike, through a view of these."""
+    """True where a criterion for issues judges discussions alike, through a view of them."""
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
@@ -108,7 +108,7 @@ class StoredCriterion:
     source: str
     settings: Mapping[str, Any]
     stated: Mapping[str, Any]
-    """Those of the settings that the profile states."""
+    """The settings that the profile states."""
     digest: str
     """The `Profile.digest` under which it judged."""
     uses: Mapping[str, str]

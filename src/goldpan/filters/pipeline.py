@@ -64,7 +64,7 @@ class FilterResult(Result):
     reused: tuple[str, ...]
     """The criteria whose earlier verdicts still hold."""
     cloned: bool
-    """Whether the history of the code is there, which some criteria need."""
+    """True where the history of the code is present, which some criteria need."""
     basis: Basis
     """Which pairs were judged, and by which profile."""
     seconds: float

@@ -55,13 +55,13 @@ CRITERIA = Registry(
     order=lambda item: list(KEYS).index(item[1].subject),
     remedy="Run goldpan filter --list to see all criteria",
 )
-"""Those that judge issues come first."""
+"""All criteria; those that judge issues come first."""
 criteria = CRITERIA.entries
 
 
 _PAGE = "docs/filtering.md"
 _OWN_KEYS = ("extends", "description", "decide")
-"""What a profile's file says beside the settings of criteria."""
+"""Keys of a profile's file beside the settings of criteria."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ class Profile:
     extends: tuple[str, ...] = ()
     """The profiles that it is built on, the nearest first."""
     stated: Mapping[str, Any] = field(default_factory=dict)
-    """What its file says, over what those say."""
+    """The settings in its own file, over those of the profiles that it is built on."""
     stored: Mapping[str, StoredCriterion] = field(default_factory=dict)
     """Criteria whose plugins are not loaded, as verdicts by this profile tell of them."""
     given: str = ""
-    """What --profile takes for it where that is not its name: the path of its file, or the
+    """The value of --profile for it where that is not its name: the path of its file, or the
     profile whose settings it changes."""
     changed: Mapping[str, Any] = field(default_factory=dict)
-    """What --set changes of that profile, by CRITERION.KEY."""
+    """Settings that --set changes in that profile, by CRITERION.KEY."""
 
     @property
     def option(self) -> str:
@@ -128,11 +128,11 @@ class StoredProfile:
     stated: Mapping[str, Any]
     extends: tuple[str, ...]
     version: str
-    """Of the Goldpan that judged."""
+    """Version of the Goldpan that judged."""
     judged: tuple[str, ...]
     """All criteria that judged."""
     criteria: Mapping[str, StoredCriterion]
-    """Those of plugins."""
+    """The criteria of plugins."""
 
 
 PROFILES: Registry[Path | Traversable] = Registry(
@@ -142,7 +142,7 @@ PROFILES: Registry[Path | Traversable] = Registry(
     lambda item: item[0],
     remedy="Choose {names}, or give a path that ends in .toml",
 )
-"""Those that come with Goldpan, and plugins'."""
+"""The profiles that come with Goldpan, and those of plugins."""
 shipped_profiles = PROFILES.names
 
 

@@ -99,7 +99,7 @@ _SETTINGS = (("fetch.negotiationAlgorithm", "noop"),)
 
 @dataclass(frozen=True, slots=True)
 class Prefetched:
-    """What came of fetching missing objects."""
+    """The result of fetching missing objects."""
 
     fetched: int
     missing: int
@@ -166,18 +166,18 @@ SOURCE = "goldpan.source"
 
 @dataclass(frozen=True, slots=True)
 class CloneResult:
-    """What cloning or updating a repository did."""
+    """The result of cloning or updating a repository."""
 
     repo: str
     path: Path
     fresh: bool
-    """Whether there was no clone before."""
+    """True where there was no clone before."""
     refs: int
     """Branches, tags and heads of pull requests at the source."""
     kept: int
     """Commits that refs pointed to before and do not any more; they are kept."""
     partial: bool
-    """Whether files come when they are needed."""
+    """True where files are fetched only when they are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ def promisor(path: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """What tells the state of a clone."""
+    """The state of a clone: its source and where its refs lead."""
 
     source: str | None
     """The address it was last fetched from, or folder or bundle; None where that is not known."""

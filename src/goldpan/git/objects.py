@@ -38,7 +38,7 @@ def object_files(clone: Path) -> Iterator[Path]:
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a file has another checksum than it ends in, or an object than it is named after."""
+    """Tell whether a file does not match its trailing checksum, or a loose object its name."""
     status = path.stat()
     return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
@@ -156,7 +156,7 @@ _ID = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What an object is; `size` in bytes."""
+    """An object's kind, and its `size` in bytes."""
 
     kind: str
     size: int

@@ -182,7 +182,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a command may reach: protocols, and settings that only it is told."""
+    """The protocols that a command may use, and the settings that it alone gets."""
 
     protocols: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = field(default=(), repr=False)

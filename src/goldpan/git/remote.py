@@ -87,17 +87,17 @@ class Remote:
 
     @property
     def is_partial(self) -> bool:
-        """Whether to ask for files only when they are needed."""
+        """True where files are fetched only when they are needed."""
         return self.kind == "address"
 
     @property
     def is_local(self) -> bool:
-        """Whether it lies on this machine."""
+        """True where the source lies on this machine."""
         return self.kind != "address" or self.url.startswith("file:")
 
     @property
     def reach(self) -> Reach:
-        """What git needs to know to fetch from here; a clone's own settings hold none of it.
+        """The protocols and settings to fetch from here; none are in the clone's own config.
 
         So a clone never knows where its missing objects are, and no git that reads it goes and
         fetches them one by one, whichever its version.

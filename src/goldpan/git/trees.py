@@ -245,7 +245,7 @@ class Touched:
 
 @dataclass(slots=True)
 class _PairGroup:
-    """What git has told of one pair so far."""
+    """Git's output on one pair of commits so far."""
 
     after: str
     touched: list[Touched]

@@ -9,7 +9,7 @@ from goldpan.llm.settings import EndpointSettings, Price
 
 _MILLION = 1_000_000
 BYTES_A_TOKEN = 4
-"""Of English and of code, about."""
+"""Average for English and code, about."""
 _ANSWER = 250
 """Tokens of an answer, about."""
 _OVERHEAD = 256
@@ -31,7 +31,7 @@ class RequestEstimate:
     cost_at_most: float | None
     """Whatever the texts are: a token for each byte."""
     cost_before: float
-    """What those that are answered cost."""
+    """Cost of the requests that are answered already."""
     host: str
     """The server that gets the requests, and OPENAI_API_KEY where that is set."""
 

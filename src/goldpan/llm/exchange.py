@@ -85,7 +85,7 @@ class Usage:
     input: int = 0
     output: int = 0
     cached: int = 0
-    """Of the input, those that the endpoint had in its own cache."""
+    """Input tokens that the endpoint had in its own cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class RequestOutcome(Generic[T_co]):
     """One line for people."""
     usage: Usage
     text: str = ""
-    """What the model wrote, verbatim, be it an answer or not."""
+    """The model's output, verbatim, whether it is an answer or not."""
 
     @property
     def final(self) -> bool:

@@ -118,7 +118,7 @@ class SentRequest(NamedTuple):
     requests: int
     """How many were sent."""
     complete: bool
-    """Whether that was all: else money ran out or a batch is under way."""
+    """True where nothing is left to ask: else money ran out or a batch is under way."""
 
 
 def ask_all(

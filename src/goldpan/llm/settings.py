@@ -23,7 +23,7 @@ class Price:
     input: float
     output: float
     cached: float | None = None
-    """Of input that the endpoint had in its own cache; None is as other input."""
+    """The price of input in the endpoint's own cache; None for that of other input."""
     batch: float = 0.5
     """The share of the price that the Batch API takes."""
 
@@ -60,7 +60,7 @@ class EndpointSettings:
     poll_seconds: float = 30.0
     """Seconds between queries of a batch's state."""
     wait: bool = True
-    """Whether to wait for batches; otherwise a later run collects them."""
+    """Wait for batches; otherwise a later run collects them."""
     max_cost: float | None = None
     """The most that all requests may cost, including earlier runs; stops before exceeding it."""
     prices: Mapping[str, Price] = field(default_factory=dict)

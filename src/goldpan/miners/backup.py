@@ -54,7 +54,7 @@ class _BackupEntry:
     kind: str
     number: int
     at_home: bool
-    """Whether it tells of the repository itself, as a pull request does of its base."""
+    """True where the entry describes the repository itself, as a pull request does its base."""
     done: int
 
 
@@ -77,7 +77,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Passed:
-    """What was passed over: files without entries, and entries that cannot be read."""
+    """Skipped parts of a backup: files without entries, and unreadable entries."""
 
     files: _Tally = field(default_factory=_Tally)
     entries: _Tally = field(default_factory=_Tally)

@@ -48,7 +48,7 @@ class BackupFiles:
 
 @dataclass(frozen=True, slots=True)
 class EntryText:
-    """What may be an entry: where it stands, its bytes, and whether it is a file of its own."""
+    """A possible entry: its location and bytes; `whole_file` where it is a file of its own."""
 
     location: str
     body: bytes
@@ -200,7 +200,7 @@ _OBJECT = {"number", "title", "user", "state", "created_at"}
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What must be known of an entry to archive it."""
+    """The fields of an entry that are needed to archive it."""
 
     kind: str
     number: int

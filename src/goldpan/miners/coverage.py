@@ -19,7 +19,7 @@ from goldpan.miners.tables.current_records import NOT_YET, find_current_records
 _LEDGER = ("number", "part", "announced", "stored", "state", "reason")
 _UNKNOWN = ("kind", "name", "count", "number")
 _WELL = pa.array(("complete", "unseen"))
-"""What the ledger says of what is not missing."""
+"""Ledger states of parts that are not missing."""
 _COUNTED = ("comments", "reviews", "review_comments", "commits", "files")
 _ENTRIES = ("issues", "pulls")
 _DISCUSSED = ("discussions", "replies")
@@ -70,11 +70,11 @@ class Coverage(Result):
     gaps: tuple[Gap, ...]
     unknown: tuple[Unknown, ...] = ()
     unseen: tuple[str, ...] = ()
-    """What the last runs had no means to see, so that nobody knows whether it is missing."""
+    """Data that the last runs had no means to see, so that nobody knows whether any is missing."""
 
     @property
     def complete(self) -> bool:
-        """Whether the last run ended and nothing is missing of what it could see."""
+        """True where the last run ended and nothing that it could see is missing."""
         return self.finished and not self.gaps
 
     @property

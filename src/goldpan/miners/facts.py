@@ -1,4 +1,4 @@
-"""What a repository said of itself at mining time."""
+"""A repository's metadata as of mining time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goldpan.miners.replies import parse_json
 
 STATED = "stated by the user"
 MINED = "mined"
-"""What takes a stated license back: the one that was mined counts again."""
+"""The value that withdraws a stated license: the one that was mined counts again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ UNSEEN = "references from other repositories since {since}"
 
 
 class Journal:
-    """What one repository's archive remembers, and the run that is being written."""
+    """The index of one repository's archive, and the run that is being written."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive

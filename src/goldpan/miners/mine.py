@@ -86,7 +86,7 @@ class MineResult(Result):
 
     @property
     def is_prediction(self) -> bool:
-        """Whether nothing was mined, and the cost alone is known."""
+        """True where nothing was mined and the cost alone is known."""
         return self.coverage is None and self.failure is None
 
     def plain(self) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def repositories_at_once(settings: Settings) -> int:
 
 
 class Listener(Protocol):
-    """What hears of repositories, in the thread that mines them."""
+    """Listener for the mining of repositories, called in the thread that mines them."""
 
     def on_begin(self, repo: str) -> None:
         """Hear that mining begins."""

@@ -58,7 +58,7 @@ class Repair(Result):
     """Sound replies in their place."""
     lost: tuple[Lost, ...]
     backups: tuple[Lost, ...]
-    """Those of `lost` that came from a backup: no run can ask for them again."""
+    """Lost replies that came from a backup: no run can request them again."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield what was kept and lost, and what to run next."""
@@ -187,7 +187,7 @@ class _Rewriting:
         return {"part": LOST, "lost": [meta.get("part"), meta.get("number")]}
 
     def _stands_on_lost(self, record: Record) -> bool:
-        """Whether a record is a finding drawn from others of which one may be lost.
+        """Tell whether a record is a finding drawn from others of which one may be lost.
 
         So is the last of a list's pages: it says that the list was read to its end.
         """

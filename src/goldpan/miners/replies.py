@@ -61,7 +61,7 @@ class HttpRequest:
     owner: str = ""
     """The identity of the token that has to ask; any may where it is empty."""
     text: bool = False
-    """Whether the reply may be something else than JSON."""
+    """True where the reply may be something other than JSON."""
 
 
 def on_same_host(url: str, target: str) -> str:
@@ -115,7 +115,7 @@ _SHOWN = 200  # characters of a page that are quoted
 
 
 class Verdict(Enum):
-    """What to do about a reply."""
+    """The action that a reply calls for."""
 
     DONE = "use it"
     REDIRECT = "ask at the new place"
@@ -148,7 +148,7 @@ class HttpReply:
 
     @property
     def is_page(self) -> bool:
-        """Whether a page for people came where JSON was asked for."""
+        """True where a page of HTML came in place of JSON."""
         return self.data is None and self.body.lstrip()[:1] == b"<"
 
 

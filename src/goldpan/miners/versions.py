@@ -1,7 +1,7 @@
-"""What a text said at a moment: from the edits that were mined, and the titles that were changed.
+"""A text as it stood at a moment: from mined edits, and titles that were changed.
 
-GitHub gives each version whole, so the one that stood at a moment is the newest before it. It has
-to fit: where the newest version is not the text as it was mined, nothing is told.
+GitHub gives each version whole, so the one that stood at a moment is the newest before it. Where
+the newest version of all is not the text as it was mined, none is trusted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOT_MINED = "edits of its texts were not mined"
 WITHHELD = "an earlier version of its text is withheld"
 _UNFIT = "its newest edit is not the text that was mined"
 TABLES = ("entries", "comments", "commits", "events", "ledger")
-"""Those that versions are read from, beside edits."""
+"""Tables that versions are read from, beside edits."""
 _AT_ONCE = timedelta(minutes=1)
 """How much later than the text its first version may be said to be."""
 _ENDS = re.compile(r"\r\n?")

@@ -131,7 +131,7 @@ class _Replacement:
     replace: str
     block: int
     forgiven: str | None = None
-    """What its SEARCH differs in from these lines."""
+    """The forgiven difference between its SEARCH and these lines."""
 
 
 class _Index:

@@ -67,19 +67,19 @@ Action = Literal["created", "modified", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class AppliedFile:
-    """What became of one file."""
+    """A file that a patch creates, modifies or removes."""
 
     path: str
     action: Action
     blocks: int
-    """Or hunks of a unified diff."""
+    """Number of blocks, or of hunks of a unified diff."""
     forgiven: tuple[str, ...] = ()
-    """In what a block differs from the lines that it stands for, as ``block 2: line ends``."""
+    """Differences of a block from the lines that it stands for, as ``block 2: line ends``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied(Result):
-    """What a patch did to files, or would do where nothing was written."""
+    """The result of applying a patch to files, or of a dry run where nothing was written."""
 
     files: tuple[AppliedFile, ...]
     written: bool

@@ -101,7 +101,7 @@ def _edit(change: TwoVersions, block: EditBlock) -> Edit:
 # thousand changes among lines that are nearly all the same still find their least context.
 
 MOST_LINES = 600_000
-"""Of both versions together; a few seconds."""
+"""The most lines of both versions together; indexing them takes a few seconds."""
 _Ints = NDArray[np.int64]
 
 

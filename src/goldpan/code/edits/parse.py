@@ -65,7 +65,7 @@ _FIRST = frozenset("<=>\\")
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What a line is in a block whose markers have this length."""
+    """The role of a line as a marker, in a block whose markers have this length."""
 
     kind: str  # open | middle | replace | delete | mark
     length: int

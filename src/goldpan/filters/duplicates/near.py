@@ -185,7 +185,7 @@ class BandSearch:
     threshold: float
     window: int
     joins: bool
-    """Whether texts that are found alike are of one group from then on, in their bucket."""
+    """True where texts found to be alike are one group from then on, in their bucket."""
 
 
 def search_band(

@@ -27,7 +27,7 @@ from goldpan.filters.duplicates.sketches import (
 _AT_ONCE = 2**21
 """Shingles that are compared at once, as far as one pair allows."""
 _LEAST = 64
-"""What a small pair counts as, so that 16 bits always tell the pairs of one step apart."""
+"""The least size that a pair counts as, so that 16 bits tell all pairs of one step apart."""
 _WIDTH = 8
 _OPEN = 100
 """Files that are open at once."""

@@ -121,7 +121,7 @@ class AnsweredSettings:
     """The conditions of an answered issue."""
 
     closed: bool = True
-    """Whether the issue must be closed: an open one may still wait for its answer."""
+    """True where the issue must be closed: an open one may still wait for its answer."""
 
 
 _ANSWERED = """

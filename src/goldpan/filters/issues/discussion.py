@@ -18,9 +18,9 @@ class CommentScaleSettings:
     maximum: int = 10_000_000
     """The most characters; the paper says 10 MB."""
     title: bool = False
-    """Whether the title counts."""
+    """True where the title counts."""
     bots: bool = False
-    """Whether bots' texts count; the paper removes bots only after this check."""
+    """True where bots' texts count; the paper removes bots only after this check."""
 
 
 _CHARACTERS = """
@@ -58,7 +58,7 @@ class EventCountSettings:
     discussion: the opening, each comment, and the closing, which are the events of GH Archive
     that StarCoder counted."""
     bots: bool = True
-    """Whether bots' openings and comments count; the actors of other items are unknown."""
+    """True where bots' openings and comments count; the actors of other items are unknown."""
 
 
 _EVENTS = """
@@ -100,7 +100,7 @@ class ParticipantsSettings:
     minimum: int = 2
     """The fewest people who wrote the issue or a comment; the paper's value."""
     deleted: bool = True
-    """Whether deleted accounts count, all of an issue's together as one person."""
+    """True where deleted accounts count, all of an issue's together as one person."""
 
 
 _PEOPLE = """

@@ -20,15 +20,15 @@ class ExternalCheckSettings:
     """GitHub's own hosts, each with its subdomains; add that of a GitHub Enterprise Server.
     Pages on `github.io` and short links on `git.io` are other people's."""
     media: Literal["internal", "external", "ignored"] = "internal"
-    """What images and videos on these hosts are: internal or external links, or ignored."""
+    """Treatment of images and videos on these hosts: internal or external links, or ignored."""
     code: bool = True
-    """Whether links in code count: in fences, in backticks, in `pre` and `code` elements."""
+    """True where links in code count: in fences, in backticks, in `pre` and `code` elements."""
     ignored_hosts: tuple[str, ...] = ()
     """Hosts, each with its subdomains, that are no links at all, such as example.com."""
     required: bool = False
-    """Whether an issue must have an internal link."""
+    """True where an issue must have an internal link."""
     bots: bool = True
-    """Whether links in bots' texts count; the paper removes bots only after this check."""
+    """True where links in bots' texts count; the paper removes bots only after this check."""
 
 
 # An address with a scheme that GitHub links, one that begins with "www.", or one without a scheme

@@ -20,7 +20,7 @@ class LanguageSettings:
     least_characters: int = 20
     """Fewer letters of prose than this leave the language undecided."""
     unknown: bool = True
-    """Whether to keep an issue whose language cannot be determined."""
+    """True where an issue whose language cannot be determined is kept."""
 
 
 _QUERY = """

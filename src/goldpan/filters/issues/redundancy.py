@@ -26,7 +26,7 @@ CANDIDATE = (
     r".{0,100}(?:#[1-9]|/(?:issues|pulls?)/[1-9]|gh-[1-9])"
     r"|\b(?:clos|mark)(?:ed?|ing)\b.{0,60}\bas (?:an? )?(?:exact )?dup|^\s*[\[(]\s*dup"
 )
-"""What a text must hold to be read, in RE2's syntax: reading is a hundred times slower."""
+"""Pattern, in RE2's syntax, of the texts to parse: parsing is a hundred times slower."""
 
 # "duplicated by #12" says the reverse: no reference follows the word.
 _KEYWORD = re.compile(
@@ -158,22 +158,22 @@ class RedundancySettings:
     """Which signs of a duplicate count."""
 
     events: bool = True
-    """Whether GitHub's own marks count: closed as a duplicate, marked as one."""
+    """True where GitHub's own marks count: closed as a duplicate, marked as one."""
     labels: tuple[str, ...] = ("duplicate", "is duplicate", "resolution-duplicate", "dupe")
     """Labels that mean duplicate, without a prefix that ends in a colon or slash, in any case."""
     keywords: bool = True
-    """Whether other words than `Duplicate of #12` count: `dupe of`, `duplicates`, `same as`,
+    """True where words other than `Duplicate of #12` count: `dupe of`, `duplicates`, `same as`,
     `already reported in` before a reference, `closing as a duplicate`, and before another issue
     `closing in favor of`, `superseded by`, `tracked in`, `already answered in`."""
     guesses: bool = False
-    """Whether `possibly a duplicate of #12` counts."""
+    """True where `possibly a duplicate of #12` counts."""
     body: bool = True
-    """Whether the title and the body count, too."""
+    """True where the title and the body count, too."""
     literal: bool = False
-    """Whether `Duplicate of #12` counts wherever a comment contains it: quoted, in code or
-    negated; the paper's words."""
+    """True where any `Duplicate of #12` in a comment counts, even one that is quoted, in code or
+    negated; the paper's wording."""
     bots: bool = False
-    """Whether bots' texts count; the paper removes bots only after this check."""
+    """True where bots' texts count; the paper removes bots only after this check."""
 
 
 _LITERAL = "(?i)duplicate of #[1-9]"

@@ -15,12 +15,12 @@ class SaysFixesSettings:
     """The claims that count."""
 
     hedged: bool = False
-    """Whether a guess or a question counts ("might close #1", "does this fix #1?") where the issue
-    was not closed by the merge, as GitHub says or within a minute of it."""
+    """True where a guess or question ("might close #1", "does this fix #1?") counts even if the
+    issue was not closed by the merge, as GitHub says or within a minute of it."""
     comments: bool = True
-    """Whether a keyword in a comment or review alone counts where the issue was not closed within
-    `minutes` of the merge, nor linked to the pull request by GitHub. Each of the
-    nine gold pairs that this alone would drop is a fix."""
+    """True where a keyword in a comment or review alone counts even if the issue was neither closed
+    within `minutes` of the merge nor linked to the pull request by GitHub. Each of the nine gold
+    pairs that this alone would drop is a fix."""
     minutes: int = 60
     """How soon after the merge an issue was closed because of it."""
 
@@ -78,10 +78,10 @@ class OneToOneSettings:
     """Which pairs count as others."""
 
     merged: bool = True
-    """Whether only pairs with a merged pull request count, as the paper drops the rest before;
+    """True where only pairs with a merged pull request count, as the paper drops the rest before;
     those of pull requests in repositories that were not mined always do."""
     doubted: bool = False
-    """Whether pairs count whose claim does not, by the criterion `says-fixes` as it is by default:
+    """True where pairs count whose claim does not, by the criterion `says-fixes` with its defaults:
     "does not fix #1" says nothing against the pull request that does."""
 
 

@@ -16,12 +16,12 @@ class IssueClosedSettings:
     """The signs of a closed issue that speak against the fix."""
 
     state_reasons: bool = True
-    """Whether an issue that was closed as not planned or as a duplicate counts as not fixed."""
+    """True where an issue that was closed as not planned or as a duplicate counts as not fixed."""
     others: bool = True
-    """Whether an issue that GitHub closed by merging another pull request counts as fixed by
-    that."""
+    """True where an issue that GitHub closed by merging another pull request counts as fixed by
+    that one."""
     before: bool = False
-    """Whether an issue that was closed before the merge counts as not fixed by it."""
+    """True where an issue that was closed before the merge counts as not fixed by it."""
 
 
 _CLOSED = """

@@ -47,7 +47,7 @@ class RevisionAgreesSettings:
     """How sure the change must be."""
 
     agrees: bool = True
-    """Whether files and lines must be as GitHub announced; else any known state will do."""
+    """True where files and lines must be as GitHub announced; else any known state will do."""
 
 
 _REVISION = """

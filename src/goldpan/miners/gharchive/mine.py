@@ -43,7 +43,7 @@ _MOST_RUNS = 20
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRequest:
-    """What to bring home and how."""
+    """The hours and event types to fetch, from where and how."""
 
     hours: tuple[datetime, ...]
     types: tuple[str, ...]
@@ -52,7 +52,7 @@ class ArchiveRequest:
     engine: EngineName = "local"
     processes: int = 1
     address: str = ""
-    """Of the Ray cluster; empty for one on this machine."""
+    """Address of the Ray cluster; empty for one on this machine."""
     keep_downloads: bool = False
 
 
@@ -75,7 +75,7 @@ class ArchiveResult(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether every hour is whole."""
+        """True where every hour is whole."""
         return all(report.state == "whole" for report in self.reports)
 
     @property

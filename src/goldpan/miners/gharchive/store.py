@@ -126,7 +126,7 @@ METADATA_KEY = "goldpan_hour"
 
 @dataclass(frozen=True, slots=True)
 class HourReport:
-    """What became of one hour.
+    """The outcome of one hour.
 
     An hour is `whole`; `truncated` where its file ends too early, or `damaged` where bytes in it
     are wrong (what could be read is kept); `unreadable` where nothing could; `missing` where the
@@ -147,7 +147,7 @@ class HourReport:
 
     @property
     def has_rows(self) -> bool:
-        """Whether the hour has a file of events."""
+        """True where the hour has a file of events."""
         return self.state in ("whole", "truncated", "damaged")
 
 

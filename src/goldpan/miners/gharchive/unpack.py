@@ -30,7 +30,7 @@ _MOST_TRIES = 1_000
 
 @dataclass(slots=True)
 class Unpacking:
-    """What was wrong with a file so far."""
+    """The problems found in a file so far."""
 
     problems: list[str] = field(default_factory=list)
     cut: bool = False

@@ -24,7 +24,7 @@ RESOURCES: Mapping[Path, Resource] = {"graphql": "graphql", "rest": "core"}
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What the repository says of itself before anything is mined."""
+    """A repository as GitHub announces it before anything is mined."""
 
     repo: str
     reply: HttpReply

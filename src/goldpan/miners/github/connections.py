@@ -94,7 +94,7 @@ class Connection:
     arguments: str
     body: str
     parent_fields: str = ""
-    """What is asked of the parent together with a page of the list."""
+    """Fields of the parent that are requested with each page of the list."""
     most: int = 100
     """The most items of a page."""
     per_item: int = 0

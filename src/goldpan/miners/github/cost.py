@@ -41,12 +41,12 @@ class CostEstimate:
 
 @dataclass(frozen=True, slots=True)
 class RequestRate:
-    """What a run knows of the time that requests take, and of the limit on them."""
+    """The time that a request takes, and the limits on requests."""
 
     seconds: float
     """Seconds a request."""
     hourly: int
-    """What may be asked an hour: points of GraphQL, requests of REST."""
+    """Hourly limit: points of GraphQL, requests of REST."""
     at_once: float = 1.0
 
     def time(self, count: int) -> float:
@@ -192,7 +192,7 @@ MOST_FILES = 3_000
 _SAMPLED = 300
 _A_REQUEST = 100
 _EDITED = "edited"
-"""What a sample calls the texts of an entry that were edited, beside the lists."""
+"""Key of a sample for an entry's edited texts, beside the lists."""
 _FIRST = 10
 """How many texts of a list tell what share of it was edited."""
 
@@ -376,7 +376,7 @@ class DryRunArchive(Archive):
 
     @property
     def holds_entries(self) -> bool:
-        """Whether entries were fetched before."""
+        """True where entries were fetched before."""
         return any(r.meta["part"] in ("entries", "timeline", "issues") for r in self.records)
 
     def begin(self, *, resume: bool) -> int:

@@ -86,13 +86,13 @@ Need = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a server's schema lacks of what Goldpan asks; a whole type as its `__typename`."""
+    """Schema elements that Goldpan uses and a server lacks; a whole type as its `__typename`."""
 
     lacks: frozenset[Need] = frozenset()
 
 
 NEWEST = Dialect()
-"""What github.com speaks."""
+"""The dialect of github.com."""
 
 
 def adapt(document: str, dialect: Dialect) -> str:

@@ -37,7 +37,7 @@ class GraphQLRun:
     workers: int
     pace: Pace
     is_last: bool = False
-    """Whether all else is done, so that what fails now is recorded as failed."""
+    """True once all else is done: what fails from then on is recorded as failed."""
     _flawed_tries: dict[object, int] = field(default_factory=dict)
 
     def owners(self) -> dict[int, str]:

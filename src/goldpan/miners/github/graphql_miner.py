@@ -51,7 +51,7 @@ class _SortedPages:
     unseen: list[tuple[More, str]] = field(default_factory=list)
     """Pages with parts that the token may not see, and why."""
     flawed: dict[More, str] = field(default_factory=dict)
-    """What is wrong with pages that are not asked for again."""
+    """The flaws of pages that are not requested again."""
 
 
 class PageFetcher:
@@ -201,11 +201,11 @@ class Hidden:
     """Entries with hidden parts."""
 
     of_others: tuple[Target, ...] = ()
-    """Those that were hidden from tokens that are no longer there."""
+    """Entries hidden from tokens that are no longer in the pool."""
     tried: tuple[Target, ...] = ()
-    """Those by which a run finds out whether the same token sees more now."""
+    """Entries requested first, to find out whether the same token sees more now."""
     rest: tuple[Target, ...] = ()
-    """Those to ask for if it does."""
+    """Entries to request if it does."""
 
     @property
     def chosen(self) -> tuple[Target, ...]:
@@ -327,7 +327,7 @@ class GraphQLMiner:
         await self._pages.fetch(self._listed)
 
     def _is_known(self, target: Target, owners: Mapping[int, str]) -> bool:
-        """Whether the newest fetch of an entry is of this version and left no flaw.
+        """Tell whether the newest fetch of an entry is of this version and has no flaw.
 
         A version can come back: a cross reference that was taken back leaves the old one.
         """

@@ -49,11 +49,11 @@ FAILURES_TO_DOUBT = 3
 
 
 class ServerHealth:
-    """Whether GitHub answers at all."""
+    """GitHub's availability, by its answers and failures."""
 
     def __init__(self) -> None:
         self.has_answered = False
-        """Whether it ever did."""
+        """True once GitHub has answered."""
         self.failures = 0
         """How often in a row it failed since its last answer."""
         self.lock = asyncio.Lock()
@@ -62,7 +62,7 @@ class ServerHealth:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether so many requests failed that GitHub itself may be down."""
+        """True after so many failures in a row that GitHub itself may be down."""
         return self.failures >= FAILURES_TO_DOUBT
 
     def record_answer(self) -> None:
@@ -157,7 +157,7 @@ class Load:
 
 @dataclass(slots=True)
 class Allowance:
-    """What one token may still ask of one resource; unknown until the first reply."""
+    """The remaining budget of one token for one resource; unknown until the first reply."""
 
     limit: int | None = None  # requests or points an hour
     remaining: int | None = None  # as the server last said
@@ -178,7 +178,7 @@ class Token:
     free_at: float = 0.0  # monotonic
     valid: bool = True
     worked: bool = False
-    """Whether GitHub ever accepted it."""
+    """True once GitHub has accepted the token."""
     refusals: int = 0
     """How often in a row GitHub refused it."""
 
@@ -238,7 +238,7 @@ class TokenPool:
             await asyncio.sleep(min(wait, 60.0))
 
     def owns(self, identity: str) -> bool:
-        """Whether a token of that identity is in the pool and valid."""
+        """Tell whether a valid token of that identity is in the pool."""
         return any(token.valid and token.identity == identity for token in self.tokens)
 
     def limit(self, resource: Resource) -> int | None:

@@ -84,7 +84,7 @@ class _Listing:
     fields: str
     connections: tuple[Connection, ...]
     beside: str = ""
-    """What is asked of the repository beside the list."""
+    """Fields of the repository that are requested beside the list."""
 
 
 _LISTINGS: Mapping[Kind, _Listing] = {

@@ -145,7 +145,7 @@ _LAST_UPDATED_FIRST = {"sort": "updated", "direction": "desc"}
 
 @dataclass(slots=True)
 class Listing:
-    """What a walk brought."""
+    """The result of walking a list."""
 
     begun: int
     """The sequence number of the archive at which the walk began."""
@@ -153,7 +153,7 @@ class Listing:
     mentions: dict[int, str] = field(default_factory=dict)
     """Entries of this repository that the texts of the items name: when the newest was updated."""
     is_whole: bool = False
-    """Whether this is all of the list."""
+    """True where the items are the whole list."""
     refusal: str = ""
     """Why GitHub refuses the list from its first page on, if it does."""
 

@@ -38,11 +38,11 @@ from goldpan.miners.repair import trusted_ends
 
 @dataclass(slots=True)
 class RestSurvey:
-    """What the repository's lists told, and what is to be fetched entry by entry."""
+    """The findings from the repository's lists, and what is to be fetched entry by entry."""
 
     listed: frozenset[int]
     targets: Mapping[int, Target]
-    """What the sweep saw of each entry; empty without one."""
+    """Entries as the sweep saw them; empty without one."""
     versions: Mapping[int, str]
     """Which state of an entry its timeline is read for."""
     issues: list[int] = field(default_factory=list)
@@ -245,7 +245,7 @@ class _LastStates:
         self.relations: dict[tuple[int, str], str] = {}
         self.files: dict[int, list[str]] = {}
         self.failed: set[tuple[int, str]] = set()
-        """What could not be had when it was asked for last: asked for again."""
+        """Parts of entries whose last request failed: requested again."""
         for record in journal.archive.records:
             self._read(record, journal)
 

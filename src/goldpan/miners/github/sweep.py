@@ -164,7 +164,7 @@ class Sweep:
                 targets[node] = Target(kind, node, number, f"{node}|{fingerprint}")
 
     def _is_late(self, record: Record) -> bool:
-        """Whether a page, newest first, reached the entries that are not wanted."""
+        """Tell whether a page, newest first, reached the entries that are not wanted."""
         return self._since is not None and any(
             moment(fingerprint.split("|")[0]) < self._since
             for _, _, fingerprint in record.meta["items"]
@@ -226,7 +226,7 @@ class Sweep:
 
 _NOTHING = {"totalCount": 0, "nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
 FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls", "discussion": "discussions"}
-"""What a kind's list is called where a failure names it."""
+"""Name of each kind's list in a recorded failure."""
 
 
 def moment(text: str) -> datetime:

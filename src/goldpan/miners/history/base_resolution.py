@@ -32,7 +32,7 @@ _SUBPROJECT = b"Subproject commit "
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What a diff changes in the tree of `before`; the files after it are in the clone."""
+    """The changes of a diff to the tree of `before`; the files after it are in the clone."""
 
     before: str
     touched: tuple[Touched, ...]

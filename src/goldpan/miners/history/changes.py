@@ -1,4 +1,4 @@
-"""What changed in the files of pull requests: rows of `changes`, and GitHub's own diffs.
+"""Changes to the files of pull requests: rows of `changes`, and GitHub's own diffs.
 
 GitHub is asked for a diff where git cannot tell what changed: one request each.
 Replies are archived like all others, whatever they say, so none is asked for twice and the
@@ -123,7 +123,7 @@ def _kind(touched: Touched, before: Object | None, after: Object | None) -> Chan
 
 
 PART = "diff"
-"""What records of diffs are called in the archive."""
+"""The name of the part that records of diffs have in the archive."""
 MEDIA = "application/vnd.github.diff"
 
 _ASKING = threading.Lock()

@@ -126,7 +126,7 @@ class Candidate:
     ahead: int | None = None
     """Commits of the head over the merge base."""
     certain: bool = False
-    """Whether it counts even where its size is not the announced one: the head is the head."""
+    """True for the recorded head, which counts even where its size is not the announced one."""
 
     @property
     def pair(self) -> CommitPair:
@@ -276,7 +276,7 @@ NOWHERE = "the clone holds no commits with the change that GitHub announced"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What differs between two commits; nothing is counted where files are missing."""
+    """The differences between two commits; nothing is counted where files are missing."""
 
     touched: tuple[Touched, ...]
     counts: Counts
@@ -293,7 +293,7 @@ class CommitReading:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the change is as large as announced; null where nobody said."""
+        """True where the change has the announced size; None where that is unknown."""
         return self.compared.counts.agree(self.pull.announced) if self.compared else None
 
 

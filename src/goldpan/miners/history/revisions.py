@@ -38,7 +38,7 @@ _AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What reading a repository's history found."""
+    """The result of reading a repository's history."""
 
     repo: str
     pulls: int

@@ -63,7 +63,7 @@ class Open:
 
 @dataclass(slots=True)
 class CurrentRecords:
-    """What of a repository's archive is current."""
+    """The current part of a repository's archive."""
 
     floors: dict[str, Floors]
     """Part to floors; of `entry`, an entry's newest observation."""
@@ -78,7 +78,7 @@ class CurrentRecords:
     listing: int = -1
     """Where the newest walk of the whole list of entries began; -1 for none."""
     open: dict[tuple[int | None, str], Open] = field(default_factory=dict)
-    """What is missing by number (null for a list of the repository) and part."""
+    """Missing data by number (None for a list of the repository) and part."""
     announced: dict[str, int] = field(default_factory=dict)
     """How many issues and pulls GitHub said that there are."""
     stored: dict[str, int] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class CurrentRecords:
     further_lists: dict[str, str | None] = field(default_factory=dict)
     """The lists that were asked for beside `LISTS`; with why one is empty, if that is known."""
     is_limited: bool = False
-    """Whether only entries since a date were asked for."""
+    """True where only entries since a date were requested."""
 
 
 class _Scan:

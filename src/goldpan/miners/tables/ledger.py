@@ -63,7 +63,7 @@ Troubles = Mapping[Key, Open]
 
 @dataclass(frozen=True, slots=True)
 class PageSums:
-    """What the pages of lists say of each entry; -1 for nothing."""
+    """Totals over the pages of lists, for each entry; -1 where the pages state none."""
 
     announced: Mapping[str, Numbers]
     received: Mapping[str, Numbers]

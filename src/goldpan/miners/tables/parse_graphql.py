@@ -347,7 +347,7 @@ _KINDS = {
     "PullRequestReviewComment": "review_comment",
     "DiscussionComment": "discussion_comment",
 }
-"""What the tables call the things that have a text."""
+"""Kinds in the tables for the GraphQL types that have a text."""
 
 
 def parse_edits(rows: Rows, number: int, node: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ SUBJECTS = {
     "unassigned": "assignee",
     "renamed": "rename",
 }
-"""What an event of an entry's history names besides who did it."""
+"""The field that holds the object of each event in an entry's history."""
 WITHOUT_ROWS = frozenset(
     (
         "added_to_merge_queue",
@@ -174,7 +174,7 @@ EVENTS = {
     "ReopenedEvent": "reopened",
     "RenamedTitleEvent": "renamed",
 }
-"""What the table of events holds, by GraphQL's names."""
+"""Names in the table of events, by GraphQL's type names."""
 
 
 def parse_event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:

@@ -29,7 +29,7 @@ from goldpan.miners.tables.columns import Needs, make_table
 from goldpan.text.keywords import LARGEST_NUMBER, find_closing_keywords, find_mentions
 
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""What parsing raises where a reply has another shape than GitHub documents."""
+"""Exceptions raised in parsing a reply whose shape is not as GitHub documents it."""
 _PULL_COLUMNS = (
     "merged",
     "merged_at",
@@ -156,7 +156,7 @@ class Rows:
     sequence: int = 0
     _next_row: int = 0
     is_careful: bool = True
-    """Whether what fails to parse costs an item alone; where not, it costs the record."""
+    """True where a failure to parse costs an item alone; else it costs the record."""
 
     def begin(self, sequence: int) -> None:
         """Take the rows that follow as parsed from this archive record."""
