@@ -21,6 +21,7 @@ from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import read_runs
 from tests.demo_workspace import TASK, make_demo
 from tests.invoking import invoke
+from tests.verifying import ISOLATIONS, runs_foreign_code
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +56,19 @@ def found(lab: Workspace, dataset: str) -> dict[str, list[str]]:
     return having
 
 
+@runs_foreign_code
 def test_what_is_planted_in_the_demo_is_found_by_its_plan_and_shown(tmp_path: Path) -> None:
     lab = Workspace(make_demo(tmp_path / "demo"))
     edits, fixes = found(lab, "code-edit"), found(lab, "issue-resolution")
     assert edits["solution-in-issue"] == ["67+68"]  # edited in after it was merged
     assert fixes["solution-in-issue"] == []
     assert fixes["demanding-tests"] == ["7+8"]
-    assert fixes["weak-tests"] == ["17+18", "9+10"]
+    assert fixes["weak-tests"] == (["17+18", "9+10"] if "bubblewrap" in ISOLATIONS else [])
     assert len(edits["place-in-issue"]) == len(fixes["place-in-issue"]) == 8
     assert found(lab, "qa") == {"solution-in-issue": [], "measures-nothing": ["57", "58"]}
     page = (lab.path / "report.html").read_text(encoding="utf-8")
-    for name in ("solution-in-issue", "place-in-issue", "demanding-tests", "weak-tests"):
-        assert f"{name}: " in page
+    for name, rows in (*edits.items(), *fixes.items()):
+        assert not rows or f"{name}: " in page
     assert "<mark>saw_many</mark>" in page
 
 
