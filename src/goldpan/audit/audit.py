@@ -60,7 +60,7 @@ class FindingCount:
     share: Estimate
     """Share of rows with the finding among those decided, with its 95 % interval (Wilson)."""
     untold: Mapping[str, int]
-    """Number of undecided rows by the reason with its remedy."""
+    """Number of undecided rows, by reason and remedy."""
 
 
 @dataclass(frozen=True, slots=True)

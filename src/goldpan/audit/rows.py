@@ -159,7 +159,7 @@ class Times:
     of_pull: tuple[TextHistory, ...] = ()
     work: Work | None = None
     lacks: str = ""
-    """Why nothing can be told."""
+    """Why the times are unknown."""
     remedy: str = ""
 
     def before(self, text: Text) -> tuple[Text | None, str]:

@@ -133,7 +133,7 @@ class BuildResult(Result):
     other_choices: tuple[str, ...] = ()
     """Sentences on the rows that other thresholds of the criterion `answer` would give."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Rows that a required finding cannot be told of: they are kept."""
+    """Kept rows that required findings leave open, by requirement and verdict."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""
