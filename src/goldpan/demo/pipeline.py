@@ -49,7 +49,7 @@ _TITLES = {"verify": "Fixes proved by running their tests", "evaluate": "A basel
 
 @dataclass(frozen=True, slots=True)
 class DemoResult(Result):
-    """The results of the demo: of its plan, an issue explained, and a report."""
+    """The result of the demo: its plan, an explained issue and a report."""
 
     plan: PlanResult
     coverage: Coverage
