@@ -44,7 +44,7 @@ class RunSelection:
     only: tuple[str, ...] = ()
     """Units by ``STAGE``, ``STAGE/SUBJECT`` or subject; all without any."""
     update: bool = False
-    """True where GitHub is asked for what changed."""
+    """True where GitHub is asked for changes."""
     force: bool = False
     """True where units that are up to date are run, too."""
     refresh: bool = True

@@ -126,7 +126,7 @@ class Clone(StageSection):
 
 
 class AnnotateSection(PlanSection):
-    """Annotation by people before datasets are built; the plan waits for them."""
+    """Annotation by people before datasets are built; the plan waits for it."""
 
     push: StageSection | None = None
 
