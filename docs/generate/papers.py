@@ -14,7 +14,7 @@ from goldpan.operations.table import every_command
 CONTENTS = Path(goldpan.papers.__file__).with_name("contents.toml")
 ADDED = Path(goldpan.operations.__file__).with_name("added.py")
 _ADDED = '''\
-"""What papers add to `Build`, as type checkers see it; `python -m docs.generate` writes this.
+"""Builders that papers add to `Build`, for type checkers; `python -m docs.generate` writes this.
 
 When the program runs, `Group` finds what is registered, and nothing of a paper is imported here.
 """

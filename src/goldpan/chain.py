@@ -69,7 +69,7 @@ class Link:
     holds: bool | None
     """None where it cannot be made anew here."""
     found: str
-    """What was compared, or what is otherwise."""
+    """A sentence on what was compared, or on the difference."""
 
 
 def verify_chain(

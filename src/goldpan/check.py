@@ -58,7 +58,7 @@ class Damage:
     remedy: str
     """The command that makes it anew."""
     dependents: tuple[str, ...] = ()
-    """What was made of it, by paths within the workspace."""
+    """Files that derive from it, by paths within the workspace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,13 +59,13 @@ class Explanation(Result):
     """By which rules its pairs were made, and the verdicts on them."""
     pairs: tuple[dict[str, Any], ...]
     verdicts: tuple[dict[str, Any], ...]
-    """What every criterion said of it and of its fix pairs, under each profile that was run."""
+    """Verdicts of all criteria on it and on its fix pairs, under each profile that was run."""
     ledger: tuple[dict[str, Any], ...]
-    """What GitHub announced and what is stored of the entry and of each of its lists."""
+    """Counts that GitHub announced and that are stored, of the entry and of each of its lists."""
     records: tuple[str, ...]
     """The archived replies that hold something of the entry, as ``run-0001.zst@OFFSET``."""
     discussion: dict[str, Any] | None = None
-    """What a discussion has beside its entry: its category, and which answer was accepted."""
+    """Columns of a discussion beside its entry: its category, and which answer was accepted."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield all that is known of the entry."""

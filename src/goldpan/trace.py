@@ -47,7 +47,7 @@ class RawReply:
     part: str
     fetched_at: str | None
     sha256: str | None
-    """Of the body; None where the archive no longer holds the reply."""
+    """The digest of the body; None where the archive no longer holds the reply."""
     size: int | None
 
 
@@ -73,20 +73,20 @@ class Trace(Result):
     replies: tuple[RawReply, ...]
     objects: tuple[GitObject, ...]
     entries: tuple[Explanation, ...]
-    """What is known of the issue, and of the pull request where there is one."""
+    """Explanations of the issue, and of the pull request where there is one."""
     place: dict[str, Any]
     """Where it was read: the file of a source, or the path and lines in a commit."""
     chain: tuple[Link, ...] = ()
-    """What was recomputed, where that was asked for."""
+    """The links that were recomputed, where that was asked for."""
 
     @property
     def complete(self) -> bool:
-        """Whether every source is still there."""
+        """True where every source is still there."""
         return all(item.sha256 for item in self.replies) and all(item.kind for item in self.objects)
 
     @property
     def holds(self) -> bool | None:
-        """Whether every link of the chain holds; None where one cannot be made anew here."""
+        """True where every link of the chain holds; None where one cannot be made anew here."""
         states = {link.holds for link in self.chain}
         return False if False in states else None if None in states else True
 

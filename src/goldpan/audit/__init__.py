@@ -1,1 +1,1 @@
-"""Whether rows of a dataset measure anything: findings with their evidence, kept in `audits/`."""
+"""Findings on whether a dataset's rows measure anything, with evidence, kept in `audits/`."""

@@ -29,7 +29,7 @@ class AddedLine:
     mark: str
     text: str
     start: int
-    """Of the text, in the diff."""
+    """The offset of the text in the diff."""
 
     def place(self, part: str) -> tuple[int, int]:
         """Return where a part of the line stands in the diff."""
@@ -63,7 +63,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class AddedCode:
-    """What a diff adds to files of code."""
+    """The names, literals, calls and files that a diff adds to code."""
 
     paths: tuple[str, ...]
     """The files, named as before where they were renamed."""
@@ -129,7 +129,7 @@ def _hunks(part: str, offset: int) -> Iterator[list[AddedLine]]:
 
 @dataclass(slots=True)
 class _Lines:
-    """What was read of added lines."""
+    """The names, literals and calls that were read from added lines."""
 
     wanted: Collection[str]
     uses: list[PlacedUse] = field(default_factory=list)
@@ -217,17 +217,17 @@ class Use:
 
     name: str
     line: int
-    """Of the lines that were read, from 0."""
+    """The line's index among those that were read, from 0."""
     defines: bool
     is_bare: bool
-    """Whether it stands for itself, not as a part of another object."""
+    """True where it stands for itself, not as a part of another object."""
     is_import: bool
     is_reached: bool
-    """Whether it is imported, or is an attribute, argument or field of something else."""
+    """True where it is imported, or is an attribute, argument or field of something else."""
     is_called: bool
-    """Whether it is called, or written as classes and constants are."""
+    """True where it is called, or written as classes and constants are."""
     is_function: bool
-    """Whether it is a function that is defined or declared here."""
+    """True where it is a function that is defined or declared here."""
 
 
 def read_uses(code: Sequence[str], wanted: Collection[str]) -> Iterator[Use]:

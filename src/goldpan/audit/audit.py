@@ -52,15 +52,15 @@ _LACKING: Mapping[FindingName, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FindingCount:
-    """What one finding says of the rows."""
+    """One finding's verdicts on the rows, counted."""
 
     name: FindingName
     verdicts: Mapping[Verdict, int]
     cases: Mapping[str, int]
     share: Estimate
-    """Of rows with the finding among those that could be told, with its 95 % interval (Wilson)."""
+    """Share of rows with the finding among those decided, with its 95 % interval (Wilson)."""
     untold: Mapping[str, int]
-    """Why rows cannot be told, each with the remedy, and how many."""
+    """Number of undecided rows, by reason and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class AuditResult(Result):
-    """What the findings say of a dataset."""
+    """The findings on a dataset's rows, counted, with examples."""
 
     dataset: str
     counts: RowCounts
@@ -125,7 +125,7 @@ class AuditResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """What the rows of a dataset are about."""
+    """Traits of a dataset's rows that decide which findings are looked for."""
 
     rows: int
     keys: frozenset[str]

@@ -43,14 +43,14 @@ _LETTERS = re.compile(r"[^\W\d_]{3}")
 _HOLES = re.compile(
     r"\$?#?\{[^{}]*\}|%\(\w+\)[a-z]|%[-+ #0]?[\d.*]*[a-zA-Z]\b|\\[nrtdwsSDW][+*]?|\.[+*]\??|\n"
 )
-"""What a message is filled in at, and the wildcards of a pattern that it is compared with."""
+"""The placeholders of a message, and the wildcards of a pattern that it is compared with."""
 _ENDS = " \t.,:;!?"
 _ESCAPED = re.compile(r"\\([^\w\s])")
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What the tests need of the fix."""
+    """A name, literal or signature that the tests need from the fix."""
 
     kind: Literal["name", "literal", "signature"]
     text: str
@@ -227,7 +227,7 @@ def _stated(demand: Demand, row: Row, streams: Sequence[TokenText]) -> Span | No
 
 
 def _states_arguments(demand: Demand, row: Row, text: Text, end: int) -> bool:
-    """Whether a call is written out, or all parameters are named."""
+    """Tell whether a call is written out, or all parameters are named."""
     if text.text[end : end + 1] == "(":
         given = read_arguments(text.text, end)
         if len(given) >= len(demand.arguments):

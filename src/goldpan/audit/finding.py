@@ -1,4 +1,4 @@
-"""What a finding is: its verdict on one row, why, and the texts that show it."""
+"""Findings: the verdict on one row, the reason, and the texts that show it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Text:
 
     @property
     def of_issue(self) -> bool:
-        """Whether it is of the issue or its comments, not of the pull request."""
+        """True for a text of the issue or its comments, False for one of the pull request."""
         return not self.source.startswith("pull_")
 
 
@@ -51,7 +51,7 @@ class Span:
     time: datetime | None
     """When it first appeared, by the edits of that text; null where that cannot be told."""
     kind: str
-    """What was recognized, such as line, pull or base-name."""
+    """The kind of match, such as line, pull or base-name."""
     start: int
     end: int
     """In code points, with every line end of the text as one."""
@@ -69,13 +69,13 @@ class Finding:
     case: str = ""
     """Which case of the finding it is, such as fully, partly or not-named."""
     remedy: str = ""
-    """What would let it be told: the verdict, or when a solution appeared."""
+    """A way to decide what is open: the verdict, or when a solution appeared."""
     value: float | None = None
     """A measure with its 95 % interval, where the finding has one."""
     low: float | None = None
     high: float | None = None
     seconds: float | None = field(default=None, compare=False)
-    """What running tests for it took."""
+    """The time that running tests for it took."""
 
     def plain(self) -> dict[str, Any]:
         """Return what the table of findings holds of it."""

@@ -29,7 +29,7 @@ _REVISIONS = ("number", "merge_base", "after_sha")
 
 @dataclass(frozen=True, slots=True)
 class FileFix:
-    """What the fix does to one file that is no test."""
+    """The change that a fix makes to one file that is no test."""
 
     path: str
     """Its name before the fix."""

@@ -59,7 +59,7 @@ _NOTHING = {
     "Java": "null", "C#": "null", "PHP": "null", "Ruby": "nil", "Lua": "nil", "Go": "nil",
     "C": "0", "C++": "0",
 }  # fmt: skip
-"""What a function returns instead of a value."""
+"""The empty value that a function returns instead of its own, by language."""
 _WIDEST = {"Python": "Exception", "Java": "Exception", "C#": "Exception", "Ruby": "StandardError"}
 
 
@@ -72,7 +72,7 @@ class Block:
     added: int
     """How many lines the fix has there; none where it only removes some."""
     removed: bytes
-    """What was there before."""
+    """The lines that stood there before the fix."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,12 @@ _SHAPED = re.compile(r"[a-z0-9][A-Z]|\w_\w|[A-Za-z]\d|[A-Z][a-z]+[A-Z]")
 _AFTER = r"(?![\w-]|\.\w)"
 _BELOW = r"(?<![\w-])"
 _ALONE = r"(?:(?<![\w./-])|(?<=(?<![\w.])\./))"
-"""What stands before a path, below any folder, and before a name, below none but this one."""
+"""Lookbehinds for a path, below any folder, and for a name, below none but the current one."""
 _WITH_MORE = r"(?![\w-])"
-"""What stands after a name that a member or a suffix may follow."""
+"""The lookahead for a name that a member or a suffix may follow."""
 _SCOPE = r"^\w+\("
 _SCOPED = r"\)!?:"
-"""What stands around the scope in a commit's title, as in `fix(parser): ...`."""
+"""Patterns around the scope in a commit's title, as in `fix(parser): ...`."""
 _MODULES = frozenset({"py", "lua"})
 
 

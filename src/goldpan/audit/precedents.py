@@ -57,14 +57,14 @@ _SYNONYMS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Precedents:
-    """What the code before tells of a text."""
+    """The precedents of a text in the code before, and their rivals."""
 
     spans: tuple[Span, ...] = ()
     rivals: tuple[Span, ...] = ()
 
     @property
     def determine(self) -> bool:
-        """Whether they leave one way."""
+        """True where there are precedents and no rivals."""
         return bool(self.spans) and not self.rivals
 
 
@@ -263,7 +263,7 @@ class CodeBefore:
 
     files: tuple[TreeFile, ...]
     words: Mapping[str, str]
-    """What `words_of` returns of each file, by its id."""
+    """The result of `words_of` for each file, by the file's id."""
     read: Callable[[str], bytes | None]
     """Returns a file by its id."""
 

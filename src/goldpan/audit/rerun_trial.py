@@ -40,12 +40,12 @@ class RerunTrial:
     fixed: tuple[FixedFile, ...] = ()
     """The files of the fix, once it was applied."""
     seconds: float = 0.0
-    """What the run with the fix took."""
+    """The duration of the run with the fix."""
     _beside: list[Trial] = field(default_factory=list)
 
     @property
     def is_python(self) -> bool:
-        """Whether pytest runs the tests."""
+        """True where pytest runs the tests."""
         return self.trial.is_python
 
     @property

@@ -71,7 +71,7 @@ class RerunOptions:
     seed: int = 0
     """Draws variants."""
     again: bool = False
-    """Whether rows are run although what came of them is known."""
+    """True where rows are run although their results are stored."""
     settings: TrialSettings = field(default_factory=lambda: TrialSettings(1))
     recipes: tuple[Path, ...] = ()
     workers: int = 1
@@ -87,14 +87,14 @@ class RerunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Reruns:
-    """What running the tests of rows again found."""
+    """The findings from running the tests of rows again."""
 
     by_row: Mapping[str, Findings]
     """By the row's id."""
     inputs: Mapping[str, str]
     """The digests of the records that were read or made."""
     names: frozenset[FindingName]
-    """Those that were asked for, or that any row has."""
+    """The findings that were asked for, or that any row has."""
     dataset: str
 
     def find(self, name: FindingName, row: Row) -> Finding:

@@ -57,7 +57,7 @@ class Row:
     issues: tuple[int, ...]
     pull: int | None
     commits: tuple[str, ...]
-    """Those that hold the fix."""
+    """The commits that hold the fix."""
     base: str
     """The commit before the fix."""
     texts: tuple[Text, ...]
@@ -71,7 +71,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        """What names the fix whatever the family: the id without the family's name."""
+        """The id without the family's name: one for the same fix in all families."""
         return key_of(self.id)
 
     @property
@@ -83,7 +83,7 @@ class Row:
 
     @property
     def has_fix(self) -> bool:
-        """Whether the row is about a change of code."""
+        """True where the row is about a change of code."""
         return any(self.column(name) for name in ("patch", "diff", "changed_path"))
 
 
@@ -155,11 +155,11 @@ class Times:
 
     begun: datetime | None = None
     written: tuple[TextHistory, ...] = ()
-    """Of the issue or discussion."""
+    """Versions of the texts of the issue or discussion."""
     of_pull: tuple[TextHistory, ...] = ()
     work: Work | None = None
     lacks: str = ""
-    """Why nothing can be told."""
+    """Why the times are unknown."""
     remedy: str = ""
 
     def before(self, text: Text) -> tuple[Text | None, str]:

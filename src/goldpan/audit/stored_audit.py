@@ -33,10 +33,10 @@ Verdicts = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class StoredAudit:
-    """What `goldpan audit` found in a dataset."""
+    """The findings of `goldpan audit` on a dataset."""
 
     digest: str
-    """Of the table of findings."""
+    """The digest of the table of findings."""
     rows: Mapping[str, Mapping[FindingName, Mapping[str, Any]]]
     """The findings as the table has them, by the row's id and the finding's name."""
 
@@ -144,7 +144,7 @@ _FIX = frozenset({"patch", "diff", "changed_path"})
 _NEEDS = {"solution-in-issue": _FIX | {"answer"}, "place-in-issue": _FIX}
 _COLUMNS = ("id", "digest", "finding", "verdict")
 _WORST = VERDICTS.index
-"""Of two audits: found by one counts, and so does what only one can tell."""
+"""The rank of a verdict where audits differ: found counts first, then cannot-tell."""
 _Stored = Mapping[FindingName, Mapping[tuple[str, str], Verdict]]
 
 

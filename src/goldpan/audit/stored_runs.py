@@ -52,7 +52,7 @@ class Outcomes:
     inputs: Mapping[str, str]
     """The digests of the predictions that were read."""
     remedy: str
-    """What would bring more."""
+    """The command that would bring more outcomes."""
     blind: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     """The same of runs that must not be able to solve a row."""
     unscored: int = 0

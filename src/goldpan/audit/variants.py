@@ -62,7 +62,7 @@ class Variant:
     """Where it differs from the fix, from 1."""
     content: bytes = field(repr=False)
     diff: str
-    """What differs, as a git diff on top of the fix; bytes that are no text are replaced."""
+    """The difference, as a git diff on top of the fix; bytes that are no text are replaced."""
 
 
 def changed_blocks(part: FilePatch) -> tuple[Block, ...]:
@@ -137,7 +137,7 @@ class _Code:
     language: Language
     reading: ParsedCode
     by_bytecode: bool
-    """Whether our Python compiles it."""
+    """True where the running Python compiles it."""
 
     def meaning(self, content: bytes) -> bytes | None:
         """Return a digest of what a text means, None where it is no code of the language."""

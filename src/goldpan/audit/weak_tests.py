@@ -34,7 +34,7 @@ _PACKAGING = ("setup.py", "conf.py", "noxfile.py")
 
 @dataclass(frozen=True, slots=True)
 class VariantRun:
-    """What the tests say of a variant."""
+    """The outcome of the tests on a variant."""
 
     kind: Kind
     path: str

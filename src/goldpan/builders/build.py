@@ -97,7 +97,7 @@ class DatasetRequest:
     sources: Sequence[str] = ("issues",)
     """Where the questions of `qa` were asked: issues, discussions, or both."""
     texts: Texts = AS_MINED
-    """Whether issues read as they were mined, or as they stood before what answers them."""
+    """The state of issues' texts: as mined, or before the fix was begun or the answer given."""
     limit: int | None = None
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
@@ -126,14 +126,14 @@ class BuildResult(Result):
     basis: tuple[Basis, ...]
     """Which pairing rules and which profile stand behind each repository."""
     replaced: str | None
-    """What the directory held before, where its rules, profile or size were others."""
+    """The earlier dataset in the directory, where its rules, profile or size differed."""
     seconds: float
     limit: int | None = None
     """How many rows were asked for at most; `written.rows` may be fewer."""
     other_choices: tuple[str, ...] = ()
-    """What other thresholds of the criterion `answer` would give."""
+    """Sentences on the rows that other thresholds of the criterion `answer` would give."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Rows that a required finding cannot be told of: they are kept."""
+    """Kept rows that required findings leave open, by requirement and verdict."""
 
     def plain(self) -> dict[str, Any]:
         """Return what was built as plain data."""

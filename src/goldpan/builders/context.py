@@ -69,7 +69,7 @@ class BuildContext:
 
     view: RepoView
     profile: Profile
-    """What the kept subjects were kept by."""
+    """The profile that kept the subjects."""
     raw: Mapping[int, tuple[str, ...]]
     """The archived replies by entry number."""
     dropped: Counter[str] = field(default_factory=Counter)
@@ -77,15 +77,15 @@ class BuildContext:
     redacted: Counter[str] = field(default_factory=Counter)
     """Redactions in texts, by kind."""
     only_verified: bool = False
-    """Whether only fixes that running their tests proved give rows."""
+    """True where only fixes that test runs proved give rows."""
     named: Mapping[int, int | None] | None = None
     """The reply that a required review names as the answer, by issue."""
     by_review: bool = False
-    """Whether that reply is the answer; otherwise it has to be the one that the rules choose."""
+    """True where that reply is the answer; otherwise it has to be the one that the rules choose."""
     of_discussions: bool = False
-    """Whether the subjects are discussions."""
+    """True where the subjects are discussions."""
     before_fix: bool = False
-    """Whether texts are given as they stood before the fix was begun, or the answer given."""
+    """True where texts read as they stood before the fix was begun, or the question answered."""
 
     def keep(self, verdicts: pa.Table, subject: Subject, required: Sequence[str]) -> None:
         """Make the table `kept` out of verdicts: subjects that every deciding criterion keeps.

@@ -34,7 +34,7 @@ class Recipe:
 
     family: Family
     subject: Subject
-    """What the filters judged, a row of the dataset each."""
+    """The kind of subject that filters judge, one for each row of the dataset."""
     rows: Callable[[BuildContext], Iterator[dict[str, Any]]]
     explained: Mapping[str, str]
     """Why a subject that passed the filters may give no row, by reason."""
@@ -83,7 +83,7 @@ find_recipe = Registry("dataset", lambda: RECIPES, "dataset").find
 VERIFIED = "verified"
 """The requirement that test runs proved a fix; of issue-resolution alone."""
 NOT = "not:"
-"""What a requirement begins with that names a finding of `goldpan audit`."""
+"""The prefix of a requirement that names a finding of `goldpan audit`."""
 NOT_AUDITED = "not-audited"
 """The verdict on a row that no audit has as it is now."""
 

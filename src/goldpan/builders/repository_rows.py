@@ -117,14 +117,14 @@ class RowsRequest:
     """Reviews that have to keep every row."""
     verified: bool
     by_review: bool
-    """Whether the answer is the reply that the review names."""
+    """True where the answer is the reply that the review names."""
     scratch: Path
     subjects: tuple[Subject, ...] = ()
-    """What rows are made of; empty for the recipe's own subject."""
+    """The kinds of subjects that give rows; empty for the recipe's own."""
     check: RowCheck | None = None
-    """What rows must not have."""
+    """Findings that rows must not have."""
     before_fix: bool = False
-    """Whether texts are given as they stood before the fix was begun, or the answer given."""
+    """True where texts read as they stood before the fix was begun, or the question answered."""
 
 
 @dataclass(frozen=True, slots=True)

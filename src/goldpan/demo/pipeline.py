@@ -43,13 +43,13 @@ _LACKS = {
     "evaluate": "No second baseline.",
     "compare": "No comparison with it.",
 }
-"""What the demo goes without where an optional stage cannot do its work."""
+"""Notes on what the demo lacks where an optional stage cannot do its work."""
 _TITLES = {"verify": "Fixes proved by running their tests", "evaluate": "A baseline evaluated"}
 
 
 @dataclass(frozen=True, slots=True)
 class DemoResult(Result):
-    """What the demo did: its plan, an issue explained, and a report."""
+    """The result of the demo: its plan, an explained issue and a report."""
 
     plan: PlanResult
     coverage: Coverage
@@ -57,7 +57,7 @@ class DemoResult(Result):
     report: Result
     root: Path
     is_reviewed: bool
-    """Whether the reviews that the workspace holds are those that ship."""
+    """True where the workspace holds the reviews that ship with the demo."""
 
     @property
     def exit_code(self) -> int:

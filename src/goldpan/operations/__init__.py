@@ -1,4 +1,4 @@
-"""What Goldpan does: each operation is one typed function, from which all its doors are derived.
+"""Goldpan's operations: each is one typed function, from which all its doors are derived.
 
 The command, the method of `Workspace` or `Dataset`, the section of a plan and the reference page
 are read off the signature and the docstring (`signature.py`). Operations import what takes long

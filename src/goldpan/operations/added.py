@@ -1,4 +1,4 @@
-"""What papers add to `Build`, as type checkers see it; `python -m docs.generate` writes this.
+"""Builders that papers add to `Build`, for type checkers; `python -m docs.generate` writes this.
 
 When the program runs, `Group` finds what is registered, and nothing of a paper is imported here.
 """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryStatus(Result):
-    """What of a repository is stored and missing, and how it was paired and filtered."""
+    """The state of a repository: what is stored and missing, and how it was paired and filtered."""
 
     coverage: Coverage
     stored: Mapping[str, Sequence[str]]

@@ -47,7 +47,7 @@ class Score:
     value: float | None
     """None where it is not defined."""
     low: float | None
-    """Of the 95 % bootstrap interval."""
+    """The lower end of the 95 % bootstrap interval."""
     high: float | None
     examples: int
     directory: Path
@@ -104,7 +104,7 @@ class Evaluation(Results[RunResult]):
 
 @dataclass(frozen=True, slots=True)
 class RunEstimate(Result):
-    """What a run would cost in money; None of a model that costs none."""
+    """The estimated cost of a run in money; None for a model that costs none."""
 
     task: str
     model: str

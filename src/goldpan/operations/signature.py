@@ -31,7 +31,7 @@ _OPTIONS = {"repos": "repo", "settings": "set"}
 """The two options that a command line names otherwise than Python does."""
 _PLACEHOLDERS = {"repos": "OWNER/NAME", "settings": "KEY=VALUE"}
 _HELP = {"repos": "A repository. (default: all that are there)"}
-"""What is said where a docstring says nothing of its own."""
+"""Help for parameters that a docstring leaves out."""
 JSON_HELP = "Print the result as JSON."
 _BY_TYPE = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
 
@@ -43,14 +43,14 @@ class Parameter:
     name: str
     """As Python and plans write it."""
     type: Any
-    """What the command line and a plan give: a simple type, a tuple of one, or a dataclass."""
+    """The type of values in commands and plans: a simple one, a tuple of one, or a dataclass."""
     default: Any
     help: str
     kind: Kind
     placeholder: str
     limits: Limits | None = None
     is_mapping: bool = False
-    """Whether it is settings by name, each ``KEY=VALUE`` on the command line."""
+    """True for settings by name, each ``KEY=VALUE`` on the command line."""
 
     @property
     def option(self) -> str:
@@ -67,17 +67,17 @@ class Parameter:
 
     @property
     def about(self) -> str:
-        """What help says of it."""
+        """The text of its help, with the default."""
         return f"{self.help} [default: {shown}]" if (shown := self.shown_default) else self.help
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is given without a value."""
+        """True where it takes no value."""
         return self.type in (bool, bool | None)
 
     @property
     def is_required(self) -> bool:
-        """Whether it has no default."""
+        """True where it has no default."""
         return self.default is REQUIRED
 
 
@@ -103,7 +103,7 @@ class Operation:
     summary: str
     """The docstring's first line."""
     description: str
-    """What follows, without the parameters."""
+    """The rest of the docstring, without the parameters."""
     owner: str
     """The class whose methods' first parameter it takes; empty for a function of the package."""
     returns: str = ""
@@ -111,7 +111,7 @@ class Operation:
     opening: tuple[str, ...] = ()
     """The settings of the workspace that the command takes besides (`opens_with`)."""
     shows_progress: bool = False
-    """Whether it has a parameter `progress`, which is no option: --quiet and --json decide it."""
+    """True with a parameter `progress`, which is no option: --quiet and --json decide it."""
 
     def call(self, owner: Any, values: Mapping[str, Any]) -> Any:
         """Call it with values by name; `owner` is ignored by a function of the package.

@@ -85,7 +85,7 @@ def settings_template(opening: Sequence[Parameter]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trusted(Result):
-    """What a workspace's settings file may do from now on."""
+    """The plugins and server that a workspace's settings file may use from now on."""
 
     workspace: Path
     trusted: tuple[str, ...]

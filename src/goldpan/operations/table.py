@@ -44,7 +44,7 @@ _PLACES = {
     "diff": "functions:diff",
     "contamination": "functions:contamination",
 }
-"""Of operations that are not the method of `Workspace` that their words name."""
+"""Places of the operations that are not the method of `Workspace` that their words name."""
 _EXAMPLES: Mapping[str, Mapping[str, str]] = {
     START: {"demo": "", "init": "lab", "trust": "lab", "doctor": "", "run": "plan.toml --dry-run"},
     MINE: {
@@ -201,7 +201,7 @@ class Group:
     """
 
     words: ClassVar[str] = ""
-    """Of the group, on the command line."""
+    """The words of the group on the command line."""
 
     def __init__(self, lab: Workspace) -> None:
         self.lab = lab

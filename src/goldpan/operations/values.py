@@ -12,7 +12,7 @@ from goldpan.core.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a number may be, both ends included: ``Annotated[int, Limits(1)]``."""
+    """The range of a number, both ends included: ``Annotated[int, Limits(1)]``."""
 
     least: float
     most: float | None = None
@@ -20,7 +20,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What help says of each parameter of a type, where a docstring says nothing of its own."""
+    """Help for all parameters of a type that a docstring leaves out."""
 
     placeholder: str
     help: str

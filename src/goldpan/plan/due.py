@@ -1,4 +1,4 @@
-"""Whether a unit is due and why; one that is begins, and ends or fails, which is recorded."""
+"""Due units with their reasons, and jobs, which run units and record how they begin and end."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from goldpan.plan.unit import (
 NEVER = "never run by this plan"
 STOPPED = "the last run was stopped"
 _UNKNOWN = UnitRecipe("", {}, {})
-"""Of a unit that failed before anybody knew what it depends on."""
+"""The recipe of a unit that failed before its inputs were known."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSelection:
-    """What a run is asked for beside its plan."""
+    """The options of a run beside its plan."""
 
     only: tuple[str, ...] = ()
     """Units by ``STAGE``, ``STAGE/SUBJECT`` or subject; all without any."""
     update: bool = False
-    """Whether GitHub is asked for what changed."""
+    """True where GitHub is asked for changes."""
     force: bool = False
-    """Whether units are run that are up to date."""
+    """True where units that are up to date are run, too."""
     refresh: bool = True
-    """Whether the plan's `refresh` counts."""
+    """True where the plan's `refresh` counts."""
 
     def takes(self, unit: Unit) -> bool:
         """Tell whether a unit is one of those that are asked for."""
@@ -58,7 +58,7 @@ class RunSelection:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Whether a unit is due."""
+    """The state of a unit before a run: due or not, and why."""
 
     unit: Unit
     record: UnitRecord | None
@@ -200,7 +200,7 @@ class Job:
 
     step: Step
     record: UnitRecord | None
-    """Of its last run."""
+    """The record of its last run."""
     root: Path
     keep: Callable[[UnitRecord], None]
     """Stores a record."""
@@ -208,7 +208,7 @@ class Job:
     recipe: UnitRecipe = _UNKNOWN
     why: tuple[Change, ...] = ()
     result: UnitResult | None = None
-    """What became of it, once that is known."""
+    """The result of the unit, once it is known."""
     _began: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:

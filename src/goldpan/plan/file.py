@@ -26,7 +26,7 @@ from goldpan.plan.sections import (
 )
 
 LAST = "last"
-"""What `since` of a dataset calls the version that the plan built before."""
+"""The value of a dataset's `since` for the version that the plan built before."""
 DATES = ("year", "month", "day")
 """The words of a tag that stand for the day of the newest mined reply."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")

@@ -1,4 +1,4 @@
-"""What a plan asks GitHub for: which repositories, and their entries, all under one limit."""
+"""A plan's requests to GitHub: for repositories and for their entries, all under one limit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the searches of a plan found, and when."""
+    """The repositories that a plan's searches found, and when."""
 
     at: str
     queries: tuple[str, ...]
@@ -172,7 +172,7 @@ def _selection_lines(repositories: Repositories) -> tuple[str, ...]:
 _DAY = timedelta(days=1)
 _WITHHELD = "withheld"
 MINE = StageFiles("mine", stays=lambda _: True, owns=False)
-"""What is read lies at GitHub, whose tokens' limits are counted in one place."""
+"""Mining reads GitHub and stays in one place, where the limits of tokens are counted."""
 
 
 class MineStep(Step):
@@ -203,7 +203,7 @@ class MineStep(Step):
 
     @property
     def license(self) -> str | None:
-        """What the plan states of the repository's license, in SPDX's spelling."""
+        """The repository's license as the plan states it, in SPDX's spelling."""
         return stated_license(self.context.file.plan.mine.licenses.get(self.unit.subject.lower()))
 
     def outcome(self, results: Sequence[MineResult], lines: Sequence[str] = ()) -> Outcome:

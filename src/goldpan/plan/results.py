@@ -1,4 +1,4 @@
-"""What a run of a plan reports: its events as they come, and its result."""
+"""Reports of a plan's run: its events as they come, and its result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What became of a unit in a run."""
+    """The result of a unit in a run."""
 
     unit: Unit
     state: Ended
@@ -45,18 +45,18 @@ class UnitResult:
     because: str = ""
     """The unit that failed, waits or was left out, where this one was skipped for it."""
     waits: bool = False
-    """Whether what needs it is skipped while something is missing."""
+    """True where units that need it are skipped while something is missing."""
     results: tuple[Result, ...] = ()
-    """What its operation returned, where it ran on this machine."""
+    """Results of its operation, where it ran on this machine."""
 
     @property
     def blocks_others(self) -> bool:
-        """Whether what needs it is skipped."""
+        """True where units that need it are skipped."""
         return self.state in ("failed", "skipped") or (self.waits and bool(self.lacks))
 
     @property
     def trouble(self) -> str:
-        """What is wrong with it, and what to do."""
+        """The problem with its remedy, or what is missing."""
         if self.problem:
             return f"{self.problem}. {self.remedy}."
         return "; ".join(self.lacks) or self.said
@@ -110,7 +110,7 @@ Listener = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True)
 class PlanResult(Result):
-    """What a run of a plan did."""
+    """The result of a plan's run."""
 
     plan: str
     workspace: Path
@@ -120,7 +120,7 @@ class PlanResult(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed, was skipped or is missing."""
+        """True where nothing failed, was skipped or is missing."""
         return all(unit.state in ("done", "fresh") for unit in self.units)
 
     @property

@@ -1,4 +1,4 @@
-"""What a plan may say: the tables of its file, each derived from the operation of its stage.
+"""The tables of a plan's file, each derived from the operation of its stage.
 
 Only what no operation has is written here: which repositories, what things are called, and how the
 stages hang together. `commented_plan` is a plan to begin with, that names every key.
@@ -126,7 +126,7 @@ class Clone(StageSection):
 
 
 class AnnotateSection(PlanSection):
-    """What people annotate before datasets are built; the plan waits for them."""
+    """Annotation by people before datasets are built; the plan waits for it."""
 
     push: StageSection | None = None
 

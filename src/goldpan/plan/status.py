@@ -1,4 +1,4 @@
-"""What a plan would do, and how far it is: its units' states with reasons and costs."""
+"""Dry runs and status of a plan: its units' states with reasons and costs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PlanOutlook(Result):
 
 @dataclass(frozen=True, slots=True)
 class DryRun(PlanOutlook):
-    """What would run, why, and what it would take."""
+    """The units that would run, with reasons and costs."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield all stages, with the costs of what would run."""

@@ -49,7 +49,7 @@ class Context:
     engine: EngineName = "local"
     """Where a unit does what one process cannot hold: ``ray`` on a machine of a cluster."""
     memory: dict[str, str] = field(default_factory=dict)
-    """What need not be computed again until a unit is run."""
+    """Cached values, valid until a unit is run."""
 
     @cached_property
     def profiles(self) -> Mapping[str, Profile]:
@@ -192,7 +192,7 @@ def files_below(*directories: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StageFiles:
-    """What a stage runs, reads and writes: what makes its units due."""
+    """The command, inputs and outputs of a stage, by which its units become due."""
 
     words: str
     """The command whose operation it calls."""
@@ -212,7 +212,7 @@ class StageFiles:
     each: tuple[str, ...] = ()
     """The parameters of which there are several values: each has a call of its own."""
     owns: bool = True
-    """Whether what it made, changed by others, has to be made again."""
+    """True where outputs that others changed have to be made again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +226,7 @@ class Step:
     repos: tuple[str, ...] = ()
     """Repositories that it works on, by the names that the plan gives them."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """What the plan gives beside the section."""
+    """Values that the plan gives beside the section."""
 
     @property
     def operation(self) -> Operation:

@@ -75,15 +75,15 @@ class UnitRecord:
     said: str = ""
     """A line on the result."""
     lacks: tuple[str, ...] = ()
-    """What is missing, in words."""
+    """Descriptions of what is missing."""
     again: bool = False
-    """Whether another run may bring what is missing."""
+    """True where another run may bring what is missing."""
     problem: str = ""
     remedy: str = ""
     waits: bool = False
-    """Whether nothing that needs the unit is to run while something is missing."""
+    """True where no unit that needs this one is to run while something is missing."""
     facts: Mapping[str, str] = field(default_factory=dict)
-    """What later units need to know, such as a repository's new name."""
+    """Facts for later units, such as a repository's new name."""
 
 
 def read_record(path: Path) -> UnitRecord | None:
@@ -234,7 +234,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What running a unit would take, as far as anything tells; None is unknown."""
+    """The estimated cost of running a unit; None is unknown."""
 
     requests: int | None = None
     points: int | None = None
@@ -249,7 +249,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What running a unit brought."""
+    """The result of running a unit."""
 
     said: str
     made: tuple[Path, ...] = ()
@@ -259,9 +259,9 @@ class Outcome:
     spent: Mapping[str, float] = field(default_factory=dict)
     lacks: tuple[str, ...] = ()
     again: bool = False
-    """Whether another run may bring what is missing."""
+    """True where another run may bring what is missing."""
     waits: bool = False
-    """Whether nothing that needs the unit is to run while something is missing."""
+    """True where no unit that needs this one is to run while something is missing."""
     facts: Mapping[str, str] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
-    """What the operation returned, which people may see."""
+    """Results of the operation, for people to see."""
