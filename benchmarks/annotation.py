@@ -30,7 +30,7 @@ from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import SERVER, prepare, running
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 TASKS = 5_000
 ROUNDS = 2
@@ -167,7 +167,7 @@ def timed(work: Callable[..., object], *arguments: Any) -> float:
 
 def measure(root: Path, bench: Bench) -> None:
     """Run all ways in turn and print their rates and ratios."""
-    bare, base = Bare(bench.server), Workspace(root / "base")
+    bare, base = Bare(bench.server), WorkspaceLayout(root / "base")
     # What comes out again has answers, so it is sent with them; a push then only takes it over.
     push(base, bench.server, "answered", bench.form, (), _QUIET)
     number = open_project(base, "answered").number
@@ -176,7 +176,7 @@ def measure(root: Path, bench: Bench) -> None:
     sent = {name: Figure(name, []) for name in ("goldpan push", "bare API", "SDK")}
     got = {name: Figure(name, []) for name in ("goldpan pull", "bare API", "SDK")}
     for turn in range(ROUNDS):
-        name, workspace = f"round-{turn}", Workspace(root / f"round-{turn}")
+        name, workspace = f"round-{turn}", WorkspaceLayout(root / f"round-{turn}")
         shutil.copytree(base.root, workspace.root)
         work = (workspace, bench.server, name, bench.form, bench.tasks, _QUIET)
         sent["goldpan push"].seconds.append(timed(push, *work))

@@ -29,7 +29,7 @@ from goldpan.audit.finding import FindingName
 from goldpan.audit.rows import read_rows
 from goldpan.audit.stored_runs import Outcomes, find_measure
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 
 _REPO = "o/n"
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     count = parser.parse_args().rows
     with tempfile.TemporaryDirectory() as folder:
-        rows, workspace = Path(folder) / "rows.jsonl", Workspace(Path(folder) / "workspace")
+        rows, workspace = Path(folder) / "rows.jsonl", WorkspaceLayout(Path(folder) / "workspace")
         write_rows(rows, Path(folder) / "source.git", count)
         clone(workspace, _REPO, Reporter(quiet=True), source=Path(folder) / "source.git")
         took, spent = 0.0, 0.0

@@ -36,7 +36,7 @@ import pyarrow.parquet as pq
 from benchmarks.backup import watch
 from benchmarks.scale import base_world, mine_world, scratch
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.miners.tables.normalize import normalize
 
@@ -69,7 +69,7 @@ class Result:
 def issue_texts() -> list[str]:
     """Return the issue texts of the real repository, or of a synthetic one without it."""
     with scratch() as directory, Reporter(quiet=True) as reporter:
-        workspace = Workspace(Path(directory))
+        workspace = WorkspaceLayout(Path(directory))
         repo = mine_world(base_world(), workspace.root).repo
         normalize(workspace, repo, reporter)
         entries = pq.read_table(

@@ -31,7 +31,7 @@ from benchmarks.backup import Run, watch
 from benchmarks.scale import base_world, mine_world, real_backup, scratch
 from benchmarks.scale_data import REPOSITORIES, Source, mirror, repository, write_repositories
 from goldpan.core.archive import Archive
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 SIZES = (80_000, 240_000, 800_000)
 WORKERS = 2
@@ -69,7 +69,10 @@ def stages(
     yield "normalize", ["normalize", *every]
     yield "pair", ["pair", *every]
     if cloned:
-        yield CLONE, ["clone", "--source", mirror(Workspace(directory)), "--no-network", *cloned]
+        yield (
+            CLONE,
+            ["clone", "--source", mirror(WorkspaceLayout(directory)), "--no-network", *cloned],
+        )
     yield "filter", ["filter", *every]
     families = dict.fromkeys(FAMILIES, cloned) | {FAMILIES[0]: every}
     outputs = [directory / name for name, of in families.items() if of]
@@ -107,7 +110,7 @@ def parse_alone(directory: Path, repositories: int) -> float:
     """Return the processor seconds that only unpacking and parsing the replies takes."""
     started = time.process_time()
     for index in range(repositories):
-        for record in Archive(Workspace(directory).raw(repository(index))).records:
+        for record in Archive(WorkspaceLayout(directory).raw(repository(index))).records:
             if body := record.read():
                 orjson.loads(body)
     return time.process_time() - started
@@ -150,7 +153,7 @@ def run_size(
     backup = real_backup()
     bundle = backup.with_name("repo.bundle") if backup and histories else None
     begun = time.monotonic()
-    target = Workspace(directory)
+    target = WorkspaceLayout(directory)
     entries = write_repositories(source, target, size, repositories, bundle, WORKERS)
     print(f"{entries:,} entries made in {(time.monotonic() - begun) / 60:.1f} minutes", flush=True)
     histories = histories if bundle else 0
@@ -181,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     smallest: dict[str, Measured] = {}
     with scratch() as base:
         repo = mine_world(base_world(), Path(base)).repo
-        source = Source.read(Workspace(Path(base)), repo)
+        source = Source.read(WorkspaceLayout(Path(base)), repo)
         for size in options.sizes:
             made = tempfile.mkdtemp(prefix="goldpan-scale-", dir=options.directory)
             try:

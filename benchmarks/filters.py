@@ -28,7 +28,7 @@ from goldpan.code.substance import FilePair, compare_all
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, TableSchema
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.repo_view import RepoView, open_repo_view
 from goldpan.git.clone import clone
@@ -53,7 +53,7 @@ class Size(NamedTuple):
     """Issues and pull requests."""
 
 
-def repeat_tables(source: Workspace, target: Workspace, repo: str) -> Size:
+def repeat_tables(source: WorkspaceLayout, target: WorkspaceLayout, repo: str) -> Size:
     """Write a repository with at least `ISSUES` issues and return its size."""
     entries = pq.read_table(source.table(repo, "entries"))
     issues = pc.sum(pc.equal(entries["kind"], "issue")).as_py()
@@ -80,14 +80,14 @@ def _moved(rows: pa.Table, columns: tuple[str, ...], by: int) -> pa.Table:
     return rows
 
 
-def _save(target: Workspace, table: TableSchema, repo: str, rows: pa.Table) -> None:
+def _save(target: WorkspaceLayout, table: TableSchema, repo: str, rows: pa.Table) -> None:
     path = target.table(repo, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with writer(path, table) as file:
         write(file, table, repo, rows)
 
 
-def measure_issue_filters(workspace: Workspace, repo: str, size: Size) -> float:
+def measure_issue_filters(workspace: WorkspaceLayout, repo: str, size: Size) -> float:
     """Print what each criterion for issues takes; return the seconds of the shared ones."""
     profile = load_profile("default")
     # Repeating a repository repeats its comments, which would make bots of everybody.
@@ -124,7 +124,7 @@ def _megabytes(view: RepoView) -> float:
     return float(total) / 1e6
 
 
-def measure_substance(base: Workspace, repo: str, bundle: Path) -> None:
+def measure_substance(base: WorkspaceLayout, repo: str, bundle: Path) -> None:
     """Print how many changes a second are compared: all single-file changes of the history."""
     with Reporter(quiet=True) as reporter:
         pair(base, repo, find_rules("default"))
@@ -151,7 +151,7 @@ def measure_substance(base: Workspace, repo: str, bundle: Path) -> None:
     )
 
 
-def measure_datatrove(python: str, workspace: Workspace, repo: str, issues: int) -> float:
+def measure_datatrove(python: str, workspace: WorkspaceLayout, repo: str, issues: int) -> float:
     """Let datatrove filter the same discussions; return its seconds without starting."""
     with scratch() as directory:
         folder = Path(directory) / "json"
@@ -172,7 +172,7 @@ def measure_datatrove(python: str, workspace: Workspace, repo: str, issues: int)
     return took
 
 
-def _write_discussions(workspace: Workspace, repo: str, folder: Path) -> None:
+def _write_discussions(workspace: WorkspaceLayout, repo: str, folder: Path) -> None:
     """Write each issue with its comments as a document, dealt out to the processes."""
     profile = load_profile("default")
     none = DUPLICATES.schema.empty_table()
@@ -202,7 +202,7 @@ def main() -> None:
     data = Path(os.environ.get("GOLDPAN_REAL_DATA", "../shared/data"))
     bundle = data / "github" / "bitcoin-core__secp256k1" / "repo.bundle"
     with scratch() as small, scratch() as large:
-        base, workspace = Workspace(Path(small)), Workspace(Path(large))
+        base, workspace = WorkspaceLayout(Path(small)), WorkspaceLayout(Path(large))
         repo = mine_world(base_world(), base.root).repo
         size = repeat_tables(base, workspace, repo)
         gc.collect()

@@ -19,7 +19,7 @@ from benchmarks.scale import REPO, scratch
 from goldpan.core.config import Settings
 from goldpan.core.parquet import open_tables
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.ancestry import read_ancestry
 from goldpan.git.clone import clone, prefetch
 from goldpan.git.objects import Objects
@@ -43,7 +43,7 @@ def main() -> None:
     if not source.exists():
         raise SystemExit(f"{source} is missing; set GOLDPAN_REAL_DATA to the real data's folder")
     with scratch() as directory, Reporter(quiet=True) as reporter:
-        workspace = Workspace(Path(directory))
+        workspace = WorkspaceLayout(Path(directory))
         mine_backup(Settings(workspace.root), source / "entries.jsonl.xz", REPO, reporter)
         whole = clone(workspace, REPO, reporter, source=source / "repo.bundle").path
         seconds, history = timed(lambda: read_history(workspace, REPO, reporter))
@@ -57,7 +57,7 @@ def main() -> None:
         compare_fetching(Path(directory), whole, singles, reporter)
 
 
-def single_file_pulls(workspace: Workspace, path: Path) -> list[tuple[str, str, str]]:
+def single_file_pulls(workspace: WorkspaceLayout, path: Path) -> list[tuple[str, str, str]]:
     """Return the commits before and after, and the path, of pulls that edit one file."""
     with open_tables(workspace, REPO, ["entries"]) as connection:
         pulls = connection.execute(_PULLS).fetchall()
@@ -123,7 +123,7 @@ def compare_fetching(
         entries = [objects.find(after, path_bytes(name)) for _, after, name in singles]
     blobs = list(dict.fromkeys(entry.id for entry in entries if entry))
     url = whole.as_uri()
-    partial = clone(Workspace(directory / "partial"), REPO, reporter, source=url)
+    partial = clone(WorkspaceLayout(directory / "partial"), REPO, reporter, source=url)
     at_once, came = timed(lambda: prefetch(partial.path, blobs, reporter))
     assert came.fetched == len(blobs)
     lazy = directory / "lazy.git"

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task_data import TaskData, read_task_data
@@ -110,7 +110,7 @@ def main() -> None:
     measured: list[Measured] = []
     tasks = load_tasks(None)
     with tempfile.TemporaryDirectory() as folder:
-        workspace = Workspace(Path(folder))
+        workspace = WorkspaceLayout(Path(folder))
         for name in BASELINE:
             task = tasks[name]
             file = options.data / f"{task.settings['language']}.csv.xz"

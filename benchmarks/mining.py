@@ -22,7 +22,7 @@ from benchmarks.scale import FAST, REPO, scratch
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings, Via
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.limits import Flow
 from goldpan.miners.mine import MineResult, mine
 from goldpan.miners.mine_many import MinedRepositories, mine_many
@@ -50,7 +50,7 @@ def measure(url: str, repo: str, via: Via) -> MineResult:
         settings = Settings(Path(directory), url, tokens=("benchmark",), via=via, workers=1)
         result = mine(settings, repo, reporter, FAST)
         again = mine(settings, repo, reporter, FAST)
-        workspace = Workspace(Path(directory))
+        workspace = WorkspaceLayout(Path(directory))
         size = sum(record.size for record in Archive(workspace.raw(repo)).records) / 1e6
         started = time.perf_counter()
         normalize(workspace, repo, reporter, workers=1)

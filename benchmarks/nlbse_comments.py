@@ -25,7 +25,7 @@ import orjson
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import read_task_data
@@ -145,7 +145,7 @@ def copied(workspace: Path) -> Iterator[tuple[str, float]]:
     """Yield for each language what share of its test sentences stands word for word in train."""
     shares: dict[str, list[float]] = {}
     for task in tasks():
-        splits = read_task_data(Workspace(workspace).dataset(task.name), task).splits
+        splits = read_task_data(WorkspaceLayout(workspace).dataset(task.name), task).splits
         train = pc.unique(splits["train"]["text"])
         share = pc.mean(pc.is_in(splits["test"]["text"], value_set=train)).as_py()
         shares.setdefault(str(task.settings["language"]), []).append(share)

@@ -17,7 +17,7 @@ import orjson
 from benchmarks.scale import base_world, mine_world, repeat, scratch
 from goldpan.core.archive import Archive
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 
@@ -27,7 +27,7 @@ WORKERS = 2
 
 def run(root: Path, repo: str) -> None:
     """Normalize and pair one workspace and print figures as JSON; a process of its own."""
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     started = time.perf_counter()
     with Reporter(quiet=True) as reporter:
         rows = normalize(workspace, repo, reporter, workers=WORKERS)
@@ -50,13 +50,13 @@ def run(root: Path, repo: str) -> None:
 def main() -> None:
     """Measure each size and print the table."""
     with scratch() as base_directory:
-        base = Workspace(Path(base_directory))
+        base = WorkspaceLayout(Path(base_directory))
         repo = mine_world(base_world(), base.root).repo
         totals: list[float] = []
         print(f"{repo} repeated; normalize with {WORKERS} processes")
         for size in SIZES:
             with scratch() as directory:
-                workspace = Workspace(Path(directory))
+                workspace = WorkspaceLayout(Path(directory))
                 repeat(base, repo, workspace, size)
                 limit, megabytes = _parse_alone(workspace, repo)
                 done = subprocess.run(
@@ -78,7 +78,7 @@ def main() -> None:
         print(f"time ratio {SIZES[1]:,} to {SIZES[0]:,}: {totals[1] / totals[0]:.1f}")
 
 
-def _parse_alone(workspace: Workspace, repo: str) -> tuple[float, float]:
+def _parse_alone(workspace: WorkspaceLayout, repo: str) -> tuple[float, float]:
     records = Archive(workspace.raw(repo)).records
     started = time.perf_counter()
     total = 0

@@ -11,7 +11,7 @@ from typing import Any
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
 from tests.twin import Twin, World, load_backup, workload_world
@@ -53,7 +53,7 @@ def mine_world(world: World, workspace: Path, via: str = "graphql") -> MineResul
         return mine(settings, world.main.full_name, reporter, FAST)
 
 
-def repeat(source: Workspace, repo: str, target: Workspace, entries: int) -> int:
+def repeat(source: WorkspaceLayout, repo: str, target: WorkspaceLayout, entries: int) -> int:
     """Write an archive of at least `entries` entries and return how many it holds."""
     records = Archive(source.raw(repo)).records
     numbers = {node[1] for r in records if r.meta["part"] == "entries" for node in r.meta["nodes"]}

@@ -23,7 +23,7 @@ import orjson
 from benchmarks.scale import plain_meta, shift_meta, shift_numbers
 from benchmarks.scale_history import repeat_history
 from goldpan.core.archive import Archive
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 REPOSITORIES = 30
 _RENAMED = "renamed.pickle"
@@ -46,7 +46,7 @@ class _Text:
 class Source:
     """The replies that are repeated."""
 
-    workspace: Workspace
+    workspace: WorkspaceLayout
     repo: str
     head: list[tuple[dict[str, Any], bytes]] = field(default_factory=list)
     """What tells of the run and of the repository."""
@@ -56,7 +56,7 @@ class Source:
     _cut: dict[str, _Text] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, workspace: Workspace, repo: str) -> Source:
+    def read(cls, workspace: WorkspaceLayout, repo: str) -> Source:
         """Read the archive of a repository."""
         source = cls(workspace, repo)
         for record in Archive(workspace.raw(repo)).records:
@@ -126,7 +126,7 @@ def repository(index: int) -> str:
 
 def write_repositories(
     source: Source,
-    target: Workspace,
+    target: WorkspaceLayout,
     entries: int,
     repositories: int = REPOSITORIES,
     bundle: Path | None = None,
@@ -165,37 +165,37 @@ def write_repositories(
     return copies * len(source.numbers)
 
 
-def mirror(target: Workspace, owner: str = "{owner}", name: str = "{name}") -> str:
+def mirror(target: WorkspaceLayout, owner: str = "{owner}", name: str = "{name}") -> str:
     """Return where the git repository of one or of any repository lies."""
     return str(target.root / "mirrors" / owner / f"{name}.git")
 
 
-def history(target: Workspace) -> Path:
+def history(target: WorkspaceLayout) -> Path:
     """Return the git repository that all clones are made of."""
     return target.root / "history.git"
 
 
 def _write_alone(
-    base: Workspace, repo: str, target: Workspace, index: int, copies: Sequence[int]
+    base: WorkspaceLayout, repo: str, target: WorkspaceLayout, index: int, copies: Sequence[int]
 ) -> None:
     """Write an archive in another process, which reads what it repeats once."""
     _write(_source_of(base, repo), target, index, copies, _renamed_in(target))
 
 
 @cache
-def _source_of(base: Workspace, repo: str) -> Source:
+def _source_of(base: WorkspaceLayout, repo: str) -> Source:
     return Source.read(base, repo)
 
 
 @cache
-def _renamed_in(target: Workspace) -> list[dict[bytes, bytes]]:
+def _renamed_in(target: WorkspaceLayout) -> list[dict[bytes, bytes]]:
     renamed: list[dict[bytes, bytes]] = pickle.loads((target.root / _RENAMED).read_bytes())
     return renamed
 
 
 def _write(
     source: Source,
-    target: Workspace,
+    target: WorkspaceLayout,
     index: int,
     copies: Sequence[int],
     renamed: Sequence[Mapping[bytes, bytes]],

@@ -11,7 +11,7 @@ from typing import Any
 
 from goldpan.core.archive import Archive
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import SLUICE, mine_twin
@@ -27,13 +27,13 @@ def records_of(via: Via) -> tuple[Record, ...]:
     """Return meta and body of every reply of the synthetic world."""
     with tempfile.TemporaryDirectory() as directory, Twin(synthetic_world()) as twin:
         mine_twin(twin, Path(directory), via)
-        archive = Archive(Workspace(Path(directory)).raw(SLUICE))
+        archive = Archive(WorkspaceLayout(Path(directory)).raw(SLUICE))
         return tuple((record.meta, record.read()) for record in archive.records)
 
 
-def keep(root: Path, records: tuple[Record, ...], change: Change | None = None) -> Workspace:
+def keep(root: Path, records: tuple[Record, ...], change: Change | None = None) -> WorkspaceLayout:
     """Write an archive of these records, each changed, as a run of its own workspace."""
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     with Archive(workspace.raw(SLUICE)) as target:
         target.begin(resume=False)
         for meta, body in records:
@@ -53,6 +53,6 @@ def changed(meta: dict[str, Any], body: bytes, change: Change | None) -> bytes:
     return json.dumps(data if replaced is None else replaced).encode()
 
 
-def make_tables(workspace: Workspace) -> None:
+def make_tables(workspace: WorkspaceLayout) -> None:
     """Make the tables of an archive."""
     normalize(workspace, SLUICE, Reporter(quiet=True), workers=1)

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
@@ -130,7 +130,7 @@ def independent(data: TaskData) -> TaskData:
 
 
 def add_run(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     data: TaskData,
     name: str,
     share: float,
@@ -150,18 +150,20 @@ def add_run(
     return run(workspace, data, model, find_protocol(protocol), seed, QUIET)
 
 
-def compared(workspace: Workspace, question: ComparisonQuestion | None = None) -> ComparisonResult:
+def compared(
+    workspace: WorkspaceLayout, question: ComparisonQuestion | None = None
+) -> ComparisonResult:
     """Return the comparison of all runs of a workspace."""
     runs = read_runs(workspace)
     return compare_runs(runs, runs, load_tasks(), question or ComparisonQuestion())
 
 
-def reported(workspace: Workspace) -> Report:
+def reported(workspace: WorkspaceLayout) -> Report:
     """Return the report on all runs of a workspace."""
     return make_report(workspace, compared(workspace), load_tasks())
 
 
-def write_rows(workspace: Workspace, data: TaskData) -> Path:
+def write_rows(workspace: WorkspaceLayout, data: TaskData) -> Path:
     """Write the rows where the report looks for them."""
     family = task_family(data.task)
     tables = list(data.splits.values())
@@ -173,7 +175,7 @@ def write_rows(workspace: Workspace, data: TaskData) -> Path:
     return directory
 
 
-def six_tasks(workspace: Workspace, count: int = 6) -> None:
+def six_tasks(workspace: WorkspaceLayout, count: int = 6) -> None:
     """Store runs of a good model, one that is nearly as good, and a bad one on the first tasks."""
     shutil.copytree(
         made_once("six-tasks", _run_six_tasks),
@@ -184,7 +186,7 @@ def six_tasks(workspace: Workspace, count: int = 6) -> None:
 
 
 def _run_six_tasks(folder: Path) -> None:
-    workspace = Workspace(folder)
+    workspace = WorkspaceLayout(folder)
     for name in SIX:
         data = two_labels(name)
         add_run(workspace, data, "good", 0.9)

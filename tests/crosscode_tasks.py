@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
@@ -103,7 +103,7 @@ def sample_rows(task: Task, count: int = 12) -> list[dict[str, Any]]:
 
 
 def write_rows(
-    workspace: Workspace, task: Task, splits: Mapping[str, Iterable[Mapping[str, Any]]]
+    workspace: WorkspaceLayout, task: Task, splits: Mapping[str, Iterable[Mapping[str, Any]]]
 ) -> Path:
     """Write rows as the dataset of a task, each in its split; return the directory."""
     schema = task_family(task).schema.append(pa.field(GROUP, pa.string()))

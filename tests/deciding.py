@@ -11,13 +11,13 @@ from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import ANNOTATIONS
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def two_people_say(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     name: str,
     form: Form,
     tasks: Iterable[StudioTask],

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, input_column, target_column, task_family
 from goldpan.datasets.task_data import TaskData, task_data
@@ -115,7 +115,7 @@ def learns_every_type(root: Path, name: str, least: float = 0.8, **settings: Any
 
     def value(data: TaskData, metric: str, model: str = name, **options: Any) -> float:
         protocol, found = find_protocol("default"), find_model(model, options)
-        done = run(Workspace(root), data, found, protocol, 0, Reporter(quiet=True))
+        done = run(WorkspaceLayout(root), data, found, protocol, 0, Reporter(quiet=True))
         return done.record.scores.value(metric) or 0.0
 
     for data in (requirements(120, 40), rows_of("issue_type", types(), 120)):

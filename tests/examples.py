@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.files import write_dataset
@@ -86,7 +86,7 @@ def write(
     **options: Any,
 ) -> Written:
     """Write rows as a dataset into a workspace at `place`."""
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     directory = workspace.dataset(name)
     batches = family.batches(rows)
     plans = SplitPlan.parse(plan)

@@ -26,7 +26,7 @@ from goldpan.core.schemas import (
     TableSchema,
 )
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.pipeline import judge as judge_alone
 from goldpan.filters.pipeline import run_filters
@@ -81,9 +81,9 @@ def build(
     revisions: Iterable[Row] | None = None,
     changes: Iterable[Row] | None = None,
     license: str | None = "MIT",
-) -> Workspace:
+) -> WorkspaceLayout:
     """Write a repository's tables; those that are None are not there."""
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     _save(workspace, REPOSITORIES, [{"default_branch": "main", "license": license}])
     tables: tuple[tuple[TableSchema, Iterable[Row] | None], ...] = (
         (ENTRIES, entries),
@@ -100,7 +100,7 @@ def build(
     return workspace
 
 
-def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Row]:
+def judge(workspace: WorkspaceLayout, criterion: str, **settings: Any) -> dict[Any, Row]:
     """Return a criterion's verdicts, by issue or by (issue, pull); no other judges if it can."""
     asked = criteria()[criterion]
     if criterion == "issue-kept":
@@ -116,7 +116,7 @@ def judge(workspace: Workspace, criterion: str, **settings: Any) -> dict[Any, Ro
 
 
 def judge_all(
-    workspace: Workspace, settings: Mapping[str, Mapping[str, Any]] | None = None
+    workspace: WorkspaceLayout, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, dict[Any, Row]]:
     """Return all verdicts of all criteria, by criterion."""
     run_filters(workspace, [REPO], _profile(workspace, settings or {}), Reporter(quiet=True))
@@ -127,7 +127,7 @@ def judge_all(
     return verdicts
 
 
-def _profile(workspace: Workspace, settings: Mapping[str, Mapping[str, Any]]) -> Profile:
+def _profile(workspace: WorkspaceLayout, settings: Mapping[str, Mapping[str, Any]]) -> Profile:
     path = workspace.root / "try.toml"
     lines = ["decide = []"]
     for name, values in settings.items():
@@ -145,7 +145,7 @@ def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
     }
 
 
-def _save(workspace: Workspace, table: TableSchema, content: Iterable[Row]) -> None:
+def _save(workspace: WorkspaceLayout, table: TableSchema, content: Iterable[Row]) -> None:
     path = workspace.table(REPO, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     made = [{**dict.fromkeys(table.schema.names), "repo": REPO, **row} for row in content]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES, TableSchema
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
@@ -135,7 +135,7 @@ def pull_row(number: int, **facts: Any) -> dict[str, Any]:
 
 
 def write_tables(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     pulls: Iterable[dict[str, Any]],
     *,
     commits: Mapping[int, int] | None = None,
@@ -154,7 +154,7 @@ def write_tables(
     write_table(workspace, PAIRS, paired)
 
 
-def write_table(workspace: Workspace, table: TableSchema, rows: list[dict[str, Any]]) -> None:
+def write_table(workspace: WorkspaceLayout, table: TableSchema, rows: list[dict[str, Any]]) -> None:
     """Write one table of the repository; columns that rows lack are null."""
     path = workspace.table(REPO, table.name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ class Case:
 
     def __init__(self, tmp_path: Path) -> None:
         self.repository = Repository.create(tmp_path / "source.git")
-        self.workspace = Workspace(tmp_path / "workspace")
+        self.workspace = WorkspaceLayout(tmp_path / "workspace")
         self.start = self.repository.commit(FILES, ref="refs/heads/main")
         self.pulls: list[dict[str, Any]] = []
         self.source: str | Path = self.repository.path

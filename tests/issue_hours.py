@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.schemas import ENTRIES, REPOSITORIES
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 
 START = datetime(2022, 1, 1, tzinfo=UTC)
@@ -97,7 +97,7 @@ def made_up_hours(hours: int, closings: int, seed: int = 0) -> dict[int, list[di
 
 def write_mined(workspace: Path, repo: str, license: str, entries: list[dict[str, Any]]) -> None:
     """Write the tables of a mined repository."""
-    lab = Workspace(workspace)
+    lab = WorkspaceLayout(workspace)
     lab.tables(repo).mkdir(parents=True)
     times = dict.fromkeys(("created_at", "updated_at", "closed_at"), START)
     for table, records in (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings, Verdict
@@ -132,7 +132,7 @@ class Projects:
         self, root: Path, names: Iterable[str], layouts: Mapping[str, Layout] = LAYOUTS
     ) -> None:
         repository = Repository.create(root / "source.git")
-        self._workspace = Workspace(root / "workspace")
+        self._workspace = WorkspaceLayout(root / "workspace")
         self._instances = {
             name: layouts[name].instance(number, repository) for number, name in enumerate(names, 1)
         }

@@ -21,7 +21,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.schemas import MINED
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.limits import Pace
@@ -175,13 +175,13 @@ def gaps_of(mined: MineResult) -> list[tuple[int | None, str, str]]:
 
 def table_bytes(workspace: Path, repo: str = SLUICE) -> Tables:
     """Return each table's file."""
-    lab = Workspace(workspace)
+    lab = WorkspaceLayout(workspace)
     return {table.name: lab.table(repo, table.name).read_bytes() for table in MINED}
 
 
 def rows(workspace: Path, table: str, repo: str = SLUICE, rules: str = "default") -> list[Row]:
     """Return a table's rows, times as texts; of pairs those by `rules`."""
-    records = pq.read_table(Workspace(workspace, rules).table(repo, table)).to_pylist()
+    records = pq.read_table(WorkspaceLayout(workspace, rules).table(repo, table)).to_pylist()
     return [{name: _plain(value) for name, value in row.items()} for row in records]
 
 
@@ -253,7 +253,7 @@ def assert_alike(first: Tables, second: Tables, without: str = "") -> None:
 
 def archive(workspace: Path, repo: str = SLUICE) -> Archive:
     """Open a repository's archive."""
-    return Archive(Workspace(workspace).raw(repo))
+    return Archive(WorkspaceLayout(workspace).raw(repo))
 
 
 def keys_kept_twice(workspace: Path, repo: str = SLUICE) -> list[str]:

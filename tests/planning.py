@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from tests.crosscode_tasks import sample_rows, write_rows
 from tests.program import Done, goldpan
@@ -61,7 +61,7 @@ def write_tasks(lab: Path, names: Sequence[str] = TASKS, own: Path | None = None
     for name in names:
         task = find_task(name, own)
         rows = sample_rows(task, 30)
-        write_rows(Workspace(lab), task, {"train": rows[:20], "test": rows[20:]})
+        write_rows(WorkspaceLayout(lab), task, {"train": rows[:20], "test": rows[20:]})
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from goldpan.audit.audit import AuditResult, audit_dataset
 from goldpan.audit.finding import FindingName
 from goldpan.audit.reruns import RerunOptions
 from goldpan.core.parquet import read_table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
@@ -41,7 +41,7 @@ class Planted:
     """Fixes with these tests, by name, as verified rows of a dataset's file."""
 
     def __init__(self, root: Path, tests: Mapping[str, str], recipes: Sequence[Path] = ()) -> None:
-        self.workspace = Workspace(root / "workspace")
+        self.workspace = WorkspaceLayout(root / "workspace")
         self.dataset = root / "planted.jsonl"
         self.settings = TrialSettings(1, 300, isolation=ISOLATIONS[0])
         self.recipes = tuple(recipes)

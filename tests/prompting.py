@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task import Task, TaskPrompt
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.model import find_model
@@ -75,7 +75,7 @@ def ask(
     quick = {"retries": 0, "timeout": 10.0, "poll_seconds": 0.01, "concurrency": 4}
     options = {"model": "judge", "base_url": server.url, **quick, **settings}
     model = find_model("prompted", options)
-    return run(Workspace(root), data, model, find_protocol(protocol), seed, QUIET)
+    return run(WorkspaceLayout(root), data, model, find_protocol(protocol), seed, QUIET)
 
 
 def answers(done: RunResult) -> dict[str, Any]:

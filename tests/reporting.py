@@ -20,7 +20,7 @@ from goldpan.core.schemas import (
     VERDICTS,
     TableSchema,
 )
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.filters.profile import Profile, criteria
@@ -96,12 +96,12 @@ def make_workspace(
     issues: int = 12,
     title: str = "Pan leaks",
     body: str = "It does.",
-) -> Workspace:
+) -> WorkspaceLayout:
     """Write a repository of `issues` issues, of which every third is short, with pulls 101 on.
 
     Odd issues have two participants; each of the first four has a fix pair, two of them merged.
     """
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
 
     def save(table: TableSchema, rows: Iterable[Mapping[str, Any]]) -> None:
         path = workspace.table(repo, table.name)

@@ -15,7 +15,7 @@ from goldpan.annotation.review.request import ReviewSettings, load_review_settin
 from goldpan.annotation.review.run import ReviewResult, run_review
 from goldpan.annotation.review.stored import review_path
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
 from tests import filtering
@@ -26,13 +26,13 @@ QUIET = Reporter(quiet=True)
 QUOTE = "Tighten the bolts"
 
 
-def workspace(root: Path, count: int = 3, *, replies: int = 1, **bodies: str) -> Workspace:
+def workspace(root: Path, count: int = 3, *, replies: int = 1, **bodies: str) -> WorkspaceLayout:
     """Return a filtered workspace of answered issues; `bodies` are texts by ``issue1``."""
     for name, data in _files(count, replies, tuple(bodies.items())).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    return Workspace(root)
+    return WorkspaceLayout(root)
 
 
 @cache
@@ -52,13 +52,13 @@ def _files(count: int, per_issue: int, bodies: tuple[tuple[str, str], ...]) -> d
         return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
-def filtered(lab: Workspace) -> Workspace:
+def filtered(lab: WorkspaceLayout) -> WorkspaceLayout:
     """Filter a workspace by a profile that drops what bots wrote."""
     run_filters(lab, [REPO], profile(lab), QUIET)
     return lab
 
 
-def profile(lab: Workspace) -> Profile:
+def profile(lab: WorkspaceLayout) -> Profile:
     """Return the profile of these workspaces."""
     path = lab.root / "own.toml"
     path.write_text('decide = ["bots"]', encoding="utf-8")
@@ -72,12 +72,12 @@ def settings(server: OpenAIServer, **changes: Any) -> ReviewSettings:
     return load_review_settings(None, flags, {"OPENAI_API_KEY": server.key or ""})
 
 
-def review(lab: Workspace, server: OpenAIServer, **changes: Any) -> ReviewResult:
+def review(lab: WorkspaceLayout, server: OpenAIServer, **changes: Any) -> ReviewResult:
     """Review the issues of a workspace."""
     return run_review(lab, [REPO], profile(lab), settings(server, **changes), QUIET)
 
 
-def rows(lab: Workspace) -> dict[int, Row]:
+def rows(lab: WorkspaceLayout) -> dict[int, Row]:
     """Return the verdicts of a review by issue."""
     table = pq.read_table(review_path(lab, REPO, "own"))
     return {row["issue"]: row for row in table.to_pylist()}

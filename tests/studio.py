@@ -24,7 +24,7 @@ from goldpan.annotation.studio.forms import StudioTask, find_form, make_task
 from goldpan.annotation.studio.project import TaskJournal, open_project
 from goldpan.annotation.studio.serve import Account, Running, prepare, running
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.console import run
 from tests.installing import installed_once
 from tests.program import Done
@@ -120,7 +120,7 @@ def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[Studi
     ]
 
 
-def task_numbers(lab: Workspace, name: str) -> dict[int, int]:
+def task_numbers(lab: WorkspaceLayout, name: str) -> dict[int, int]:
     """Return the server's task numbers by issue."""
     journal = TaskJournal(open_project(lab, name).path("tasks.jsonl"))
     return {
@@ -181,7 +181,7 @@ def log_on_failure(directory: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def goldpan(lab: Workspace, studio: Annotators) -> Goldpan:
+def goldpan(lab: WorkspaceLayout, studio: Annotators) -> Goldpan:
     """Return what runs a command on it beside the server."""
 
     def call(*arguments: str | Path, code: int = 0) -> Done:

@@ -29,7 +29,7 @@ from goldpan.core.parquet import read_table
 from goldpan.core.plugins import plugin_command
 from goldpan.core.sealed import file_digest, seal_of_parquet
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import UNPAIRED, Workspace
+from goldpan.core.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.execution.records import (
     RECORD,
     changed_files,
@@ -73,7 +73,7 @@ class Link:
 
 
 def verify_chain(
-    workspace: Workspace, row: Mapping[str, Any], provenance: Mapping[str, Any]
+    workspace: WorkspaceLayout, row: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> tuple[Link, ...]:
     """Recompute everything that a row of a dataset rests on, in the order of the stages.
 
@@ -95,8 +95,8 @@ class _Chain:
 
     def __init__(
         self,
-        stored: Workspace,
-        anew: Workspace,
+        stored: WorkspaceLayout,
+        anew: WorkspaceLayout,
         row: Mapping[str, Any],
         provenance: Mapping[str, Any],
         source: Mapping[str, Any],
@@ -284,9 +284,9 @@ class _Chain:
                 raise _BrokenError(f"{name} is another than when the dataset was built")
 
 
-def _again(workspace: Workspace, root: Path, repo: str) -> Workspace:
+def _again(workspace: WorkspaceLayout, root: Path, repo: str) -> WorkspaceLayout:
     """Return a workspace with the same sources and none of the repository's tables."""
-    anew, old = Workspace(root), workspace.root.absolute()
+    anew, old = WorkspaceLayout(root), workspace.root.absolute()
     root.mkdir()
     for name in _SHARED:
         if (old / name).exists():
@@ -326,7 +326,7 @@ def judging_profile(provenance: Mapping[str, Any], verdicts: Path) -> Profile:
 
 
 def rebuild_row(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     example_id: str,
     provenance: Mapping[str, Any],

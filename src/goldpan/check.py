@@ -22,7 +22,7 @@ from goldpan.core.parquet import open_file
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sealed import check_inputs, check_outputs, file_digest, is_sealed, read_json
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import UNPAIRED, Workspace, hold_lock
+from goldpan.core.workspace import UNPAIRED, WorkspaceLayout, hold_lock
 from goldpan.datasets.provenance import (
     PROVENANCE,
     Dependents,
@@ -115,7 +115,7 @@ class _Item:
         return sum(path.stat().st_size for path in self.files if path.exists())
 
 
-def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
+def check_workspace(workspace: WorkspaceLayout, reporter: Reporter) -> CheckResult:
     """Verify archives, tables, verdicts, annotations, datasets, runs, histories and test runs."""
     items = list(_items(workspace))
     sizes = [item.size for item in items]
@@ -140,14 +140,14 @@ def check_workspace(workspace: Workspace, reporter: Reporter) -> CheckResult:
     return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
 
 
-def archives(workspace: Workspace) -> list[Path]:
+def archives(workspace: WorkspaceLayout) -> list[Path]:
     """Return the directories of all archives: raw replies, reviews, prompts."""
     names = ("raw", "reviews", "prompts")
     folders = {path.parent for name in names for path in (workspace.root / name).rglob("run-*.zst")}
     return sorted(path for path in folders if path.name != "damaged")
 
 
-def repair_archives(workspace: Workspace) -> list[Repair]:
+def repair_archives(workspace: WorkspaceLayout) -> list[Repair]:
     """Mend all archives that are damaged; return what was done to each.
 
     Raises `WorkspaceError` where another process works in one.
@@ -165,7 +165,7 @@ def _verify(item: _Item) -> list[Damage]:
     return item.verify()
 
 
-def _items(workspace: Workspace) -> Iterator[_Item]:
+def _items(workspace: WorkspaceLayout) -> Iterator[_Item]:
     root = workspace.root
     for directory in archives(workspace):
         yield _Item(tuple(run_files(directory)), partial(_archive, directory))
@@ -233,7 +233,7 @@ def _is_unsealed(path: Path) -> bool:
     return path.suffix == ".parquet" and not is_sealed(path)
 
 
-def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
+def _lineage(workspace: WorkspaceLayout, directory: Path) -> list[Damage]:
     """Find tables of several runs beside each other, or of replies that are there no more."""
     repo = f"{directory.parent.name}/{directory.name}"
     flaws = []
@@ -250,12 +250,12 @@ def _lineage(workspace: Workspace, directory: Path) -> list[Damage]:
     return flaws
 
 
-def _check_pairs(workspace: Workspace, repo: str) -> None:
+def _check_pairs(workspace: WorkspaceLayout, repo: str) -> None:
     for rules in workspace.paired_by(repo):
         check_inputs(workspace.tables(repo), f"pair.{rules}")
 
 
-def _dataset(workspace: Workspace, provenance: Path) -> Iterator[_Item]:
+def _dataset(workspace: WorkspaceLayout, provenance: Path) -> Iterator[_Item]:
     directory = provenance.parent
     again = "Restore it from a copy, or run goldpan build or goldpan import for the dataset again"
     try:
@@ -294,7 +294,7 @@ def _refs(clone: Path) -> list[Damage]:
     ]
 
 
-def _answers(workspace: Workspace, path: Path) -> list[Damage]:
+def _answers(workspace: WorkspaceLayout, path: Path) -> list[Damage]:
     """Find answers that are gone: the end of an archive may be cut off as if by a kill."""
     with suppress(OSError, pa.ArrowException):  # that is told of the file itself
         if lost := lost_answers(workspace, path):
@@ -304,7 +304,7 @@ def _answers(workspace: Workspace, path: Path) -> list[Damage]:
     return []
 
 
-def _test_run(workspace: Workspace, record: Path) -> list[Damage]:
+def _test_run(workspace: WorkspaceLayout, record: Path) -> list[Damage]:
     """Find what changed of a run of tests, or of a model's answer: its record, logs and reports."""
     again = _verify_again(workspace, record)
     if record.name == ANSWER:
@@ -315,12 +315,12 @@ def _test_run(workspace: Workspace, record: Path) -> list[Damage]:
     return [Damage(str(path), None, reason, again) for path, reason in flaws]
 
 
-def _packages(workspace: Workspace, cache: Path) -> list[Damage]:
+def _packages(workspace: WorkspaceLayout, cache: Path) -> list[Damage]:
     again = f"{_verify_again(workspace, cache)}, which fetches the packages again"
     return [Damage(str(path), None, reason, again) for path, reason in package_flaws(cache)]
 
 
-def _verify_again(workspace: Workspace, path: Path) -> str:
+def _verify_again(workspace: WorkspaceLayout, path: Path) -> str:
     repo = tested_repository(path.relative_to(workspace.root / "verification").parts)
     datasets = Dependents(workspace).proved_datasets(repo)
     return f"Run goldpan verify {datasets[0] if datasets else f'on the dataset of {repo}'}"

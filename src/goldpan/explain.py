@@ -17,7 +17,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import open_tables
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.sealed import verify_parquet
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.miners.journal import sources
 from goldpan.miners.pairing import relation
@@ -146,7 +146,7 @@ def evidence_blocks(pair: Mapping[str, Any], indent: str) -> Iterator[Block]:
             yield Line(f"{indent}{evidence['where']}: {evidence['excerpt']}")
 
 
-def explain(workspace: Workspace, subject: str) -> Explanation:
+def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
     """Explain ``OWNER/NAME#N``.
 
     Raises `UsageError` for another spelling, `WorkspaceError` where the entry is not known.

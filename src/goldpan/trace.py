@@ -14,7 +14,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError, choices, question
 from goldpan.core.parquet import connect
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import UNPAIRED, Workspace
+from goldpan.core.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
 from goldpan.explain import Explanation, evidence_blocks, explain, plain_row
 from goldpan.git.objects import Objects
@@ -138,7 +138,11 @@ class Trace(Result):
 
 
 def trace(
-    workspace: Workspace, example_id: str, datasets: Sequence[Path] = (), *, verify: bool = False
+    workspace: WorkspaceLayout,
+    example_id: str,
+    datasets: Sequence[Path] = (),
+    *,
+    verify: bool = False,
 ) -> Trace:
     """Trace an example of the given dataset directories, else of all in the workspace.
 
@@ -181,7 +185,7 @@ def trace(
 
 
 def _entries(
-    workspace: Workspace, directory: Path, repo: str | None, numbers: Sequence[int]
+    workspace: WorkspaceLayout, directory: Path, repo: str | None, numbers: Sequence[int]
 ) -> tuple[Explanation, ...]:
     """Explain entries by the pairing rules of the dataset, where their pairs are still there."""
     if not numbers or repo is None:
@@ -223,7 +227,7 @@ def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None
     return None
 
 
-def _replies(workspace: Workspace, repo: str, names: Sequence[str]) -> list[RawReply]:
+def _replies(workspace: WorkspaceLayout, repo: str, names: Sequence[str]) -> list[RawReply]:
     records = {record.name: record for record in Archive(workspace.raw(repo)).records}
     replies = []
     for name in names:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from goldpan.core.proportions import wilson
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
 from goldpan.filters.profile import load_profile
 
@@ -63,7 +63,7 @@ def read_gold() -> dict[str, dict[int, Gold]]:
 
 def chosen_rows(workspace: Path, gold: dict[int, Gold], repo: str) -> list[Row]:
     """Return the rows of the labelled issues, with the points of their replies."""
-    layout = Workspace(workspace, rules="unconfirmed")
+    layout = WorkspaceLayout(workspace, rules="unconfirmed")
     decide = set(load_profile("default").decide) - _ELSEWHERE
     dropped, best = set(), {}
     for verdict in pq.read_table(layout.verdicts(repo, "default")).to_pylist():
@@ -109,7 +109,7 @@ def main(workspaces: list[Path]) -> None:
     gold, rows, answered = read_gold(), [], {}
     for path in workspaces:
         for repo, issues in sorted(gold.items()):
-            if Workspace(path).tables(repo).exists():
+            if WorkspaceLayout(path).tables(repo).exists():
                 rows += chosen_rows(path, issues, repo)
                 answered[repo] = sum(issue.answered for issue in issues.values() if issue.random)
     lines = ["| repository | points | whole answers | at least in part | answered issues found |"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 SEED = 15
 REPOSITORIES = {"bitcoin-core/secp256k1": (190, 110, 25), "bitcoin-core/gui": (110, 90, 15)}
@@ -65,7 +65,7 @@ def open_repository(workspace: Path, repo: str) -> duckdb.DuckDBPyConnection:
         "pairs": "pairs",
         "events": "events",
     }.items():
-        path = Workspace(workspace, "unconfirmed").table(repo, table)
+        path = WorkspaceLayout(workspace, "unconfirmed").table(repo, table)
         connection.execute(f"CREATE VIEW {view} AS FROM '{path}'")
     return connection
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import duckdb
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.gold.draw import (
     Sizes,
     answer_sheet,
@@ -100,7 +100,7 @@ def main(out: Path, workspaces: dict[str, Path]) -> None:
     """Write a sheet for each repository."""
     out.mkdir(parents=True, exist_ok=True)
     for name, path in workspaces.items():
-        workspace = Workspace(path, "unconfirmed")
+        workspace = WorkspaceLayout(path, "unconfirmed")
         (folder,) = workspace.repositories("tables")
         connection = open_repository(path, folder)
         (repo,) = connection.execute("SELECT any_value(repo) FROM entries").fetchall()[0]

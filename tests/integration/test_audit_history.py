@@ -9,7 +9,7 @@ import orjson
 from goldpan.audit.audit import audit_dataset
 from goldpan.core.parquet import read_table
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.refs import write_refs_record
 from tests.git_repositories import Repository
 
@@ -23,7 +23,7 @@ def added(path: str, line: str) -> str:
 
 
 def test_precedents_come_from_the_history_at_hand(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     clone = workspace.clone("mill/grain")
     clone.parent.mkdir(parents=True)
     repository = Repository.create(clone)

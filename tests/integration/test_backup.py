@@ -20,7 +20,7 @@ import pytest
 from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.backup_entries import (
     LARGEST_ENTRY,
@@ -209,7 +209,7 @@ def test_tables_hold_what_the_backup_holds(tmp_path: Path) -> None:
     assert comments == [(1, "comment", 11), (2, "review", 21), (2, "review_comment", 31)]
     assert [row["sha"] for row in read(tmp_path, "commits")] == [HASH]
     assert read(tmp_path, "files") == []
-    workspace = Workspace(tmp_path / "workspace")
+    workspace = WorkspaceLayout(tmp_path / "workspace")
     assert pair(workspace, GEM, find_rules("faun-eval")).pairs == 0
     assert pair(workspace, GEM, find_rules("unconfirmed")).pairs == 1
     (row,) = pq.read_table(workspace.pairs(GEM, "unconfirmed")).to_pylist()
@@ -226,7 +226,7 @@ def test_importing_again_adds_nothing(tmp_path: Path) -> None:
     assert sorted(
         record.meta["number"] for record in records if record.meta["part"] == "backup"
     ) == [1, 2]
-    normalize(Workspace(tmp_path / "workspace"), GEM, Reporter(quiet=True), workers=1)
+    normalize(WorkspaceLayout(tmp_path / "workspace"), GEM, Reporter(quiet=True), workers=1)
     assert tables(tmp_path) == before
 
 
@@ -502,7 +502,7 @@ def test_tables_made_while_reading_are_those_made_afterwards(
     before = tables(tmp_path)
     assert {row["repo"] for row in read(tmp_path, "references")} == {"Octo/Gem"}
     monkeypatch.undo()
-    normalize(Workspace(tmp_path / "workspace"), GEM, Reporter(quiet=True), workers=1)
+    normalize(WorkspaceLayout(tmp_path / "workspace"), GEM, Reporter(quiet=True), workers=1)
     assert tables(tmp_path) == before
 
 

@@ -13,7 +13,7 @@ from goldpan.builders.build import BuildResult, DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.terminal import Reporter, show
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
 from goldpan.filters.pipeline import run_filters
@@ -25,7 +25,7 @@ QUIET = Reporter(quiet=True)
 
 
 def make(
-    workspace: Workspace, family: str = "qa", decide: str = '["bots"]', split: str = "none"
+    workspace: WorkspaceLayout, family: str = "qa", decide: str = '["bots"]', split: str = "none"
 ) -> BuildResult:
     """Filter and build with a profile of one's own."""
     path = workspace.root / "own.toml"
@@ -37,7 +37,7 @@ def make(
     return build(workspace, request, QUIET)
 
 
-def make_again(workspace: Workspace) -> BuildResult:
+def make_again(workspace: WorkspaceLayout) -> BuildResult:
     """Build what was filtered before."""
     profile = load_profile(str(workspace.root / "own.toml"))
     plan, directory = SplitPlan.parse("none"), workspace.dataset("qa")

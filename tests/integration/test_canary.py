@@ -20,7 +20,7 @@ from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.cli import main
 from goldpan.core import secrets
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import QA
 from tests.console import ENTRY
 from tests.drawing import daily
@@ -216,7 +216,7 @@ def _evaluate(lab: Place, url: str) -> list[Arguments]:
 def _annotate(lab: Place, url: str) -> list[Arguments]:
     facts = ProjectFacts(url, "", "question-answer", 2, True, number=1)
     name = f"known-{len(list(lab.workspace.glob('annotations/*')))}"
-    begin_project(Workspace(lab.workspace), name, load("question-answer"), facts)
+    begin_project(WorkspaceLayout(lab.workspace), name, load("question-answer"), facts)
     arguments: Arguments = ["--workspace", lab.workspace, "--url", url]
     new: Arguments = [
         "--project",

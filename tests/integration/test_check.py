@@ -13,7 +13,7 @@ from goldpan.check import check_workspace
 from goldpan.core.archive import Archive
 from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.task_input import read_task_input
 from goldpan.execution.packages import open_packages, package_cache
@@ -80,7 +80,7 @@ def test_a_sound_workspace(root: Path) -> None:
 
 
 def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     (run,) = (root / "runs").glob("*/majority/*/predictions.parquet")
     (result,) = (root / "runs").glob("*/tfidf-xgboost/*/result.json")
     (pack,) = (root / "git").rglob("*.pack")
@@ -123,13 +123,13 @@ def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert goldpan("verify", data, *options).code == 0
     reviewed = ("build", "qa", "--require", "question-answer", "--workspace", root)
     assert goldpan(*reviewed, "--output", root / "datasets" / "reviewed").code == 0
-    cache = package_cache(Workspace(root), REPO)
-    with open_packages(Workspace(root), [REPO], QUIET):
+    cache = package_cache(WorkspaceLayout(root), REPO)
+    with open_packages(WorkspaceLayout(root), [REPO], QUIET):
         for name in ("wheels/one.py", "wheels/two.py", "archive/three.so"):
             (cache / name).parent.mkdir(parents=True, exist_ok=True)
             (cache / name).write_bytes(random.Random(name).randbytes(300))
         (cache / "link").symlink_to("wheels")
-    assert check_workspace(Workspace(root), QUIET).damaged == ()
+    assert check_workspace(WorkspaceLayout(root), QUIET).damaged == ()
     return root
 
 
@@ -152,7 +152,7 @@ def test_whatever_is_flipped_or_cut_is_told(kind: str, evidence: Path) -> None:
             del data[chance.randrange(len(data)) :]
         aside = path.rename(evidence / "aside")
         path.write_bytes(data)
-        damaged = check_workspace(Workspace(evidence), QUIET).damaged
+        damaged = check_workspace(WorkspaceLayout(evidence), QUIET).damaged
         path.unlink()
         aside.rename(path)
         told = [damage for damage in damaged if str(path) in f"{damage.file} {damage.reason}"]
@@ -179,7 +179,7 @@ def test_what_was_made_of_a_damaged_file_is_told(root: Path) -> None:
 
 
 def test_packages_that_somebody_changed_are_not_built_of(evidence: Path, tmp_path: Path) -> None:
-    workspace = Workspace(shutil.copytree(evidence, tmp_path / "w", symlinks=True))
+    workspace = WorkspaceLayout(shutil.copytree(evidence, tmp_path / "w", symlinks=True))
     cache = package_cache(workspace, REPO)
     with open_packages(workspace, [REPO], QUIET):
         assert (cache / "wheels" / "one.py").exists()
@@ -199,15 +199,15 @@ def test_archives_are_mended_on_request(root: Path) -> None:
     assert code == 0
     assert "1 lost" in out
     assert list((root / "reviews" / "damaged").iterdir())
-    assert check_workspace(Workspace(root), QUIET).damaged == ()
+    assert check_workspace(WorkspaceLayout(root), QUIET).damaged == ()
 
 
 def test_replies_that_tables_were_made_of_are_missed(root: Path) -> None:
     """The newest run's end is gone, so its file alone looks as after a kill."""
-    path = Workspace(root).raw(REPO) / "run-0001.zst"
+    path = WorkspaceLayout(root).raw(REPO) / "run-0001.zst"
     records = Archive(path.parent).records
     path.write_bytes(path.read_bytes()[: records[-3].end])
-    (damage,) = check_workspace(Workspace(root), QUIET).damaged
+    (damage,) = check_workspace(WorkspaceLayout(root), QUIET).damaged
     assert str(path) in damage.reason
     assert f"goldpan mine --repo {REPO}" in damage.remedy
 
@@ -215,7 +215,7 @@ def test_replies_that_tables_were_made_of_are_missed(root: Path) -> None:
 @pytest.mark.parametrize("command", ["normalize", "status"])
 def test_tables_are_not_made_anew_of_fewer_replies(command: str, root: Path) -> None:
     """What was cut off the newest run would be gone from the tables, too, and nobody would know."""
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     path = workspace.raw(REPO) / "run-0001.zst"
     path.write_bytes(path.read_bytes()[: Archive(path.parent).records[-3].end])
     before = workspace.table(REPO, "entries").read_bytes()
@@ -233,21 +233,21 @@ def test_a_damaged_history_is_not_taken_for_one_that_lacks_commits(root: Path) -
     with pytest.raises(
         GitError, match=r"\.pack is damaged.*goldpan clone --repo prospector/sluice"
     ):
-        read_history(Workspace(root), REPO, QUIET)
+        read_history(WorkspaceLayout(root), REPO, QUIET)
     done = goldpan("build", "code-edit", "--workspace", root)
     assert done.code == 1
     assert f"{pack} is damaged" in done.err
 
 
 def test_tables_of_two_runs_are_not_mixed(root: Path) -> None:
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     shutil.copy(workspace.table(REPO, "unknown"), workspace.table(REPO, "comments"))
     with pytest.raises(WorkspaceError, match=r"comments\.parquet is not what .* goldpan normalize"):
         pair(workspace, REPO, find_rules("default"))
 
 
 def test_pairs_of_other_tables_are_not_taken(root: Path) -> None:
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     (record := workspace.tables(REPO) / "normalize.json").unlink()
     shutil.copy(workspace.table(REPO, "unknown"), workspace.table(REPO, "commits"))
     assert not record.exists()
@@ -256,15 +256,15 @@ def test_pairs_of_other_tables_are_not_taken(root: Path) -> None:
 
 
 def test_a_damaged_table_is_not_taken_for_one_that_changed(root: Path) -> None:
-    path = Workspace(root).table(REPO, "references")
+    path = WorkspaceLayout(root).table(REPO, "references")
     flip(path, 2_149)
     with pytest.raises(OSError, match=r"references\.parquet is damaged"):
-        current_verdicts(Workspace(root), REPO, load_profile("default"))
+        current_verdicts(WorkspaceLayout(root), REPO, load_profile("default"))
 
 
 def test_no_damaged_test_file_is_evaluated(root: Path) -> None:
     task = find_task("nlbse23_issue_type")
-    directory = Workspace(root).dataset(task.name)
+    directory = WorkspaceLayout(root).dataset(task.name)
     read_task_input(directory, task)
     (path,) = (directory / "data").glob("test-*.parquet")
     data = path.read_bytes()

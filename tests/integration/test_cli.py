@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.archive import Archive
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.console import ENTRY, PAN, TOKEN, run, sentence
 from tests.mining import SLUICE
 from tests.program import MINE
@@ -93,7 +93,7 @@ def test_the_token_is_nowhere(tmp_path: Path) -> None:
         done.append(run(*mining(twin), "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN))
     assert [process.code for process in done] == [0, 0]
     root = tmp_path / "goldpan-workspace"
-    records = Archive(Workspace(root).raw(SLUICE)).records
+    records = Archive(WorkspaceLayout(root).raw(SLUICE)).records
     contents = [path.read_bytes() for path in root.rglob("*") if path.is_file()]
     contents += [record.read() + repr(record.meta).encode() for record in records]
     contents += [repr(pq.read_table(path).to_pylist()).encode() for path in root.rglob("*.parquet")]
@@ -246,7 +246,7 @@ def test_one_sentence_for_bad_input(
 @pytest.mark.parametrize("part", ["magic", "meta", "table"])
 def test_damage_is_told(shelf: Path, tmp_path: Path, part: str) -> None:
     shutil.copytree(shelf / "w", tmp_path / "w")
-    workspace = Workspace(tmp_path / "w")
+    workspace = WorkspaceLayout(tmp_path / "w")
     path = workspace.raw("a/b") / "run-0001.zst"
     remedy = "goldpan check --repair"
     if part == "table":

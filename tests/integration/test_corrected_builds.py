@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.papers.nlbse.comment_build import Annotations
 from tests.console import run
@@ -24,7 +24,7 @@ def rows(dataset: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_issue_types_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "goldpan-workspace")
+    workspace = WorkspaceLayout(tmp_path / "goldpan-workspace")
     write_hours(workspace.root, made_up_hours(3, 40))
     built = workspace.dataset("issue_type")
     assert run("build", "issue-type", folder=tmp_path).code == 0

@@ -15,7 +15,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, TableSchema
 from goldpan.core.terminal import Reporter, show
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.explain import explain
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.github.announced import Path as Via
@@ -34,7 +34,7 @@ PLAN = {"via": "graphql", "repo": GEM, "host": "github.com", "since": None}
 both = pytest.mark.parametrize("via", BOTH)
 
 
-def save(workspace: Workspace, table: TableSchema, content: list[Row]) -> None:
+def save(workspace: WorkspaceLayout, table: TableSchema, content: list[Row]) -> None:
     names = table.schema.names
     made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
     path = workspace.table(GEM, table.name)
@@ -43,7 +43,7 @@ def save(workspace: Workspace, table: TableSchema, content: list[Row]) -> None:
         write(target, table, GEM, pa.Table.from_pylist(made, schema=table.schema))
 
 
-def begin(workspace: Workspace, *, end: bool = True, **plan: Any) -> None:
+def begin(workspace: WorkspaceLayout, *, end: bool = True, **plan: Any) -> None:
     """Archive a run that fetched nothing."""
     with Archive(workspace.raw(GEM)) as archive:
         journal = Journal(archive)
@@ -52,8 +52,8 @@ def begin(workspace: Workspace, *, end: bool = True, **plan: Any) -> None:
             journal.end({})
 
 
-def build(root: Path, *ledger: Row, unknown: tuple[Row, ...] = (), **plan: Any) -> Workspace:
-    workspace = Workspace(root / "it's")
+def build(root: Path, *ledger: Row, unknown: tuple[Row, ...] = (), **plan: Any) -> WorkspaceLayout:
+    workspace = WorkspaceLayout(root / "it's")
     save(workspace, ENTRIES, [])
     save(workspace, LEDGER, list(ledger))
     save(workspace, UNKNOWN, list(unknown))
@@ -287,7 +287,7 @@ def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
     late = {n for n, entry in world.main.entries.items() if entry.updated_at >= middle}
     with Twin(world) as twin:
         mined = mine_twin(twin, tmp_path, since=datetime.fromisoformat(middle))
-    coverage = measure_coverage(Workspace(tmp_path), SLUICE)
+    coverage = measure_coverage(WorkspaceLayout(tmp_path), SLUICE)
     assert coverage == mined.coverage
     assert (coverage.gaps, coverage.complete, coverage.since) == ((), True, middle)
     assert counted(coverage)["issues"][0] is None
@@ -297,7 +297,7 @@ def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
 
 def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> None:
     world = synthetic_world()
-    workspace, node = Workspace(tmp_path), world.main.entries[9].node_id
+    workspace, node = WorkspaceLayout(tmp_path), world.main.entries[9].node_id
     with Twin(world, Faults(poison_null=[node])) as twin:
         mine_twin(twin, tmp_path)
         coverage = measure_coverage(workspace, SLUICE)

@@ -16,7 +16,7 @@ from goldpan.builders.build import DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.diff import DiffResult, changelog, compare_versions
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.manifest import Written
@@ -120,7 +120,9 @@ def test_the_provenance_tells_what_was_done_otherwise(tmp_path: Path) -> None:
     }
 
 
-def make(workspace: Workspace, decide: str, output: str, since: Path | None = None) -> Written:
+def make(
+    workspace: WorkspaceLayout, decide: str, output: str, since: Path | None = None
+) -> Written:
     path = workspace.root / f"{output}.toml"
     path.write_text(f'decide = {decide}\n[answer]\nchoice = "first"\n', encoding="utf-8")
     profile = load_profile(str(path))

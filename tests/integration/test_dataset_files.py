@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.card import features
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
@@ -70,7 +70,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path, family: Family) -> No
     second = write(tmp_path / "elsewhere" / "two", family, rows[::-1], plan, name="other")
     table = pa.Table.from_batches(family.batches(rows[100:] + rows[:100])).combine_chunks()
     card, provenance = CARD, PROVENANCE
-    workspace = Workspace(tmp_path / "three")
+    workspace = WorkspaceLayout(tmp_path / "three")
     third = write_dataset(
         workspace,
         workspace.dataset("x"),
@@ -288,7 +288,7 @@ def test_a_failing_builder_leaves_the_earlier_version(tmp_path: Path) -> None:
 
 
 def test_what_is_no_dataset_is_not_replaced(tmp_path: Path) -> None:
-    directory = Workspace(tmp_path).dataset("made")
+    directory = WorkspaceLayout(tmp_path).dataset("made")
     directory.mkdir(parents=True)
     write(tmp_path, QA, examples(QA, 1))
     for name, text in (("provenance.json", "{}"), ("provenance.json", "nonsense"), ("x", "")):
@@ -315,7 +315,7 @@ def test_what_is_no_dataset_is_not_replaced(tmp_path: Path) -> None:
 def test_wrong_rows_are_refused(tmp_path: Path, rows: list[dict[str, Any]], cause: str) -> None:
     with pytest.raises(DatasetError, match=cause):
         write(tmp_path, QA, rows)
-    assert not Workspace(tmp_path).dataset("made").exists()
+    assert not WorkspaceLayout(tmp_path).dataset("made").exists()
 
 
 def test_a_row_that_lacks_a_column_is_a_defect(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_counters_may_fill_while_rows_are_made(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second file system, /dev/shm")
 def test_a_dataset_may_go_to_another_disk(tmp_path: Path) -> None:
     with TemporaryDirectory(dir="/dev/shm") as name:
-        workspace, directory = Workspace(tmp_path / "workspace"), Path(name) / "made"
+        workspace, directory = WorkspaceLayout(tmp_path / "workspace"), Path(name) / "made"
         for count in (5, 3):
             batches = QA.batches(examples(QA, count))
             write_dataset(workspace, directory, QA, batches, SplitPlan(), PROVENANCE, CARD)

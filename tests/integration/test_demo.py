@@ -16,7 +16,7 @@ import pytest
 import goldpan as api
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.demo import pipeline as demo
 from goldpan.miners.journal import Journal
 from tests.console import NOWHERE
@@ -37,7 +37,7 @@ def _goldpan(*arguments: str | Path, **environment: str) -> Done:
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     """Return the workspace of a demo that ran."""
     _, printed = run_demo()
     root = make_demo(tmp_path_factory.mktemp("demo") / "lab")
@@ -58,21 +58,21 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert "The ten steps of ECSER" in (root / "comparisons" / "issue-types.html").read_text(
         encoding="utf-8"
     )
-    return Workspace(root)
+    return WorkspaceLayout(root)
 
 
 @pytest.fixture(scope="module")
-def clone(workspace: Workspace) -> Path:
+def clone(workspace: WorkspaceLayout) -> Path:
     return workspace.root / "git" / "prospector" / "sluice.git"
 
 
 @pytest.fixture(scope="module")
-def pulls(workspace: Workspace) -> list[dict[str, Any]]:
+def pulls(workspace: WorkspaceLayout) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pq.read_table(workspace.table(demo.REPO, "entries")).to_pylist()
     return [row for row in rows if row["kind"] == "pull"]
 
 
-def _tables(workspace: Workspace) -> dict[str, bytes]:
+def _tables(workspace: WorkspaceLayout) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in workspace.tables(demo.REPO).iterdir()}
 
 
@@ -82,7 +82,7 @@ def _exists(clone: Path, sha: str) -> bool:
 
 
 def test_runs_again_with_the_same_tables_and_keeps_the_reviews_of_others(tmp_path: Path) -> None:
-    workspace = Workspace(make_demo(tmp_path / "lab"))
+    workspace = WorkspaceLayout(make_demo(tmp_path / "lab"))
     before = _tables(workspace)
     shutil.rmtree(workspace.root / "reviews")
     with Archive(workspace.root / "reviews") as archive:
@@ -108,20 +108,20 @@ def test_each_command_to_try_next_works(tmp_path: Path) -> None:
         assert done.code == 0, f"{command}\n{done.err}"
 
 
-def test_a_dataset_takes_what_the_review_kept(workspace: Workspace) -> None:
+def test_a_dataset_takes_what_the_review_kept(workspace: WorkspaceLayout) -> None:
     done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", workspace.root)
     assert done.code == 0, done.err
     assert "qa: 4 examples" in done.out
 
 
-def test_the_report_passes_over_imported_tasks(workspace: Workspace, tmp_path: Path) -> None:
+def test_the_report_passes_over_imported_tasks(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     done = _goldpan("report", "--workspace", str(workspace.root), "--output", page)
     assert done.code == 0, done.err
     assert "code-edit" in page.read_text(encoding="utf-8")
 
 
-def test_each_criterion_drops_something(workspace: Workspace) -> None:
+def test_each_criterion_drops_something(workspace: WorkspaceLayout) -> None:
     """All but `license`, as the repository has one; so that a newcomer sees what they do."""
     verdicts = pq.read_table(workspace.verdicts(demo.REPO, "default")).to_pylist()
     dropping = {row["criterion"] for row in verdicts if row["keep"] is not True}
@@ -136,7 +136,7 @@ def test_commits_of_merged_pulls_are_there(clone: Path, pulls: list[dict[str, An
     assert {key for key, sha in named.items() if not _exists(clone, sha)} == set()
 
 
-def test_commits_of_timelines_are_there(workspace: Workspace, clone: Path) -> None:
+def test_commits_of_timelines_are_there(workspace: WorkspaceLayout, clone: Path) -> None:
     commits = pq.read_table(workspace.table(demo.REPO, "commits")).to_pylist()
     assert len(commits) == 53
     for row in commits:
@@ -159,7 +159,7 @@ def test_head_of_a_deleted_fork_is_missing(clone: Path, pulls: list[dict[str, An
 
 
 def test_files_are_what_git_counts(
-    workspace: Workspace, clone: Path, pulls: list[dict[str, Any]]
+    workspace: WorkspaceLayout, clone: Path, pulls: list[dict[str, Any]]
 ) -> None:
     rows = pq.read_table(workspace.table(demo.REPO, "files")).to_pylist()
     listed = {
@@ -212,7 +212,7 @@ def test_shipped_files_are_what_ship_makes(tmp_path: Path) -> None:
 
 
 def test_refuses_what_it_did_not_make(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     with Archive(workspace.raw(demo.REPO)) as archive:
         Journal(archive).begin({"via": "rest", "repo": demo.REPO, "since": None})
     before = (workspace.raw(demo.REPO) / demo.REPLIES).read_bytes()
@@ -223,7 +223,7 @@ def test_refuses_what_it_did_not_make(tmp_path: Path) -> None:
 
 
 def test_refuses_tables_without_replies(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     workspace.tables(demo.REPO).mkdir(parents=True)
     with pytest.raises(WorkspaceError, match="not the demo's"):
         demo.run_demo(api.Workspace(tmp_path))

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import split_rows, two_labels, write_rows
 from tests.finetuning import example_rows
@@ -24,7 +24,7 @@ def run(root: Path, *arguments: str) -> Invoked:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A workspace with a task of labels and one of tags."""
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     write_rows(workspace, two_labels())
     task, table = example_rows("se_entities")
     pairs = list(zip(table["tokens"].to_pylist(), table["tags"].to_pylist(), strict=True))
@@ -36,7 +36,7 @@ def test_what_a_model_does_not_answer_stops_no_other_run(root: Path) -> None:
     done = run(root, "--task", "se_entities", "--task", "requirement_type", "--model", "tfidf-svm")
     assert done.exit_code == 1
     assert "does not answer se_entities" in done.stderr
-    assert [result.task for result in read_runs(Workspace(root))] == ["requirement_type"]
+    assert [result.task for result in read_runs(WorkspaceLayout(root))] == ["requirement_type"]
     alone = run(root, "--task", "se_entities", "--model", "tfidf-svm")
     assert alone.exit_code in (1, 2)
 
@@ -46,7 +46,7 @@ def test_a_seed_that_no_generator_takes_is_refused_before_anything_runs(root: Pa
         done = run(root, "--task", "requirement_type", "--model", "majority", "--seed", seed)
         assert done.exit_code == 2
     with pytest.raises(UsageError, match="no finished run"):
-        read_runs(Workspace(root))
+        read_runs(WorkspaceLayout(root))
 
 
 def test_rows_that_are_not_there_are_told_with_how_to_get_them(root: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from goldpan.core.errors import EvaluationError
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.evidence import projects
 from goldpan.evaluation.comparison.question import (
@@ -44,8 +44,8 @@ def comparison(result: ComparisonResult) -> Comparison:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+def workspace(tmp_path: Path) -> WorkspaceLayout:
+    return WorkspaceLayout(tmp_path)
 
 
 def rescore(path: Path, metric: str) -> None:
@@ -55,7 +55,7 @@ def rescore(path: Path, metric: str) -> None:
     path.write_bytes(sealed_json(json.loads(changed)))
 
 
-def test_models_are_ranked_over_tasks(workspace: Workspace) -> None:
+def test_models_are_ranked_over_tasks(workspace: WorkspaceLayout) -> None:
     six_tasks(workspace)
     result = compared(workspace)
     ranking = comparison(result)
@@ -74,7 +74,7 @@ def test_models_are_ranked_over_tasks(workspace: Workspace) -> None:
     assert compared(workspace) == result
 
 
-def test_a_frequentist_comparison_is_there_to_choose(workspace: Workspace) -> None:
+def test_a_frequentist_comparison_is_there_to_choose(workspace: WorkspaceLayout) -> None:
     six_tasks(workspace)
     ranking = comparison(compared(workspace, ComparisonQuestion("frequentist")))
     assert ranking.test.approach == "frequentist"
@@ -84,7 +84,7 @@ def test_a_frequentist_comparison_is_there_to_choose(workspace: Workspace) -> No
     assert compared(workspace, ComparisonQuestion("bayesian")).new_tasks is None
 
 
-def test_one_task_is_compared_by_the_answers_to_it(workspace: Workspace) -> None:
+def test_one_task_is_compared_by_the_answers_to_it(workspace: WorkspaceLayout) -> None:
     data = independent(two_labels(test=200))
     for name, share in (("good", 0.9), ("bad", 0.5), ("twin", 0.9)):
         for seed in (0, 1):
@@ -107,7 +107,7 @@ def test_one_task_is_compared_by_the_answers_to_it(workspace: Workspace) -> None
     assert named.test.name == "randomization"
 
 
-def test_rows_on_which_the_two_best_differ_decide(workspace: Workspace) -> None:
+def test_rows_on_which_the_two_best_differ_decide(workspace: WorkspaceLayout) -> None:
     data = independent(two_labels(test=200))
     for name, share in (("good", 0.9), ("bad", 0.5), ("near", 0.8)):
         add_run(workspace, data, name, share)
@@ -129,7 +129,7 @@ def test_rows_on_which_the_two_best_differ_decide(workspace: Workspace) -> None:
     assert twins is not None and twins.differ == 0
 
 
-def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: Workspace) -> None:
+def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: WorkspaceLayout) -> None:
     data = two_labels(test=200)
     for name, share in (("good", 0.9), ("bad", 0.5)):
         add_run(workspace, data, name, share)
@@ -141,7 +141,7 @@ def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: Workspace)
     assert pair.needed >= 6
 
 
-def test_every_metric_that_sums_over_examples_can_be_shuffled(workspace: Workspace) -> None:
+def test_every_metric_that_sums_over_examples_can_be_shuffled(workspace: WorkspaceLayout) -> None:
     numbers = [(f"Story {n}", float(n % 7 + 1)) for n in range(200)]
     labels = find_task("comment_type_python").label_names
     several = [(f"Comment {n}", [labels[n % 3], labels[3 + n % 2]]) for n in range(200)]
@@ -169,7 +169,9 @@ def test_every_metric_that_sums_over_examples_can_be_shuffled(workspace: Workspa
             assert standing.mean == pytest.approx(mean_score(system, single.tasks[0]))
 
 
-def test_settings_and_protocols_tell_systems_apart_where_they_differ(workspace: Workspace) -> None:
+def test_settings_and_protocols_tell_systems_apart_where_they_differ(
+    workspace: WorkspaceLayout,
+) -> None:
     data, other = two_labels("bug_issue"), two_labels("incivility")
     add_run(workspace, data, "svm", 0.9, context="none", depth=3)
     add_run(workspace, data, "svm", 0.9, context="wide", depth=3)
@@ -184,7 +186,7 @@ def test_settings_and_protocols_tell_systems_apart_where_they_differ(workspace: 
     assert "tree (selu-paper)" in [system.name for system in compared(workspace).systems]
 
 
-def test_runs_on_another_split_are_kept_apart(workspace: Workspace) -> None:
+def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> None:
     for name in ("one", "two"):
         add_run(workspace, two_labels(), name, 0.9)
     add_run(workspace, two_labels(train=70, test=50), "one", 0.9)
@@ -193,7 +195,7 @@ def test_runs_on_another_split_are_kept_apart(workspace: Workspace) -> None:
     assert [(run.model, run.scores.examples) for run in result.elsewhere] == [("one", 50)]
 
 
-def test_gaps_leave_the_ranking_and_are_named(workspace: Workspace) -> None:
+def test_gaps_leave_the_ranking_and_are_named(workspace: WorkspaceLayout) -> None:
     six_tasks(workspace)
     add_run(workspace, two_labels("bug_issue"), "late", 0.9)
     result = compared(workspace)
@@ -214,14 +216,14 @@ def test_nothing_is_left_out_where_nothing_is_missing() -> None:
     assert complete({"a": "xy", "b": "x"}, keep_models=True).tasks == ("x",)
 
 
-def test_one_model_is_no_comparison(workspace: Workspace) -> None:
+def test_one_model_is_no_comparison(workspace: WorkspaceLayout) -> None:
     add_run(workspace, two_labels(), "alone", 0.9)
     assert compared(workspace).comparison == "There is one model, alone; a comparison needs two"
     add_run(workspace, two_labels("bug_issue"), "other", 0.9)
     assert compared(workspace).comparison == "No two models have scores on the same task"
 
 
-def test_runs_that_contradict_each_other_are_named(workspace: Workspace) -> None:
+def test_runs_that_contradict_each_other_are_named(workspace: WorkspaceLayout) -> None:
     ran = add_run(workspace, two_labels(), "one", 0.9)
     copy = ran.directory.with_name("seed-0-copy")
     copy.mkdir()
@@ -251,7 +253,7 @@ def test_errors_are_turned_round() -> None:
     assert ranking_score(metric("mae", None, higher=False)).reason == "why"
 
 
-def test_a_run_without_a_score_is_named(workspace: Workspace) -> None:
+def test_a_run_without_a_score_is_named(workspace: WorkspaceLayout) -> None:
     data = split_rows(find_task("story_points"), [(f"S {n}", 1.0 + n) for n in range(40)], 20)
     for name, silent in (("quiet", 0.5), ("loud", 0.0)):
         add_run(workspace, data, name, 0.9, wrong=3.0, silent=silent)
@@ -278,7 +280,7 @@ class _BySeed:
         return Answers([self.label] * len(rows))
 
 
-def test_seeds_count_by_the_mean_of_their_scores(workspace: Workspace) -> None:
+def test_seeds_count_by_the_mean_of_their_scores(workspace: WorkspaceLayout) -> None:
     """Counts that are averaged over two useless seeds would look like a fair model."""
     data = independent(two_labels(test=400))
     for seed in (0, 1):
@@ -295,7 +297,7 @@ def test_seeds_count_by_the_mean_of_their_scores(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("alpha", [-1.0, 0.0, 1.0, 5.0, float("nan")])
-def test_alpha_is_checked_on_one_task_too(workspace: Workspace, alpha: float) -> None:
+def test_alpha_is_checked_on_one_task_too(workspace: WorkspaceLayout, alpha: float) -> None:
     for name in ("a", "b"):
         add_run(workspace, two_labels(), name, 0.8)
     with pytest.raises(StatisticsError, match="alpha"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.comparing import add_run, independent, six_tasks, two_labels
 from tests.invoking import Invoked, invoke
 
@@ -36,7 +36,7 @@ def run_json(*arguments: object) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("ws")
-    six_tasks(Workspace(root))
+    six_tasks(WorkspaceLayout(root))
     return root
 
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_done_is_named(root: Path, arguments: tuple[str, ...], pr
 
 
 def test_runs_of_others_on_other_tasks_are_no_hindrance(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     for name in ("a", "b"):
         add_run(workspace, two_labels(), name, 0.8)
     add_run(workspace, two_labels("sentiment"), "c", 0.8)
@@ -142,7 +142,7 @@ def test_runs_of_others_on_other_tasks_are_no_hindrance(tmp_path: Path) -> None:
 def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> None:
     data = independent(two_labels())
     for name, share in (("alpha", 0.8), ("beta", 0.8), ("gamma", 0.4)):
-        add_run(Workspace(tmp_path), data, name, share)
+        add_run(WorkspaceLayout(tmp_path), data, name, share)
     paths = {name: tmp_path / f"r.{end}" for name, end in _FILES.items()}
     options = [text for name, path in paths.items() for text in (f"--{name}", path)]
     tie = "alpha and beta tie for the highest macro_f1 on requirement_type, 0."
@@ -162,7 +162,7 @@ def test_models_that_answer_alike_tie_in_all_that_is_said(tmp_path: Path) -> Non
 def test_report_takes_stored_runs(tmp_path: Path) -> None:
     root, page, alone = (tmp_path / name for name in ("ws", "asked.html", "alone.html"))
     for name, share in (("good", 0.9), ("bad", 0.5)):
-        add_run(Workspace(root), two_labels(), name, share)
+        add_run(WorkspaceLayout(root), two_labels(), name, share)
     done = invoke("report", "--runs", "--workspace", root, "--output", page)
     assert (done.exit_code, done.stderr) == (0, "")
     assert f"Wrote {page}" in done.stdout
@@ -182,7 +182,7 @@ def test_an_empty_workspace_has_nothing_to_report(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_task_or_model_is_told(tmp_path: Path) -> None:
-    add_run(Workspace(tmp_path), two_labels(), "alone", 0.9)
+    add_run(WorkspaceLayout(tmp_path), two_labels(), "alone", 0.9)
     task = two_labels().task.name
     typo = run("compare", "--workspace", tmp_path, "--task", task + "s")
     assert f"did you mean {task}?" in typo.stderr
@@ -191,7 +191,7 @@ def test_a_mistyped_task_or_model_is_told(tmp_path: Path) -> None:
 
 
 def test_one_model_still_makes_a_page(tmp_path: Path) -> None:
-    add_run(Workspace(tmp_path), two_labels(), "alone", 0.9)
+    add_run(WorkspaceLayout(tmp_path), two_labels(), "alone", 0.9)
     output = tmp_path / "one.html"
     done = run("compare", "--workspace", tmp_path, "--output", output)
     assert done.exit_code == 0

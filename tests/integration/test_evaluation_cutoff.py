@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.runs import read_runs
@@ -53,7 +53,7 @@ def test_a_cutoff_is_a_date_and_a_setting_of_any_model() -> None:
 
 
 def test_runs_and_reports_count_rows_on_either_side(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     data = two_labels()
     size = len(data.splits["test"])
     write_rows(workspace, dated(data, [1 + at % 30 if at else None for at in range(size)]))

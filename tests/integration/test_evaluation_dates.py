@@ -13,7 +13,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.model import find_model
@@ -52,7 +52,7 @@ def collected(*, apart: bool) -> TaskData:
 
 def _run(root: Path, data: TaskData, model: str, **settings: Any) -> RunResult:
     found = find_model(model, settings)
-    return run(Workspace(root), data, found, find_protocol("default"), 0, QUIET)
+    return run(WorkspaceLayout(root), data, found, find_protocol("default"), 0, QUIET)
 
 
 def _value(result: RunResult) -> float:
@@ -60,7 +60,7 @@ def _value(result: RunResult) -> float:
 
 
 def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     write_rows(workspace, collected(apart=True))
     command = ["run", "--workspace", str(tmp_path), "--task", "nlbse24_issue_type", "--model"]
     ran = invoke("evaluate", *command, "dates")
@@ -83,7 +83,7 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
 
 
 def test_nothing_is_said_where_dates_tell_nothing(tmp_path: Path) -> None:
-    write_rows(Workspace(tmp_path), collected(apart=False))
+    write_rows(WorkspaceLayout(tmp_path), collected(apart=False))
     command = ("run", "--task", "nlbse24_issue_type", "--model", "dates")
     ran = invoke("evaluate", *command, "--workspace", tmp_path)
     assert ran.exit_code == 0, ran.output

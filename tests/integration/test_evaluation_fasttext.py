@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import fasttext
@@ -33,7 +33,7 @@ def environment(request: pytest.FixtureRequest) -> Path:
 
 def _run(root: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:
     model = find_model("fasttext", {"dim": 20, **settings})
-    return run(Workspace(root), data, model, find_protocol(protocol), 0, QUIET)
+    return run(WorkspaceLayout(root), data, model, find_protocol(protocol), 0, QUIET)
 
 
 def _value(ran: RunResult, name: str) -> float:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol, hold_out
@@ -59,11 +59,11 @@ def repeated(share: float, train: int = 60, test: int = 60) -> TaskData:
 
 
 def ran(root: Path, data: TaskData, seed: int = 0) -> RunResult:
-    return run(Workspace(root), data, Remembers().model(), DEFAULT, seed, QUIET)
+    return run(WorkspaceLayout(root), data, Remembers().model(), DEFAULT, seed, QUIET)
 
 
 def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
-    write_rows(Workspace(tmp_path), repeated(1.0, test=20))
+    write_rows(WorkspaceLayout(tmp_path), repeated(1.0, test=20))
     command = ("run", "--task", "requirement_type", "--model", "majority")
     done = invoke("evaluate", *command, "--workspace", tmp_path)
     lines = done.stdout.strip().splitlines()
@@ -71,7 +71,7 @@ def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) ->
     assert "says nothing of new texts" in lines[1]
     assert lines[1].strip().startswith("WARNING")
     assert "macro_f1" in lines[2]
-    record = read_runs(Workspace(tmp_path))[0].record
+    record = read_runs(WorkspaceLayout(tmp_path))[0].record
     (texts, *_) = record.leaks.without
     assert (texts.left, texts.value) == (0, None)
     assert "too few" in texts.reason
@@ -89,7 +89,7 @@ def test_the_more_leaks_the_louder(tmp_path: Path, share: float, level: str) -> 
 def test_scores_stand_beside_those_without_what_was_seen(tmp_path: Path) -> None:
     done = ran(tmp_path, repeated(0.5))
     record = done.record
-    table = read_runs(Workspace(tmp_path))[0].predictions()
+    table = read_runs(WorkspaceLayout(tmp_path))[0].predictions()
     marks = table[COLUMN].to_pylist()
     seen = [mark for mark in marks if "text" in mark]
     assert len(seen) == record.leaks.text == 30
@@ -108,8 +108,8 @@ def test_scores_stand_beside_those_without_what_was_seen(tmp_path: Path) -> None
 def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
     data = repeated(0.5)
     for name, share in (("good", 0.9), ("bad", 0.5)):
-        add_run(Workspace(tmp_path), data, name, share)
-    report = reported(Workspace(tmp_path))
+        add_run(WorkspaceLayout(tmp_path), data, name, share)
+    report = reported(WorkspaceLayout(tmp_path))
     assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
     assert "without them macro_f1 of good is" in report.summary[0]
     keys = [section.key for section in report.sections]
@@ -121,14 +121,14 @@ def test_each_project_is_tested_by_a_model_that_never_saw_it(tmp_path: Path) -> 
     held, rules = hold_out(data, DEFAULT, "repo:each")
     assert held.data_hash == data.data_hash
     spy = Remembers()
-    record = run(Workspace(tmp_path), held, spy.model(), rules, 0, QUIET).record
+    record = run(WorkspaceLayout(tmp_path), held, spy.model(), rules, 0, QUIET).record
     assert record.protocol.name == "default+repo:each"
     assert sorted(map(sorted, spy.repos)) == [["octo/gem0"], ["octo/gem1"]]
     assert record.scores.examples == 120
     assert record.leaks.project == 0
     by = record.scores_by["repo"]
     assert {part.value: part.examples for part in by.parts} == {"octo/gem0": 60, "octo/gem1": 60}
-    table = read_runs(Workspace(tmp_path))[0].predictions()
+    table = read_runs(WorkspaceLayout(tmp_path))[0].predictions()
     assert len(set(table["id"].to_pylist())) == 120
 
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_held_out_says_what_can() -> None:
 
 
 def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
-    write_rows(Workspace(tmp_path), two_labels())
+    write_rows(WorkspaceLayout(tmp_path), two_labels())
     common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
     done = invoke("evaluate", "run", *common, "--model", "majority", "--by", "document")
     assert "values of document" in done.stdout
@@ -189,7 +189,7 @@ def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
 
 
 def test_f1_of_each_label_is_shown(tmp_path: Path) -> None:
-    write_rows(Workspace(tmp_path), two_labels())
+    write_rows(WorkspaceLayout(tmp_path), two_labels())
     common = ["--workspace", str(tmp_path), "--task", "requirement_type"]
     done = invoke("evaluate", "run", *common, "--model", "majority")
     (line,) = (row for row in done.stdout.splitlines() if row.split()[:1] == ["functional"])
@@ -198,7 +198,7 @@ def test_f1_of_each_label_is_shown(tmp_path: Path) -> None:
 
 def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
     data = two_labels()
-    write_rows(Workspace(tmp_path), data)
-    add_run(Workspace(tmp_path), data, "perfect", 1.0)
-    report = reported(Workspace(tmp_path))
+    write_rows(WorkspaceLayout(tmp_path), data)
+    add_run(WorkspaceLayout(tmp_path), data, "perfect", 1.0)
+    report = reported(WorkspaceLayout(tmp_path))
     assert "errors" in [section.key for section in report.sections]

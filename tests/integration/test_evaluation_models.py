@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.metrics.estimate import Scores
@@ -32,7 +32,7 @@ CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
 
 def scores(root: Path, data: TaskData, name: str, **settings: Any) -> Scores:
     protocol = find_protocol("default")
-    done = run(Workspace(root), data, find_model(name, settings), protocol, 0, QUIET)
+    done = run(WorkspaceLayout(root), data, find_model(name, settings), protocol, 0, QUIET)
     return done.record.scores
 
 
@@ -55,7 +55,12 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
         ("tfidf-xgboost", "a part of train", 20),
     ):
         record = run(
-            Workspace(tmp_path), data, find_model(name, {}), find_protocol("default"), 0, QUIET
+            WorkspaceLayout(tmp_path),
+            data,
+            find_model(name, {}),
+            find_protocol("default"),
+            0,
+            QUIET,
         ).record
         validated = record.validation_scores
         assert (record.learning.chosen_on, validated.examples) == (by, size)
@@ -68,7 +73,12 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
 def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
     data = rows_of("story_points", points(), 120)
     done = run(
-        Workspace(tmp_path), data, find_model("tfidf-lr", {}), find_protocol("default"), 0, QUIET
+        WorkspaceLayout(tmp_path),
+        data,
+        find_model("tfidf-lr", {}),
+        find_protocol("default"),
+        0,
+        QUIET,
     )
     validated = done.record.validation_scores
     assert validated.examples == 120
@@ -84,7 +94,7 @@ def test_many_rows_of_words_need_no_memory_for_each_two(
     near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
     monkeypatch.setattr("goldpan.evaluation.models.linear._MOST_LEFT_OUT", 50)
     model, protocol = find_model("tfidf-lr", {}), find_protocol("default")
-    done = run(Workspace(tmp_path / "folds"), data, model, protocol, 0, QUIET)
+    done = run(WorkspaceLayout(tmp_path / "folds"), data, model, protocol, 0, QUIET)
     assert done.result["learning"]["chosen_on"] == "5 folds inside train"
     assert done.result["validation_scores"]["examples"] == 120
     assert done.record.scores.value("smape") == pytest.approx(near, abs=0.05)
@@ -105,7 +115,7 @@ def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) 
 def test_what_the_test_chose_has_no_validation_scores(tmp_path: Path) -> None:
     protocol = find_protocol("selu-paper")
     model = find_model("tfidf-xgboost", {})
-    done = run(Workspace(tmp_path), requirements(120, 40), model, protocol, 0, QUIET)
+    done = run(WorkspaceLayout(tmp_path), requirements(120, 40), model, protocol, 0, QUIET)
     assert done.result["learning"]["chosen_on"] == "the test set"
     assert done.result["validation_scores"]["examples"] == 0
 
@@ -116,7 +126,9 @@ def test_the_same_seed_gives_the_same_answers(name: str, tmp_path: Path) -> None
     for folder in "ab":
         protocol = find_protocol("default")
         data = requirements(60, 20)
-        done = run(Workspace(tmp_path / folder), data, find_model(name, {}), protocol, 0, QUIET)
+        done = run(
+            WorkspaceLayout(tmp_path / folder), data, find_model(name, {}), protocol, 0, QUIET
+        )
         made.append((done.directory / "predictions.parquet").read_bytes())
     assert made[0] == made[1]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
@@ -26,7 +26,7 @@ WHOLE = "stratified:0.8,0.2, seed 42"
 
 
 def test_the_protocol_alone_is_the_papers_grid_and_choice(tmp_path: Path) -> None:
-    write_rows(Workspace(tmp_path), two_labels())
+    write_rows(WorkspaceLayout(tmp_path), two_labels())
     lab = Lab(tmp_path)
     (planned,) = planned_by(lab, {})
     settings = planned.model.settings
@@ -86,13 +86,13 @@ def test_rows_made_otherwise_are_named(model: str, steps: str, split: str, gap: 
 
 def test_what_is_less_is_told_by_the_run_and_the_report(tmp_path: Path) -> None:
     data = two_labels()
-    write_rows(Workspace(tmp_path), data)
+    write_rows(WorkspaceLayout(tmp_path), data)
     common = ["run", "--workspace", str(tmp_path), "--task", "requirement_type"]
     result = invoke("evaluate", *common, "--model", "majority", "--protocol", "selu-paper")
     assert "protocol selu-paper in part" in result.stdout
     assert "names no settings of majority" in result.stdout
     plain = invoke("evaluate", *common, "--model", "majority")
     assert "in part" not in plain.stdout
-    add_run(Workspace(tmp_path), data, "good", 0.9, protocol="selu-paper")
-    report = reported(Workspace(tmp_path))
+    add_run(WorkspaceLayout(tmp_path), data, "good", 0.9, protocol="selu-paper")
+    report = reported(WorkspaceLayout(tmp_path))
     assert any("selu-paper in part" in warning for warning in report.warnings)

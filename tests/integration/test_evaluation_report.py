@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.core.proportions import wilson
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
@@ -78,16 +78,16 @@ def texts(report: Report, key: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def six(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def six(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     """Six tasks, of which one lies in the workspace with its rows."""
-    workspace = Workspace(tmp_path_factory.mktemp("six"))
+    workspace = WorkspaceLayout(tmp_path_factory.mktemp("six"))
     six_tasks(workspace)
     write_rows(workspace, two_labels("bug_issue"))
     return workspace
 
 
 @pytest.fixture(scope="module")
-def report(six: Workspace) -> Report:
+def report(six: WorkspaceLayout) -> Report:
     return reported(six)
 
 
@@ -153,7 +153,7 @@ def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
 
 
 def test_overfitting_is_told(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     data = two_labels()
     for name, share in (("a", 0.9), ("b", 0.6)):
         add_run(workspace, data, name, share)
@@ -170,7 +170,7 @@ def test_overfitting_is_told(tmp_path: Path) -> None:
 
 def test_seeds_are_no_further_data_sets(tmp_path: Path) -> None:
     """Two seeds of one test set give a difference, and nothing to test."""
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     for seed in (1, 2):
         add_run(workspace, two_labels(train=400), "a", 0.8, seed=seed, depth=1)
     report = reported(workspace)
@@ -181,7 +181,7 @@ def test_seeds_are_no_further_data_sets(tmp_path: Path) -> None:
 
 
 def test_steps_that_want_labels_or_a_second_model_are_skipped(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     pairs = [(f"Question {n}", f"Answer {n % 3}") for n in range(60)]
     add_run(workspace, split_rows(find_task("qa"), pairs, 20), "alone", 1.0)
     skipped = {part.step: part.skipped for part in reported(workspace).sections if part.skipped}
@@ -191,7 +191,7 @@ def test_steps_that_want_labels_or_a_second_model_are_skipped(tmp_path: Path) ->
 
 
 def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     for name in ("a", "b"):
         add_run(workspace, two_labels(train=400), name, 0.8, depth=1)
     report = reported(workspace)
@@ -210,7 +210,7 @@ def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
 
 
 def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     add_run(workspace, two_labels(), "mumbler", 0.9, silent=0.5)
     add_run(workspace, two_labels(), "speaker", 0.9)
     report = reported(workspace)
@@ -223,7 +223,7 @@ def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> No
 
 
 def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     task = find_task("bug_issue")
     labels = task.label_names
     pairs = [(f"Text {n % 80}", labels[n % 2]) for n in range(180)]
@@ -244,7 +244,7 @@ def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
 
 
 def test_rows_with_other_texts_are_not_shown(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     task = find_task("bug_issue")
     pairs = [(f"Text {n}", task.label_names[n % 2]) for n in range(120)]
     for name in ("a", "b"):
@@ -255,7 +255,7 @@ def test_rows_with_other_texts_are_not_shown(tmp_path: Path) -> None:
 
 
 def test_rows_of_another_version_are_not_taken(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     for name in ("a", "b"):
         add_run(workspace, two_labels(), name, 0.9)
     write_rows(workspace, two_labels(test=30))
@@ -264,7 +264,7 @@ def test_rows_of_another_version_are_not_taken(tmp_path: Path) -> None:
 
 
 def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     for name in ("a", "b"):
         add_run(workspace, two_labels(), name, 0.9, protocol="selu-paper", depth=1)
     report = reported(workspace)
@@ -275,7 +275,7 @@ def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
 
 
 def test_shortcuts_stand_beside_models_that_generate(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     pairs = [(f"Question {n}", f"Question {n}" if n % 2 else "Answer") for n in range(60)]
     data = split_rows(find_task("qa"), pairs, 20)
     write_rows(workspace, data)
@@ -292,7 +292,7 @@ def test_cost_stands_against_score(report: Report) -> None:
 
 
 @pytest.mark.nightly
-def test_the_same_runs_give_the_same_bytes(six: Workspace, tmp_path: Path) -> None:
+def test_the_same_runs_give_the_same_bytes(six: WorkspaceLayout, tmp_path: Path) -> None:
     made = []
     for name in "ab":
         (tmp_path / name).mkdir()
@@ -306,7 +306,7 @@ def test_the_same_runs_give_the_same_bytes(six: Workspace, tmp_path: Path) -> No
 def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
     pages = {}
     for name, text in (("plain", "A plain text."), ("hostile", HOSTILE)):
-        workspace = Workspace(tmp_path / name)
+        workspace = WorkspaceLayout(tmp_path / name)
         task = find_task("bug_issue")
         pairs = [(f"{text} {n}", task.label_names[n % 2]) for n in range(80)]
         data = split_rows(task, pairs, 20)
@@ -335,7 +335,7 @@ def test_names_in_figures_do_not_collide(report: Report) -> None:
 
 def test_secrets_in_texts_are_made_unreadable(tmp_path: Path) -> None:
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"[:36]
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     task = find_task("bug_issue")
     pairs = [(f"Leak {n} {token} me@river.org", task.label_names[n % 2]) for n in range(60)]
     data = split_rows(task, pairs, 20)
@@ -372,7 +372,7 @@ def test_values_are_told_for_people() -> None:
 
 
 def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     ran = add_run(workspace, two_labels(train=20, test=20), "model-000", 0.8)
     result = read_json(ran.directory / "result.json")
     text = json.dumps(result)
@@ -392,7 +392,7 @@ def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
 
 
 def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     data = two_labels()
     add_run(workspace, data, "a", 0.9)
     add_run(workspace, data, "b", 0.5)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
@@ -42,7 +42,7 @@ WIDE = "document.scrollingElement.scrollWidth - document.documentElement.clientW
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report on four tasks, one of them with hostile texts, models and settings."""
     root = tmp_path_factory.mktemp("page")
-    workspace = Workspace(root / "ws")
+    workspace = WorkspaceLayout(root / "ws")
     six_tasks(workspace, 3)
     task = find_task("question_quality")
     long = HOSTILE + " word" * 900 + "w" * 4000

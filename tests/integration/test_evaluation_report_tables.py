@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import load_tasks
 from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.report.comparison.make import make_report, paper_tables
@@ -20,8 +20,8 @@ EVIL = r"a_b|c & d% $x$ #1 {y} ~z ^w \input{/etc/passwd} <script> [l](javascript
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    lab = Workspace(tmp_path_factory.mktemp("tables"))
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
+    lab = WorkspaceLayout(tmp_path_factory.mktemp("tables"))
     six_tasks(lab, 3)
     for depth in ("1", EVIL):
         add_run(lab, two_labels("bug_issue"), "tree", 0.8, depth=depth)
@@ -29,7 +29,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def result(workspace: Workspace) -> ComparisonResult:
+def result(workspace: WorkspaceLayout) -> ComparisonResult:
     return compared(workspace)
 
 
@@ -61,7 +61,7 @@ def test_latex_of_real_names_closes_what_it_opens(result: ComparisonResult) -> N
 
 
 def test_wide_and_long_tables_are_split(tmp_path: Path) -> None:
-    lab = Workspace(tmp_path)
+    lab = WorkspaceLayout(tmp_path)
     data = two_labels(train=20, test=20)
     for number in range(14):
         add_run(lab, data, f"a-model-with-quite-a-long-name-{number:02d}", 0.5 + number / 30)
@@ -73,7 +73,7 @@ def test_wide_and_long_tables_are_split(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def text(workspace: Workspace, result: ComparisonResult) -> str:
+def text(workspace: WorkspaceLayout, result: ComparisonResult) -> str:
     return markdown_report(make_report(workspace, result, load_tasks()))
 
 

@@ -17,7 +17,7 @@ import pytest
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.sealed import KEY
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
@@ -51,7 +51,7 @@ class _Spy:
 
 
 def _run(root: Path, model: Model, seed: int = 0, protocol: str = "default") -> RunResult:
-    return run(Workspace(root), requirements(), model, find_protocol(protocol), seed, QUIET)
+    return run(WorkspaceLayout(root), requirements(), model, find_protocol(protocol), seed, QUIET)
 
 
 def test_the_test_stays_closed_while_a_model_learns(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_scores_come_from_stored_predictions(tmp_path: Path) -> None:
     pq.write_table(perfect, path)
     task = requirements().task
     stored = rescore(done.directory, task)
-    (read,) = read_runs(Workspace(tmp_path))
+    (read,) = read_runs(WorkspaceLayout(tmp_path))
     assert read.value == 1.0
     assert stored["scores"]["examples"] == 40
     assert done.result["scores"] != stored["scores"]
@@ -146,7 +146,7 @@ run(Workspace(Path(sys.argv[1])), requirements(), Model("spy", fit), find_protoc
 def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path: Path) -> None:
     assert goldpan(tmp_path, program=_KILLED).code == -signal.SIGKILL
     with pytest.raises(UsageError, match="no finished run"):
-        read_runs(Workspace(tmp_path))
+        read_runs(WorkspaceLayout(tmp_path))
     spy = _Spy()
     ran = _run(tmp_path, spy.model())
     assert spy.lesson is not None
@@ -189,7 +189,7 @@ def test_says_what_cannot_be_run(tmp_path: Path) -> None:
     data = requirements()
     closed = replace(data, splits={"train": data.splits["train"]})
     with pytest.raises(EvaluationError, match="requirement_type has no test split"):
-        run(Workspace(tmp_path), closed, _Spy().model(), DEFAULT, 0, QUIET)
+        run(WorkspaceLayout(tmp_path), closed, _Spy().model(), DEFAULT, 0, QUIET)
     with pytest.raises(UsageError, match="did you mean majority"):
         find_model("majorty", {})
     with pytest.raises(UsageError, match="the key depth is unknown"):
@@ -202,7 +202,7 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
     done = _run(tmp_path, find_model("majority", {}))
     (done.directory / "result.json").write_text("{")
     with pytest.raises(EvaluationError, match=r"result\.json cannot be read"):
-        read_runs(Workspace(tmp_path))
+        read_runs(WorkspaceLayout(tmp_path))
 
 
 def test_protocols_of_papers_name_their_defects() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.tokens import features_of, shape, with_beginnings
@@ -47,7 +47,9 @@ def _posts(count: int = 90) -> TaskData:
 
 def _run(root: Path, data: TaskData, **settings: Any) -> RunResult:
     model = find_model("token-svm", settings)
-    return run(Workspace(root), data, model, find_protocol("default"), 0, Reporter(quiet=True))
+    return run(
+        WorkspaceLayout(root), data, model, find_protocol("default"), 0, Reporter(quiet=True)
+    )
 
 
 def test_learns_names_by_their_shape_and_place(tmp_path: Path) -> None:

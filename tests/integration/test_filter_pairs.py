@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
 from goldpan.filters.profile import change_settings, criteria, load_profile
 from goldpan.git.refs import write_refs_record
@@ -390,7 +390,7 @@ def write_blob(clone: Path, text: str) -> str:
 
 
 def test_substance(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     clone = workspace.clone(REPO)
     subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import LEDGER, VERDICTS
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.explain import explain
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, write_rejects
 from goldpan.filters.pipeline import FilterResult, run_filters
@@ -29,13 +29,13 @@ from tests.filtering import REPO, build, comment, issue, pair, pull
 DECIDE = ("comment-scale", "participants", "merged")
 
 
-def own_profile(workspace: Workspace, text: str, name: str = "own") -> str:
+def own_profile(workspace: WorkspaceLayout, text: str, name: str = "own") -> str:
     path = workspace.root / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)
 
 
-def small(root: Path) -> Workspace:
+def small(root: Path) -> WorkspaceLayout:
     """Four issues: fine, short, lonely, short and lonely; two pairs, one not merged."""
     entries = [
         issue(1),
@@ -49,23 +49,23 @@ def small(root: Path) -> Workspace:
     return build(root, entries, [comment(1), comment(2)], pairs=pairs)
 
 
-def run(workspace: Workspace, profile: str) -> FilterResult:
+def run(workspace: WorkspaceLayout, profile: str) -> FilterResult:
     return run_filters(workspace, [REPO], load_profile(profile), Reporter(quiet=True))[0]
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> WorkspaceLayout:
     return small(tmp_path)
 
 
 @pytest.fixture
-def profile(workspace: Workspace) -> str:
+def profile(workspace: WorkspaceLayout) -> str:
     return own_profile(workspace, f"decide = {json.dumps(DECIDE)}")
 
 
 @pytest.mark.nightly
 def test_repositories_judged_at_once_have_the_same_verdicts(
-    workspace: Workspace, profile: str, monkeypatch: pytest.MonkeyPatch
+    workspace: WorkspaceLayout, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = "Octo/Twin"
     shutil.copytree(workspace.tables(REPO), workspace.tables(other))
@@ -88,7 +88,7 @@ def test_repositories_judged_at_once_have_the_same_verdicts(
     ]
 
 
-def test_every_criterion_judges_every_subject(workspace: Workspace, profile: str) -> None:
+def test_every_criterion_judges_every_subject(workspace: WorkspaceLayout, profile: str) -> None:
     run(workspace, profile)
     verdicts = pq.read_table(workspace.verdicts(REPO, "own"))
     assert verdicts.schema.equals(VERDICTS.schema)
@@ -103,7 +103,7 @@ def test_every_criterion_judges_every_subject(workspace: Workspace, profile: str
         assert row["decides"] == (row["criterion"] in DECIDE)
 
 
-def test_the_funnel_counts_alone_only_and_left(workspace: Workspace, profile: str) -> None:
+def test_the_funnel_counts_alone_only_and_left(workspace: WorkspaceLayout, profile: str) -> None:
     result = run(workspace, profile)
     issues = result.issues
     assert (issues.rows, issues.kept) == (4, 1)
@@ -156,7 +156,9 @@ def test_a_funnel_ends_alike_in_any_order(
     assert funnel.kept == funnel.steps[-1].left
 
 
-def test_a_changed_threshold_costs_its_criterion_alone(workspace: Workspace, profile: str) -> None:
+def test_a_changed_threshold_costs_its_criterion_alone(
+    workspace: WorkspaceLayout, profile: str
+) -> None:
     assert not run(workspace, profile).reused
     again = run(workspace, profile)
     always = {name for name, criterion in criteria().items() if not criterion.reusable}
@@ -168,7 +170,7 @@ def test_a_changed_threshold_costs_its_criterion_alone(workspace: Workspace, pro
 
 
 def test_kept_verdicts_are_those_of_a_fresh_run(tmp_path: Path) -> None:
-    first, second = small(tmp_path / "one"), Workspace(tmp_path / "other")
+    first, second = small(tmp_path / "one"), WorkspaceLayout(tmp_path / "other")
     shutil.copytree(first.root, second.root)
     run(first, own_profile(first, "decide = []"))
     for workspace in (first, second):
@@ -177,7 +179,7 @@ def test_kept_verdicts_are_those_of_a_fresh_run(tmp_path: Path) -> None:
     assert first.verdicts(REPO, "own").read_bytes() == second.verdicts(REPO, "own").read_bytes()
 
 
-def test_changed_tables_are_judged_anew(workspace: Workspace, profile: str) -> None:
+def test_changed_tables_are_judged_anew(workspace: WorkspaceLayout, profile: str) -> None:
     run(workspace, profile)
     build(
         workspace.root, [issue(1), issue(2), pull(5)], [comment(1), comment(2)], pairs=[pair(1, 5)]
@@ -191,7 +193,7 @@ def test_changed_tables_are_judged_anew(workspace: Workspace, profile: str) -> N
         current_verdicts(workspace, REPO, load_profile(profile))
 
 
-def test_a_profile_that_decides_otherwise_is_told(workspace: Workspace, profile: str) -> None:
+def test_a_profile_that_decides_otherwise_is_told(workspace: WorkspaceLayout, profile: str) -> None:
     run(workspace, profile)
     for decide in (["comment-scale"], [*DECIDE, "bots"]):
         own_profile(workspace, f"decide = {json.dumps(decide)}")
@@ -209,7 +211,7 @@ def test_an_empty_repository_has_an_empty_funnel(tmp_path: Path) -> None:
     assert (result.issues.rows, result.issues.kept, result.pairs.rows) == (0, 0, 0)
 
 
-def test_what_was_not_filtered_is_said(workspace: Workspace) -> None:
+def test_what_was_not_filtered_is_said(workspace: WorkspaceLayout) -> None:
     with pytest.raises(WorkspaceError, match=r"goldpan filter --repo Octo/Gem --profile faun-eval"):
         read_funnels(workspace, [REPO], load_profile("faun-eval"))
     workspace.verdicts(REPO, "faun-eval").parent.mkdir(parents=True)
@@ -218,7 +220,7 @@ def test_what_was_not_filtered_is_said(workspace: Workspace) -> None:
         read_funnels(workspace, [REPO], load_profile("faun-eval"))
 
 
-def test_why_tells_the_verdicts(workspace: Workspace, profile: str) -> None:
+def test_why_tells_the_verdicts(workspace: WorkspaceLayout, profile: str) -> None:
     pq.write_table(LEDGER.schema.empty_table(), workspace.table(REPO, "ledger"))
     run(workspace, profile)
     against = [
@@ -231,7 +233,7 @@ def test_why_tells_the_verdicts(workspace: Workspace, profile: str) -> None:
     assert subjects == {"pair"}
 
 
-def test_why_tells_what_people_said(workspace: Workspace, profile: str) -> None:
+def test_why_tells_what_people_said(workspace: WorkspaceLayout, profile: str) -> None:
     pq.write_table(LEDGER.schema.empty_table(), workspace.table(REPO, "ledger"))
     run(workspace, profile)
     common = {"subject": "issue", "issue": 2, "stage": "people", "criterion": "question-answer"}
@@ -251,7 +253,9 @@ def test_why_tells_what_people_said(workspace: Workspace, profile: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
-def test_rejects_come_with_every_reason(workspace: Workspace, profile: str, suffix: str) -> None:
+def test_rejects_come_with_every_reason(
+    workspace: WorkspaceLayout, profile: str, suffix: str
+) -> None:
     run(workspace, profile)
     target = workspace.root / f"rejects.{suffix}"
     assert write_rejects(workspace, [REPO], load_profile(profile), target) == 4
@@ -269,7 +273,7 @@ def test_rejects_come_with_every_reason(workspace: Workspace, profile: str, suff
     )
 
 
-def test_rejects_cannot_command_a_spreadsheet(workspace: Workspace, profile: str) -> None:
+def test_rejects_cannot_command_a_spreadsheet(workspace: WorkspaceLayout, profile: str) -> None:
     run(workspace, profile)
     target = workspace.root / "rejects.csv"
     write_rejects(workspace, [REPO], load_profile(profile), target)

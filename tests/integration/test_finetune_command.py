@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
@@ -31,7 +31,7 @@ def _dataset(root: Path) -> Path:
     """Write the rows of a task as a dataset that commands read."""
     data = requirements(24, 12)
     write_dataset(
-        Workspace(root),
+        WorkspaceLayout(root),
         root / "datasets" / data.task.name,
         task_family(data.task),
         pa.concat_tables(data.splits.values()),
@@ -70,7 +70,7 @@ def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
         assert str(tiny("bert").parent) not in str(result)
     again = orjson.loads(_say(root, *both, "--lora").stdout)
     assert again == results
-    assert len(read_runs(Workspace(root))) == 2
+    assert len(read_runs(WorkspaceLayout(root))) == 2
     assert not list(root.rglob("*.work"))
 
 
@@ -97,7 +97,7 @@ def test_people_see_the_run_and_a_cutoff_as_of_any_model(tmp_path: Path) -> None
     assert "requirement_type by finetuned-tiny-bert, seed 0" in done.stdout
     assert "macro_f1" in done.stdout
     assert "so the cut-off 2023-09-15 says nothing" in " ".join(done.stdout.split())
-    (made,) = read_runs(Workspace(root))
+    (made,) = read_runs(WorkspaceLayout(root))
     assert made.record.dates is not None
     assert made.record.dates.cutoff == "2023-09-15"
     refused = _say(root, *command, "--set", "cutoff=last year")
@@ -120,7 +120,9 @@ def test_two_runs_on_a_processor_store_the_same_bytes(tmp_path: Path) -> None:
     made = finetuned({**QUICK, "weights": str(tiny("gpt2"))})
     protocol, quiet = find_protocol("default"), Reporter(quiet=True)
     places = [
-        run(Workspace(tmp_path / name), requirements(24, 12), made, protocol, 1, quiet).directory
+        run(
+            WorkspaceLayout(tmp_path / name), requirements(24, 12), made, protocol, 1, quiet
+        ).directory
         for name in "ab"
     ]
     for name in ("predictions.parquet", "train.parquet"):

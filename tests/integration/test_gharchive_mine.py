@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
 from goldpan.miners.gharchive.store import ArchiveStore, file_name, hours_between
@@ -49,7 +49,7 @@ def bring(
 
 def files(home: Path) -> dict[str, bytes]:
     """Return all that a run left: names with content."""
-    root = ArchiveStore.of(Workspace(home)).root
+    root = ArchiveStore.of(WorkspaceLayout(home)).root
     paths = [path for path in root.rglob("*") if path.is_file() and path.name != "lock"]
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
 
@@ -240,7 +240,7 @@ def test_hours_of_several_runs_stand_in_one_table(source: Path, tmp_path: Path) 
     later = [utc(2022, 1, 2, 3)]
     bring(tmp_path, source, TEN[:3])
     bring(tmp_path, source, later)
-    path = ArchiveStore.of(Workspace(tmp_path)).hours
+    path = ArchiveStore.of(WorkspaceLayout(tmp_path)).hours
     rows = pq.read_table(path).to_pylist()
     assert [row["hour"] for row in rows] == [*TEN[:3], *later]
     assert [row["state"] for row in rows] == ["whole"] * 3 + ["missing"]
@@ -253,7 +253,7 @@ def test_events_that_are_there_stay_in_the_table(source: Path, tmp_path: Path) -
     (tmp_path / "empty").mkdir()
     result = bring(tmp_path, tmp_path / "empty", TEN[:1], types=("ForkEvent",))
     assert result.states == {"missing": 1}
-    (row,) = pq.read_table(ArchiveStore.of(Workspace(tmp_path)).hours).to_pylist()
+    (row,) = pq.read_table(ArchiveStore.of(WorkspaceLayout(tmp_path)).hours).to_pylist()
     assert (row["state"], row["types"]) == ("whole", ["IssuesEvent"])
 
 
@@ -281,7 +281,7 @@ def test_damaged_files_in_a_folder(source: Path, tmp_path: Path) -> None:
 
 def test_two_runs_do_not_write_at_once(source: Path, tmp_path: Path) -> None:
     with (
-        ArchiveStore.of(Workspace(tmp_path)).lock(),
+        ArchiveStore.of(WorkspaceLayout(tmp_path)).lock(),
         pytest.raises(WorkspaceError, match="Another goldpan is mining GH Archive"),
     ):
         bring(tmp_path, source)
@@ -291,7 +291,7 @@ def test_two_runs_do_not_write_at_once(source: Path, tmp_path: Path) -> None:
 def test_a_full_disk_loses_nothing(source: Path, tmp_path: Path) -> None:
     with HourServer(source) as server:
         bring(tmp_path, server.url, TEN[:2])
-        target = ArchiveStore.of(Workspace(tmp_path)).download(TEN[2])
+        target = ArchiveStore.of(WorkspaceLayout(tmp_path)).download(TEN[2])
         part = target.with_name(f"{target.name}.part")
         part.symlink_to("/dev/full")
         with pytest.raises(WorkspaceError, match=r"cannot be written: No space left .* resumes"):

@@ -15,7 +15,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.store import ArchiveStore, HourReport, read_footer
@@ -41,7 +41,7 @@ class Read:
         types: tuple[str, ...] = ISSUES,
         hour: datetime = HOUR,
     ) -> None:
-        self.store = ArchiveStore.of(Workspace(folder))
+        self.store = ArchiveStore.of(WorkspaceLayout(folder))
         path = write_hour(folder / "source" / "hour.json.gz", lines, 1)
         self.report: HourReport = read_hour(HourUnit(hour, folder, types, path))
         self.path = self.store.events(hour)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git import trees
 from goldpan.git.clone import clone
 from goldpan.miners.history.commit_pairs import UNREADABLE
@@ -110,7 +110,7 @@ def test_a_partial_clone_gives_the_same_tables(case: Case, tmp_path: Path) -> No
         case.tell(number, base_sha=base, head_sha=head, changed_files=3)
     assert case.read().fetched == 0
     whole = [case.workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
-    case.workspace, case.source = Workspace(tmp_path / "other"), case.repository.path.as_uri()
+    case.workspace, case.source = WorkspaceLayout(tmp_path / "other"), case.repository.path.as_uri()
     assert case.read().fetched == 7
     again = [case.workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
     assert again == whole

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import GitError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone, prefetch, promisor, read_heads
 from goldpan.git.objects import Objects
 from goldpan.git.refs import find_ref_flaws, read_refs, verify_clone
@@ -43,8 +43,8 @@ def source(tmp_path: Path) -> Repository:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path / "workspace")
+def workspace(tmp_path: Path) -> WorkspaceLayout:
+    return WorkspaceLayout(tmp_path / "workspace")
 
 
 def has(path: Path, *ids: str) -> list[bool]:
@@ -53,7 +53,7 @@ def has(path: Path, *ids: str) -> list[bool]:
 
 
 def test_a_folder_and_a_bundle_give_the_same_whole_clone(
-    source: Repository, workspace: Workspace, tmp_path: Path
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
     blob = source.git("rev-parse", "main:src/b.py")
     bundle = source.bundle(tmp_path / "all.bundle")
@@ -71,7 +71,9 @@ def test_a_folder_and_a_bundle_give_the_same_whole_clone(
         assert (made.path / "HEAD").read_text().strip() == "ref: refs/heads/main"
 
 
-def test_an_address_gives_a_clone_without_files(source: Repository, workspace: Workspace) -> None:
+def test_an_address_gives_a_clone_without_files(
+    source: Repository, workspace: WorkspaceLayout
+) -> None:
     commit, blob = source.git("rev-parse", "main", "main:src/b.py").split()
     made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
     assert made.partial
@@ -82,7 +84,7 @@ def test_an_address_gives_a_clone_without_files(source: Repository, workspace: W
 
 
 def test_a_server_that_cannot_leave_files_out_gives_all(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     source.git("config", "uploadpack.allowFilter", "false")
     main = source.git("rev-parse", "main")
@@ -94,7 +96,7 @@ def test_a_server_that_cannot_leave_files_out_gives_all(
 
 
 def test_no_git_that_reads_a_clone_fetches_its_files(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     made = clone(workspace, REPO, Notes(), source=source.path.as_uri())
     blob = source.git("rev-parse", "main:a.py")
@@ -102,7 +104,7 @@ def test_no_git_that_reads_a_clone_fetches_its_files(
 
 
 def test_an_update_keeps_what_a_force_push_and_deletions_removed(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     made = clone(workspace, REPO, Notes(), source=source.path)
     before = read_refs(made.path)
@@ -127,7 +129,7 @@ def test_an_update_keeps_what_a_force_push_and_deletions_removed(
 
 @pytest.mark.parametrize("content", [b"", b"0" * 17, b"f" * 40 + b"\n", None])
 def test_a_ref_that_somebody_changed_is_told_and_put_back(
-    content: bytes | None, source: Repository, workspace: Workspace
+    content: bytes | None, source: Repository, workspace: WorkspaceLayout
 ) -> None:
     """Also what only the clone still leads to: upstream knows nothing of it."""
     made = clone(workspace, REPO, Notes(), source=source.path)
@@ -148,7 +150,7 @@ def test_a_ref_that_somebody_changed_is_told_and_put_back(
 
 
 def test_a_clone_whose_record_settings_or_head_were_changed_is_told(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     made = clone(workspace, REPO, Notes(), source=source.path)
     for name, text in (("HEAD", "ref: refs/heads/other\n"), ("config", "[core\n")):
@@ -171,7 +173,7 @@ def test_a_clone_whose_record_settings_or_head_were_changed_is_told(
 
 
 def test_refs_that_git_packs_and_names_in_no_encoding_are_no_damage(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     main = source.git("rev-parse", "main").encode()
     source.git("update-ref", "--stdin", stdin=b"create refs/heads/caf\xe9 " + main + b"\n")
@@ -185,7 +187,7 @@ def test_refs_that_git_packs_and_names_in_no_encoding_are_no_damage(
 
 
 def test_where_a_clone_is_from_and_where_it_stands(
-    source: Repository, workspace: Workspace, tmp_path: Path
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
     bundle = source.bundle(tmp_path / "history.bundle")
     with GitServer(source.path.parent) as server:
@@ -204,7 +206,9 @@ def test_where_a_clone_is_from_and_where_it_stands(
     assert len({state.refs for state in heads}) == 1
 
 
-def test_an_update_without_news_fetches_nothing(source: Repository, workspace: Workspace) -> None:
+def test_an_update_without_news_fetches_nothing(
+    source: Repository, workspace: WorkspaceLayout
+) -> None:
     with GitServer(source.path.parent) as server:
         clone(workspace, REPO, Notes(), source=server.url("source.git"))
         posts = server.posts
@@ -214,7 +218,7 @@ def test_an_update_without_news_fetches_nothing(source: Repository, workspace: W
 
 
 def test_a_clone_can_be_brought_up_to_date_from_anywhere(
-    source: Repository, workspace: Workspace, tmp_path: Path
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
     """From an address to a bundle and back: old files may lack, new ones come as they can."""
     first = source.git("rev-parse", "main")
@@ -238,7 +242,7 @@ def test_a_clone_can_be_brought_up_to_date_from_anywhere(
 
 
 def test_a_source_that_lacks_objects_is_named_as_such(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     tree = source.git("rev-parse", "main^{tree}")
     (source.path / "objects" / tree[:2] / tree[2:]).unlink()
@@ -248,7 +252,7 @@ def test_a_source_that_lacks_objects_is_named_as_such(
     assert not workspace.clone(REPO).exists()
 
 
-def test_an_empty_repository_is_a_clone_too(workspace: Workspace, tmp_path: Path) -> None:
+def test_an_empty_repository_is_a_clone_too(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     empty = Repository.create(tmp_path / "empty.git")
     assert clone(workspace, REPO, Notes(), source=empty.path).refs == 0
     commit = empty.commit(FILES, ref="refs/heads/main")
@@ -257,7 +261,7 @@ def test_an_empty_repository_is_a_clone_too(workspace: Workspace, tmp_path: Path
 
 
 def test_a_cut_fetch_leaves_no_clone_and_an_update_as_it_was(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     noise = os.urandom(200_000)
     source.commit({b"noise": noise}, ref="refs/heads/noise")
@@ -281,7 +285,7 @@ def test_a_cut_fetch_leaves_no_clone_and_an_update_as_it_was(
         assert clone(workspace, REPO, Notes(), source=address).refs == 6
 
 
-def test_a_killed_clone_is_made_anew(source: Repository, workspace: Workspace) -> None:
+def test_a_killed_clone_is_made_anew(source: Repository, workspace: WorkspaceLayout) -> None:
     for index in range(8):
         source.commit({b"noise": os.urandom(400_000)}, ref=f"refs/heads/{index}")
     with start(workspace.root, source.path, program=_KILLED) as running:
@@ -292,7 +296,7 @@ def test_a_killed_clone_is_made_anew(source: Repository, workspace: Workspace) -
     git(f"--git-dir={workspace.clone(REPO)}", "fsck", "--full")
 
 
-def test_sources_that_are_none_are_refused(source: Repository, workspace: Workspace) -> None:
+def test_sources_that_are_none_are_refused(source: Repository, workspace: WorkspaceLayout) -> None:
     for wrong in (
         "ext::sh -c true",
         "--upload-pack=touch /tmp/x",
@@ -315,7 +319,7 @@ def test_sources_that_are_none_are_refused(source: Repository, workspace: Worksp
 
 
 def test_what_cannot_be_read_is_told_in_one_sentence(
-    source: Repository, workspace: Workspace, tmp_path: Path
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
     text = tmp_path / "text.bundle"
     text.write_text("# no bundle\n")
@@ -342,7 +346,9 @@ def test_what_cannot_be_read_is_told_in_one_sentence(
         clone(workspace, REPO, Notes(), source=(tmp_path / "gone.git").as_uri())
 
 
-def test_a_folder_that_is_no_clone_is_not_touched(source: Repository, workspace: Workspace) -> None:
+def test_a_folder_that_is_no_clone_is_not_touched(
+    source: Repository, workspace: WorkspaceLayout
+) -> None:
     directory = workspace.clone(REPO)
     directory.mkdir(parents=True)
     (directory / "mine.txt").write_text("mine")

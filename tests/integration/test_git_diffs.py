@@ -13,7 +13,7 @@ import pytest
 import goldpan
 from goldpan.core.archive import Archive, Record
 from goldpan.core.terminal import show
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.git.trees import CommitPair, Depth, Touched, compare
@@ -51,7 +51,7 @@ class Sluice:
         self.source = root / "sluice.git"
         self.world: World = history_world(self.source)
         self.number = titled(self.world, TITLE)
-        self.workspace = Workspace(root / "workspace")
+        self.workspace = WorkspaceLayout(root / "workspace")
         with Twin(self.world) as twin:
             mine_twin(twin, self.workspace.root)
         clone(self.workspace, SLUICE, Notes(), source=self.source)
@@ -117,7 +117,7 @@ def test_the_diff_is_asked_for_once_and_gives_the_files(sluice: Sluice) -> None:
     assert (change["blob_after"], change["status"]) == (blob, "added")
     assert sluice.written() == written
     assert table_bytes(sluice.workspace.root, SLUICE) == before
-    clone(Workspace(sluice.workspace.root / "x"), SLUICE, Notes(), source=sluice.source)
+    clone(WorkspaceLayout(sluice.workspace.root / "x"), SLUICE, Notes(), source=sluice.source)
     sluice.workspace.clone(SLUICE).rename(sluice.workspace.root / "old.git")
     (sluice.workspace.root / "x/git" / f"{SLUICE}.git").rename(sluice.workspace.clone(SLUICE))
     sluice.read()  # a function of what is on disk, also where the clone is new
@@ -227,7 +227,7 @@ def build(tmp_path: Path, after: dict[bytes, bytes | Odd]) -> tuple[Repository, 
     """Return a repository, its clone that has only the state before, and both commits."""
     source = Repository.create(tmp_path / "source.git")
     before = source.commit(BEFORE, ref="refs/heads/main")
-    made = clone(Workspace(tmp_path / "w"), "o/n", Notes(), source=source.path)
+    made = clone(WorkspaceLayout(tmp_path / "w"), "o/n", Notes(), source=source.path)
     script = source.object("blob", b"x\n")
     return (
         source,
@@ -275,7 +275,7 @@ def test_a_binary_file_in_a_diff_is_missing_after_it(tmp_path: Path) -> None:
 def test_a_diff_that_does_not_belong_is_refused(tmp_path: Path) -> None:
     source, path, before, after = build(tmp_path, AFTER)
     other = source.commit({**BEFORE, b"crlf": b"a\r\nb\n"}, ref="refs/heads/main")
-    clone(Workspace(tmp_path / "w"), "o/n", Notes(), source=source.path)
+    clone(WorkspaceLayout(tmp_path / "w"), "o/n", Notes(), source=source.path)
     whole = git(f"--git-dir={source.path}", "diff", before, after)
     lie = whole.replace(b"+b = 3", b"+b = 4")
     cases = [

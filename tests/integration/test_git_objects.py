@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import GitError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git import trees
 from goldpan.git.clone import Prefetched, clone, prefetch
 from goldpan.git.objects import Info, Objects
@@ -214,7 +214,7 @@ def test_a_history_that_is_not_there(tmp_path: Path) -> None:
 
 
 def partial(source: Repository, tmp_path: Path, url: str | None = None) -> Path:
-    workspace = Workspace(tmp_path / "workspace")
+    workspace = WorkspaceLayout(tmp_path / "workspace")
     return clone(workspace, REPO, Notes(), source=url or source.path.as_uri()).path
 
 
@@ -251,7 +251,7 @@ def test_prefetch_leaves_whole_clones_and_says_when_the_source_is_gone(
     source: Repository, tmp_path: Path
 ) -> None:
     source.commit({b"a": b"a"}, ref="refs/heads/main")
-    whole = clone(Workspace(tmp_path / "whole"), REPO, Notes(), source=source.path)
+    whole = clone(WorkspaceLayout(tmp_path / "whole"), REPO, Notes(), source=source.path)
     assert prefetch(whole.path, [NOWHERE], Notes()) == Prefetched(0, 0, 0)
     path = partial(source, tmp_path)
     source.path.rename(tmp_path / "elsewhere.git")

@@ -12,7 +12,7 @@ import pytest
 import goldpan
 from goldpan.core.config import Settings
 from goldpan.core.errors import GitError, UsageError, WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.miners.history.commit_pairs import NOWHERE
 from goldpan.miners.history.revisions import History, fetch_histories, read_history
@@ -148,7 +148,7 @@ def test_what_became_of_heads(case: Case) -> None:
         pull["head_sha"] for pull in case.pulls
     ]
     case.repository.path.rename(case.repository.path.parent / "old.git")
-    anew = Workspace(case.workspace.root / "anew")
+    anew = WorkspaceLayout(case.workspace.root / "anew")
     clone(anew, REPO, Notes(), source=case.repository.path.parent / "old.git")
     write_tables(anew, case.pulls)
     read_history(anew, REPO, Notes())
@@ -246,7 +246,7 @@ def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Pa
     head = case.head(1, edited(a="a = 2\n"))
     case.tell(1, base_sha=case.start, head_sha=head, **ONE)
     case.read()
-    mirrors, workspace = tmp_path / "mirrors", Workspace(tmp_path / "several")
+    mirrors, workspace = tmp_path / "mirrors", WorkspaceLayout(tmp_path / "several")
     names = ["o/first", "o/second", "p/third"]
     for name in names:
         shutil.copytree(case.repository.path, mirrors / f"{name}.git")

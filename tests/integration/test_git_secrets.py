@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import register
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone, promisor
 from goldpan.git.process import check_version, environment, failure, git
 from goldpan.git.remote import find_remote
@@ -36,8 +36,8 @@ def source(tmp_path: Path) -> Repository:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path / "workspace")
+def workspace(tmp_path: Path) -> WorkspaceLayout:
+    return WorkspaceLayout(tmp_path / "workspace")
 
 
 def script(path: Path, text: str) -> None:
@@ -47,7 +47,7 @@ def script(path: Path, text: str) -> None:
 
 
 def test_the_token_opens_the_door_and_is_seen_nowhere(
-    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = next(
         program
@@ -101,7 +101,7 @@ def test_the_token_goes_to_its_host_alone_and_never_in_the_clear() -> None:
 
 
 def test_a_renamed_repository_is_followed_on_its_own_host(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     with GitServer(source.path.parent, token=TOKEN) as server:
         server.renamed = {"old.git": "/older.git", "older.git": server.url("n.git")}
@@ -114,7 +114,7 @@ def test_a_renamed_repository_is_followed_on_its_own_host(
 
 
 def test_a_redirect_takes_the_token_to_no_other_place(
-    source: Repository, workspace: Workspace
+    source: Repository, workspace: WorkspaceLayout
 ) -> None:
     with GitServer(source.path.parent) as server, GitServer(source.path.parent) as other:
         _, _, port = server.host.partition(":")
@@ -138,7 +138,7 @@ def test_a_redirect_takes_the_token_to_no_other_place(
 
 
 def test_neither_proxies_nor_helpers_nor_children_get_the_token(
-    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "asked"
     script(tmp_path / "bin" / "git-credential-spy", f"#!/bin/sh\ncat >> {log}\nenv >> {log}\n")
@@ -171,7 +171,7 @@ def test_what_a_server_says_cannot_show_secrets_or_move_the_cursor() -> None:
 
 
 def test_settings_and_hooks_of_the_user_take_no_part(
-    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harm = tmp_path / "harm"
     script(tmp_path / "hooks" / "reference-transaction", f"#!/bin/sh\ntouch {harm}\n")
@@ -193,7 +193,7 @@ def test_settings_and_hooks_of_the_user_take_no_part(
 
 
 def test_git_that_is_missing_or_old(
-    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     check_version.cache_clear()
@@ -206,7 +206,7 @@ def test_git_that_is_missing_or_old(
 
 
 def test_a_full_disk_is_told(
-    source: Repository, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(
         tmp_path / "bin" / "git",

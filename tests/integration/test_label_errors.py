@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.label_errors import _folds, _margins, _suspects, find_label_errors
 from tests.comparing import planted, split_rows, two_labels, write_rows
@@ -97,7 +97,7 @@ def table_rows(path: Path) -> list[dict[str, Any]]:
 
 def test_the_command_names_the_rows_and_writes_all(tmp_path: Path) -> None:
     data, _ = planted(two_labels(), 0.05)
-    write_rows(Workspace(tmp_path), data)
+    write_rows(WorkspaceLayout(tmp_path), data)
     command = ("evaluate", "label-errors", "--task", "requirement_type", "--workspace", tmp_path)
     rows, table = tmp_path / "rows.csv", tmp_path / "rows.parquet"
     done = goldpan(*command, "--limit", "3", "--output", rows)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.mine import MineResult, predict
 from goldpan.miners.tables.normalize import normalize
@@ -191,7 +191,7 @@ def test_what_fails_is_missing_and_asked_for_again(tmp_path: Path) -> None:
         result = mined(twin, tmp_path)
     assert gaps_of(result) == [(numbers["open"], "entry", "failed")]
     with Twin(world) as twin:
-        assert mined(twin, tmp_path).coverage == measure_coverage(Workspace(tmp_path), SLUICE)
+        assert mined(twin, tmp_path).coverage == measure_coverage(WorkspaceLayout(tmp_path), SLUICE)
     copy_talked(tmp_path / "whole")
     assert_same(table_bytes(tmp_path), table_bytes(tmp_path / "whole"))
 
@@ -272,5 +272,5 @@ def test_tables_are_made_anew_of_the_replies_alone(tmp_path: Path) -> None:
     with Twin(world) as twin:
         mined(twin, tmp_path)
     before = table_bytes(tmp_path)
-    normalize(Workspace(tmp_path), SLUICE, Notes(), workers=1)
+    normalize(WorkspaceLayout(tmp_path), SLUICE, Notes(), workers=1)
     assert_same(table_bytes(tmp_path), before)

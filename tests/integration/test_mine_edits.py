@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.check import check_workspace
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.mining import (
     Notes,
     assert_same,
@@ -109,7 +109,7 @@ def test_every_version_of_a_text_is_there(tmp_path: Path) -> None:
     ledger = {(row["number"], row["part"]): row for row in rows(tmp_path, "ledger")}
     told = ledger[made["issue"], "edits"]
     assert (told["announced"], told["stored"], told["state"]) == (5, 5, "complete")
-    assert check_workspace(Workspace(tmp_path), Notes()).damaged == ()
+    assert check_workspace(WorkspaceLayout(tmp_path), Notes()).damaged == ()
 
 
 def test_a_deleted_version_keeps_its_place_without_its_text(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from goldpan.core import archive as archive_module
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import Path as Via
 from tests.mining import (
     BOTH,
@@ -146,7 +146,7 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
 
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin, Workspace(tmp_path).lock(SLUICE):
+    with Twin(synthetic_world()) as twin, WorkspaceLayout(tmp_path).lock(SLUICE):
         with pytest.raises(
             WorkspaceError, match=r"Another goldpan is working on .*another --workspace"
         ):

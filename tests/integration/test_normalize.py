@@ -11,7 +11,7 @@ import pytest
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import chunks
 from goldpan.miners.tables import normalize as module
@@ -39,7 +39,7 @@ def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def again(root: Path, workers: int) -> dict[str, bytes]:
     with Reporter(quiet=True) as reporter:
-        normalize(Workspace(root), REPO, reporter, workers=workers)
+        normalize(WorkspaceLayout(root), REPO, reporter, workers=workers)
     return table_bytes(root)
 
 
@@ -63,7 +63,7 @@ def test_repositories_made_at_once_have_the_same_tables(
         shutil.copytree(mined / "raw" / REPO, tmp_path / "raw" / name)
     monkeypatch.setattr("goldpan.miners.tables.normalize._WORTH_PROCESSES", 0)
     with Reporter(quiet=True) as reporter:
-        counts = normalize_all(Workspace(tmp_path), names, reporter, 2, None)
+        counts = normalize_all(WorkspaceLayout(tmp_path), names, reporter, 2, None)
     assert list(counts) == names
     assert all(rows == counts[REPO] for rows in counts.values())
     expected = table_bytes(mined)
@@ -78,17 +78,20 @@ def test_rows_cross_ranges_whole(
 
     shutil.copytree(mined, tmp_path / "w")
     before = {
-        path.name: pq.read_table(path) for path in Workspace(mined).tables(REPO).glob("*.parquet")
+        path.name: pq.read_table(path)
+        for path in WorkspaceLayout(mined).tables(REPO).glob("*.parquet")
     }
     monkeypatch.setattr(chunks, "RANGE", 7)
     again(tmp_path / "w", 1)
     for name, table in before.items():
-        assert pq.read_table(Workspace(tmp_path / "w").tables(REPO) / name).equals(table), name
+        assert pq.read_table(WorkspaceLayout(tmp_path / "w").tables(REPO) / name).equals(table), (
+            name
+        )
 
 
 def test_a_reply_of_another_shape_costs_its_row(mined: Path, tmp_path: Path) -> None:
     shutil.copytree(mined, tmp_path / "w")
-    raw = Workspace(tmp_path / "w").raw(REPO)
+    raw = WorkspaceLayout(tmp_path / "w").raw(REPO)
     with Archive(raw) as archive:
         archive.begin(resume=True)
         meta = {"part": "timeline", "run": 3, "keys": [], "at": "", "number": 1, "items": 1}
@@ -97,7 +100,7 @@ def test_a_reply_of_another_shape_costs_its_row(mined: Path, tmp_path: Path) -> 
             b'[{"event": "commented", "id": "x"}]',
         )
     again(tmp_path / "w", 2)
-    (gap,) = measure_coverage(Workspace(tmp_path / "w"), REPO).gaps
+    (gap,) = measure_coverage(WorkspaceLayout(tmp_path / "w"), REPO).gaps
     assert (gap.number, gap.part, gap.state) == (1, "comments", "failed")
     assert "comment_id cannot be read: 'x'" in gap.reason
 
@@ -107,7 +110,7 @@ def test_nothing_mined_is_told(tmp_path: Path) -> None:
         Reporter(quiet=True) as reporter,
         pytest.raises(WorkspaceError, match=r"no raw replies of x/y\. Run goldpan mine --repo x/y"),
     ):
-        normalize(Workspace(tmp_path), "x/y", reporter)
+        normalize(WorkspaceLayout(tmp_path), "x/y", reporter)
 
 
 def die(_: object) -> int:

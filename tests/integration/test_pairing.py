@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, TableSchema
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair
 from tests.drawing import examples
@@ -54,7 +54,7 @@ class Paired(NamedTuple):
     data: bytes
 
 
-def find(workspace: Workspace, repo: str, rules: str = "default") -> Paired:
+def find(workspace: WorkspaceLayout, repo: str, rules: str = "default") -> Paired:
     result = pair(workspace, repo, find_rules(rules))
     pairs = {
         (row["issue"], row["pull_repo"], row["pull"]): row
@@ -64,15 +64,15 @@ def find(workspace: Workspace, repo: str, rules: str = "default") -> Paired:
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     root = tmp_path_factory.mktemp("pairing")
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, root)
-    return Workspace(root)
+    return WorkspaceLayout(root)
 
 
 @pytest.fixture(scope="module")
-def results(workspace: Workspace) -> dict[str, Paired]:
+def results(workspace: WorkspaceLayout) -> dict[str, Paired]:
     return {rules: find(workspace, SLUICE, rules) for rules in RULES.names()}
 
 
@@ -125,7 +125,7 @@ def test_what_else_a_pair_tells(results: dict[str, Paired]) -> None:
     assert "connected" in pairs[31, SLUICE, 33]["signals"]
 
 
-def test_commit_of_a_pull_closes(workspace: Workspace, results: dict[str, Paired]) -> None:
+def test_commit_of_a_pull_closes(workspace: WorkspaceLayout, results: dict[str, Paired]) -> None:
     (sha,) = (row["sha"] for row in rows(workspace.root, "commits") if row["number"] == 50)
     row = results["default"].pairs[49, SLUICE, 50]
     evidence = {
@@ -157,7 +157,7 @@ def test_a_closing_keyword_with_a_former_name_pairs(tmp_path: Path) -> None:
         mine_twin(twin, tmp_path)
     (about,) = rows(tmp_path, "repositories")
     assert about["former_names"] == ["Mozilla/Sluice"]
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     assert "other/sluice" in candidate_names(workspace, SLUICE)
     pairs = find(workspace, SLUICE, "faun-eval").pairs
     assert pairs[issue, SLUICE, pull]["keyword"] == "fixes"
@@ -165,7 +165,9 @@ def test_a_closing_keyword_with_a_former_name_pairs(tmp_path: Path) -> None:
     assert "Mozilla/Sluice" not in targets
 
 
-def test_table_is_as_promised_and_stays(workspace: Workspace, results: dict[str, Paired]) -> None:
+def test_table_is_as_promised_and_stays(
+    workspace: WorkspaceLayout, results: dict[str, Paired]
+) -> None:
     for rules in (*RULES.names(), "default"):
         again = find(workspace, SLUICE, rules)
         assert again.data == results[rules].data
@@ -178,7 +180,7 @@ def test_table_is_as_promised_and_stays(workspace: Workspace, results: dict[str,
     assert not list((workspace.root / "tmp").iterdir())
 
 
-def save(workspace: Workspace, table: TableSchema, content: Iterable[Row]) -> None:
+def save(workspace: WorkspaceLayout, table: TableSchema, content: Iterable[Row]) -> None:
     path, names = workspace.table(GEM, table.name), table.schema.names
     path.parent.mkdir(parents=True, exist_ok=True)
     made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
@@ -193,9 +195,9 @@ def build(
     pulls: Iterable[Row] = ({"number": 2},),
     commits: Iterable[Row] = (),
     branch: str | None = "main",
-) -> Workspace:
+) -> WorkspaceLayout:
     """Write tables with issues #1 and #9 and pull requests into `main` that were merged."""
-    workspace = Workspace(root / "it's")
+    workspace = WorkspaceLayout(root / "it's")
     common = {"kind": "pull", "base_ref": "main", "merged": True}
     issues = [{"number": number, "kind": "issue"} for number in (1, 9)]
     save(workspace, REPOSITORIES, [{"default_branch": branch}])
@@ -364,4 +366,4 @@ def test_says_what_is_wrong(tmp_path: Path) -> None:
     ):
         find_rules("x")
     with pytest.raises(WorkspaceError, match=r"no tables of octo/gem\. Run goldpan mine"):
-        pair(Workspace(tmp_path), "octo/gem", find_rules("default"))
+        pair(WorkspaceLayout(tmp_path), "octo/gem", find_rules("default"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.plan.due import Assessment
 from goldpan.plan.status import page_addition
 from goldpan.plan.unit import Change, Unit, UnitRecipe, UnitRecord
@@ -44,7 +44,7 @@ def test_all_repositories_and_the_units_of_a_plan_are_on_the_page(page: Path) ->
 
 
 def test_the_same_workspace_gives_the_same_page(page: Path, tmp_path: Path) -> None:
-    workspace = Workspace(page.parent / "ws")
+    workspace = WorkspaceLayout(page.parent / "ws")
     for name in ("one.html", "two.html"):
         write_workspace_page(workspace, tmp_path / name)
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()

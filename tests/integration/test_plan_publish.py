@@ -12,7 +12,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.plan.datasets import tag_of
 from tests.crosscode_tasks import sample_rows, write_rows
@@ -77,7 +77,7 @@ def test_a_license_that_is_not_known_keeps_prompts_from_the_hub(ran: tuple[Place
     """The rows of one task say nothing of a license, neither do they in its registry."""
     project, _ = ran
     task = find_task("story_points")
-    lab = Workspace(project.folder / "lab")
+    lab = WorkspaceLayout(project.folder / "lab")
     before = project.hub.repo("your-name/crosscode")
     rows = [{**row, "license": None} for row in sample_rows(task, 30)]
     write_rows(lab, task, {"train": rows[:20], "test": rows[20:]})

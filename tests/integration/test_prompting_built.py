@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.registry import find_task
 from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
@@ -97,8 +97,8 @@ def test_rescoring_with_other_rows_loses_nothing(root: Path, server: OpenAIServe
     write(root, CODE_EDIT, examples(CODE_EDIT, 5), name="other")
     task = find_task("code_edit")
     with pytest.raises(EvaluationError, match="holds other rows"):
-        files_to_score(Workspace(root), task, "0" * 64, root / "datasets" / "other")
-    assert files_to_score(Workspace(root), find_task("issue_type"), "0") == {}
+        files_to_score(WorkspaceLayout(root), task, "0" * 64, root / "datasets" / "other")
+    assert files_to_score(WorkspaceLayout(root), find_task("issue_type"), "0") == {}
 
 
 def test_a_part_is_taken_out_of_what_a_model_sees(root: Path, server: OpenAIServer) -> None:

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task_data import task_data
 from goldpan.evaluation.model import UnansweredError, find_model
 from goldpan.evaluation.models.prompt_settings import (
@@ -130,7 +130,7 @@ def test_costs_are_counted_with_what_earlier_tries_paid(tmp_path: Path, prices: 
         paid = len(server.chats)
         assert 0 < paid < 10
         with pytest.raises(UsageError, match="no finished run"):
-            read_runs(Workspace(tmp_path))
+            read_runs(WorkspaceLayout(tmp_path))
         done = ask(tmp_path, data, server, prices=prices, max_cost=5)
         assert len(server.chats) == 10, "nothing is paid for twice"
     costs = done.result["costs"]
@@ -174,7 +174,7 @@ def test_another_prompt_is_another_run(tmp_path: Path) -> None:
 
 
 def test_the_estimate_sends_nothing_and_writes_nothing(tmp_path: Path, prices: str) -> None:
-    data, workspace = issues(10), Workspace(tmp_path / "place")
+    data, workspace = issues(10), WorkspaceLayout(tmp_path / "place")
     with OpenAIServer(labels("bug")) as server:
         model = find_model("prompted", {"model": "judge", "base_url": server.url, "prices": prices})
         estimated = estimate(workspace, data, model, find_protocol("default"), 0, QUIET)
@@ -375,7 +375,7 @@ def test_openai_itself_wants_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("OPENAI_API_KEY")
     model = find_model("prompted", {"model": "gpt-x"})
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        run(Workspace(tmp_path), issues(1), model, find_protocol("default"), 0, QUIET)
+        run(WorkspaceLayout(tmp_path), issues(1), model, find_protocol("default"), 0, QUIET)
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import Task, TaskPrompt, TaskType
 from goldpan.evaluation.model import find_model
@@ -146,7 +146,7 @@ def test_a_task_with_few_examples_says_so(tmp_path: Path) -> None:
 
 def _shortcut(root: Path, name: str, data: Any, seed: int = 0) -> RunResult:
     rules = find_protocol("crosscodebench")
-    return run(Workspace(root), data, find_model(name, {}), rules, seed, QUIET)
+    return run(WorkspaceLayout(root), data, find_model(name, {}), rules, seed, QUIET)
 
 
 def test_copying_an_examples_output(tmp_path: Path) -> None:

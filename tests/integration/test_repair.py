@@ -11,7 +11,7 @@ import pytest
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
@@ -41,7 +41,7 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
 
         done = goldpan("check", tmp_path, "--repair", "--json")
         assert json.loads(done.out)["repaired"]
-        workspace = Workspace(tmp_path)
+        workspace = WorkspaceLayout(tmp_path)
         normalize(workspace, SLUICE, Reporter(quiet=True))
         gaps = measure_coverage(workspace, SLUICE).gaps
         assert any("was damaged at byte" in gap.reason for gap in gaps)
@@ -53,7 +53,7 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
 def test_damage_stops_status_and_tables_with_file_and_place(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         mine_twin(twin, tmp_path)
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     record = archive(tmp_path).records[4]
     data = bytearray(record.path.read_bytes())
     data[record.offset - 30] ^= 1
@@ -73,7 +73,7 @@ def test_nothing_damaged_nothing_done(tmp_path: Path) -> None:
         done = goldpan("check", tmp_path, "--repair")
     assert done.out.splitlines()[-1] == "Nothing is damaged."
     assert archive(tmp_path).records[0].path.read_bytes() == before
-    assert repair(Workspace(tmp_path).raw(SLUICE)).aside == ()
+    assert repair(WorkspaceLayout(tmp_path).raw(SLUICE)).aside == ()
 
 
 def test_what_only_a_backup_has_is_listed_and_imported_again(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_only_a_backup_has_is_listed_and_imported_again(tmp_path: Path) -> 
     source.write_text("\n".join(json.dumps(entry) for entry in (issue(), pull())))
     settings = Settings(tmp_path / "w")
     assert mine_backup(settings, source, GEM, QUIET).complete
-    workspace = Workspace(settings.workspace)
+    workspace = WorkspaceLayout(settings.workspace)
     expected = table_bytes(workspace.root, GEM)
     (record,) = [
         record for record in archive(workspace.root, GEM).records if record.meta.get("number") == 2

@@ -19,7 +19,7 @@ import pytest
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.sanitize import visible
 from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.filters.basis import Basis
 from goldpan.filters.profile import criteria, load_profile, shipped_profiles
@@ -73,7 +73,7 @@ class Reader(HTMLParser):
 
 
 def report(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     datasets: list[Path] | None = None,
     repos: tuple[str, ...] = (REPO,),
     seed: int = 0,
@@ -85,7 +85,7 @@ def report(
     return page
 
 
-def read(workspace: Workspace, datasets: list[Path] | None = None) -> str:
+def read(workspace: WorkspaceLayout, datasets: list[Path] | None = None) -> str:
     return Reader(report(workspace, datasets)).text
 
 

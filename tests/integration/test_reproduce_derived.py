@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.reproduce.cells import CellOutcome, PaperContext
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.figures import derived
@@ -42,7 +42,7 @@ def outcomes(
         {"name": "toys", "schema": 1, "title": "t", "citation": "c", "tables": TABLES}
     )
     context = PaperContext(
-        recipe, DataFolder(tmp_path), Workspace(tmp_path / "w"), Reporter(quiet=True)
+        recipe, DataFolder(tmp_path), WorkspaceLayout(tmp_path / "w"), Reporter(quiet=True)
     )
     cells = list(derived(context, recipe.tables[table], {"rules": list(rules)}))
     return cells, context.notes

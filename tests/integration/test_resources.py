@@ -15,7 +15,7 @@ from goldpan.core.engine import open_engine
 from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.parquet import write_table
 from goldpan.core.resources import explain, told_otherwise, write_file
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.drawing import daily
 from tests.mining import mine_twin
 from tests.program import Done, goldpan
@@ -152,7 +152,7 @@ def test_a_read_only_workspace_is_told(mined: Path) -> None:
 
 
 def test_what_a_killed_run_left_is_removed_and_what_runs_is_not(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     code = (
         "import os, sys; from pathlib import Path; from goldpan.core.workspace import Workspace\n"
         "with Workspace(Path(sys.argv[1])).scratch() as scratch:\n"

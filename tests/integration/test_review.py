@@ -16,7 +16,7 @@ from goldpan.annotation.review import votes as planner
 from goldpan.annotation.review.request import load_prompt
 from goldpan.annotation.review.run import estimate_review
 from goldpan.core.archive import Archive
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests import filtering
 from tests.filtering import REPO
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
@@ -59,7 +59,7 @@ def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
     assert shared == {("llm", "question-answer", False)}
 
 
-def seen_of(lab: Workspace) -> str:
+def seen_of(lab: WorkspaceLayout) -> str:
     """Return what a model is shown of the only issue."""
     with OpenAIServer(keeps) as server:
         review(lab, server)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.llm.exchange import EndpointError
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.program import Running, start
@@ -32,7 +32,7 @@ run_review(Workspace(Path(root)), ["Octo/Gem"], load_profile(str(Path(root) / "o
 
 
 def reviewing(
-    workspace: Workspace, server: OpenAIServer, way: str
+    workspace: WorkspaceLayout, server: OpenAIServer, way: str
 ) -> AbstractContextManager[Running]:
     """Start a review in a process of its own."""
     environment = {**os.environ, "OPENAI_API_KEY": KEY}

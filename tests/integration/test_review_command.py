@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.annotation.studio.forms import FORMS, read_tasks
 from goldpan.annotation.studio.suggestions import find_suggestions
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests import filtering, reviewing
 from tests.console import run
 from tests.openai_server import OpenAIServer, answer
@@ -106,7 +106,7 @@ def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     assert "1 without an example: another-reply" in done.out
     data = tmp_path / "place" / "datasets" / "qa"
     assert pq.read_table(data / "data")["issue"].to_pylist() == [1]
-    lab = Workspace(tmp_path / "place")
+    lab = WorkspaceLayout(tmp_path / "place")
     command(tmp_path, "build", "qa", "--answer", "first")
     form = FORMS.find("question-answer")
     suggest = find_suggestions(lab, form, data, "own")
@@ -139,7 +139,7 @@ def test_a_review_that_does_not_fit_is_told(folder: Path) -> None:
 def test_reviews_are_compared_with_people(folder: Path) -> None:
     reviewed(folder, {2: UNFIT})
     root = folder / "place"
-    models = pq.read_table(Workspace(root).verdicts("octo/gem", "own.llm"))
+    models = pq.read_table(WorkspaceLayout(root).verdicts("octo/gem", "own.llm"))
     rows = models.to_pylist()
     for row in rows:
         row |= {"keep": row["issue"] == 1, "stage": "people", "criterion": "acceptance"}

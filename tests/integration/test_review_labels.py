@@ -14,7 +14,7 @@ import pytest
 from goldpan.annotation.review.run import estimate_labels, review_labels
 from goldpan.annotation.review.stored import label_path
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
@@ -44,13 +44,13 @@ def judge(body: Body) -> Said:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    lab = Workspace(tmp_path)
+def workspace(tmp_path: Path) -> WorkspaceLayout:
+    lab = WorkspaceLayout(tmp_path)
     write(lab, [(text, label) for text, label in TEXTS])
     return lab
 
 
-def write(workspace: Workspace, pairs: list[tuple[Any, Any]]) -> None:
+def write(workspace: WorkspaceLayout, pairs: list[tuple[Any, Any]]) -> None:
     write_dataset(
         workspace,
         workspace.dataset("issue_type"),
@@ -68,7 +68,9 @@ def server() -> Iterator[OpenAIServer]:
         yield running
 
 
-def test_labels_are_judged_by_their_definitions(workspace: Workspace, server: OpenAIServer) -> None:
+def test_labels_are_judged_by_their_definitions(
+    workspace: WorkspaceLayout, server: OpenAIServer
+) -> None:
     before = sorted((workspace.dataset("issue_type") / "data").iterdir())[0].read_bytes()
     options = settings(server)
     assert estimate_labels(workspace, workspace.dataset("issue_type"), options).requests == 4
@@ -87,14 +89,14 @@ def test_labels_are_judged_by_their_definitions(workspace: Workspace, server: Op
     assert sorted((workspace.dataset("issue_type") / "data").iterdir())[0].read_bytes() == before
 
 
-def test_a_second_review_asks_nothing(workspace: Workspace, server: OpenAIServer) -> None:
+def test_a_second_review_asks_nothing(workspace: WorkspaceLayout, server: OpenAIServer) -> None:
     first = review_labels(workspace, workspace.dataset("issue_type"), settings(server), QUIET)
     second = review_labels(workspace, workspace.dataset("issue_type"), settings(server), QUIET)
     assert (first.sent, second.sent, second.answered) == (4, 0, 4)
 
 
 def test_a_limit_draws_the_same_examples_when_there_are_more(
-    workspace: Workspace, server: OpenAIServer
+    workspace: WorkspaceLayout, server: OpenAIServer
 ) -> None:
     options = replace(settings(server), limit=2)
     review_labels(workspace, workspace.dataset("issue_type"), options, QUIET)
@@ -105,7 +107,7 @@ def test_a_limit_draws_the_same_examples_when_there_are_more(
     assert few < more
 
 
-def test_a_dataset_without_labels_is_told(workspace: Workspace, server: OpenAIServer) -> None:
+def test_a_dataset_without_labels_is_told(workspace: WorkspaceLayout, server: OpenAIServer) -> None:
     task = find_task("story_points")
     write_dataset(
         workspace,

@@ -9,7 +9,7 @@ from pathlib import Path
 from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS, read_cases
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.refs import write_refs_record
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue, pair, pull
@@ -32,9 +32,9 @@ def commit(clone: Path, work: Path, **files: str) -> str:
     return git(clone, "rev-parse", "HEAD")
 
 
-def workspace(root: Path, comments: Iterable[Row] = ()) -> Workspace:
+def workspace(root: Path, comments: Iterable[Row] = ()) -> WorkspaceLayout:
     """Return a workspace with a pair that has a diff, and two that have none."""
-    lab = Workspace(root)
+    lab = WorkspaceLayout(root)
     work = root / "work"
     work.mkdir()
     clone = lab.clone(REPO)

@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task, load_tasks
@@ -37,7 +37,9 @@ def run(*arguments: object) -> tuple[int, Any]:
 
 def test_a_dataset_comes_out(tmp_path: Path) -> None:
     task = toy(tmp_path)
-    written = import_files(Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET).written
+    written = import_files(
+        WorkspaceLayout(tmp_path / "w"), task, own_files(tmp_path), QUIET
+    ).written
     assert written.directory == tmp_path / "w" / "datasets" / "toy_issues"
     assert {split.name: split.rows for split in written.splits} == {"train": 2, "test": 2}
     rows = [
@@ -62,7 +64,9 @@ def test_importing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     task, files = toy(tmp_path), own_files(tmp_path)
     contents = []
     for name in ("a", "b"):
-        directory = import_files(Workspace(tmp_path / name), task, files, QUIET).written.directory
+        directory = import_files(
+            WorkspaceLayout(tmp_path / name), task, files, QUIET
+        ).written.directory
         contents.append(
             {
                 path.relative_to(directory): path.read_bytes()
@@ -77,7 +81,7 @@ def test_importing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_an_imported_dataset_may_be_published(tmp_path: Path) -> None:
     task = toy(tmp_path)
     directory = import_files(
-        Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET
+        WorkspaceLayout(tmp_path / "w"), task, own_files(tmp_path), QUIET
     ).written.directory
     assert check_dataset(directory) == []
     file = next(directory.glob("data/train-*"))
@@ -97,7 +101,7 @@ def test_what_may_not_be_shared_is_not_published(
 ) -> None:
     task = toy(tmp_path, change)
     directory = import_files(
-        Workspace(tmp_path / "w"), task, own_files(tmp_path), QUIET
+        WorkspaceLayout(tmp_path / "w"), task, own_files(tmp_path), QUIET
     ).written.directory
     assert [message in str(problem) for problem in check_dataset(directory)] == [True]
 
@@ -105,7 +109,7 @@ def test_what_may_not_be_shared_is_not_published(
 def test_a_secret_in_an_imported_text_is_found(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     path.write_text(path.read_text().replace("red", "known to ann.roe@roe-mills.de"))
-    directory = import_files(Workspace(tmp_path / "w"), task, [path], QUIET).written.directory
+    directory = import_files(WorkspaceLayout(tmp_path / "w"), task, [path], QUIET).written.directory
     assert "has email in its text" in str(check_dataset(directory)[0])
 
 
@@ -134,7 +138,7 @@ def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     lines = [f"same,{number % 3},B\n" for number in range(30)]
     path.write_text("title,body,kind\n" + "".join(lines) + "x,y,W\n", encoding="utf-8")
-    written = import_files(Workspace(tmp_path / "w"), task, [path], QUIET).written
+    written = import_files(WorkspaceLayout(tmp_path / "w"), task, [path], QUIET).written
     texts = [
         set(pq.read_table(next(written.directory.glob(f"data/{split}-*")))["text"].to_pylist())
         for split in ("train", "test")
@@ -148,7 +152,7 @@ def test_several_processes_give_the_same_rows(tmp_path: Path) -> None:
     path.write_text("title,body,kind\n" + "".join(lines), encoding="utf-8")
     files = []
     for processes in (1, 2):
-        workspace = Workspace(tmp_path / str(processes))
+        workspace = WorkspaceLayout(tmp_path / str(processes))
         result = import_files(workspace, task, [path], QUIET, processes=processes)
         files.append((result.written.directory / "provenance.json").read_bytes())
     assert files[0] == files[1]
@@ -156,7 +160,7 @@ def test_several_processes_give_the_same_rows(tmp_path: Path) -> None:
 
 def test_steps_and_splits_can_be_chosen(tmp_path: Path) -> None:
     task, files = toy(tmp_path), own_files(tmp_path)
-    workspace = Workspace(tmp_path / "w")
+    workspace = WorkspaceLayout(tmp_path / "w")
     result = import_files(
         workspace, task, files, QUIET, steps="none", split="none", directory=tmp_path / "out"
     )
@@ -169,7 +173,7 @@ def test_steps_and_splits_can_be_chosen(tmp_path: Path) -> None:
 
 
 def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     for task in load_tasks().values():
         with pytest.raises(UsageError) as error:
             import_files(workspace, task, [], QUIET)
@@ -184,7 +188,7 @@ def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
 
 def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
-    workspace = Workspace(tmp_path / "w")
+    workspace = WorkspaceLayout(tmp_path / "w")
     directory = import_files(workspace, task, [path], QUIET).written.directory
     before = (directory / "provenance.json").read_bytes()
     path.write_text(path.read_text() + "x,y,Q\n")
@@ -244,7 +248,7 @@ def test_wrong_use_is_told(tmp_path: Path, arguments: tuple[str, ...], message: 
 
 def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
     own_task(tmp_path / "tasks")
-    import_files(Workspace(tmp_path), toy(tmp_path), own_files(tmp_path), QUIET)
+    import_files(WorkspaceLayout(tmp_path), toy(tmp_path), own_files(tmp_path), QUIET)
     _, listed = run("list", "--suite", "toy", "--type", "multi-class", "--workspace", tmp_path)
     assert [(task["name"], task["imported"]) for task in listed] == [("toy_issues", True)]
     _, shown = run("show", "toy_issues", "--workspace", tmp_path)

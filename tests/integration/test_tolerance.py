@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.schemas import MINED
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
@@ -269,4 +269,4 @@ def test_no_value_costs_the_tables(via: Via, data: st.DataObject) -> None:
         counts = normalize(workspace, SLUICE, Reporter(quiet=True), workers=1)
         assert set(counts) == {table.name for table in MINED}
         assert counts["entries"] >= 60 - len(target.get("nodes") or [1])
-        measure_coverage(Workspace(Path(directory)), SLUICE)
+        measure_coverage(WorkspaceLayout(Path(directory)), SLUICE)

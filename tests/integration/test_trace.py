@@ -19,7 +19,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.sealed import file_digest, read_lineage, sealed_json, write_lineage
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance
 from goldpan.demo.pipeline import REPO
 from goldpan.miners.pairing import find_rules, pair
@@ -31,13 +31,13 @@ from tests.program import Done
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     """Return the workspace of the demo, with its three datasets."""
     root = tmp_path_factory.mktemp("trace")
-    return Workspace(make_demo(root))
+    return WorkspaceLayout(make_demo(root))
 
 
-def examples(workspace: Workspace, family: str) -> list[dict[str, Any]]:
+def examples(workspace: WorkspaceLayout, family: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pq.read_table(
         workspace.dataset(family) / "data" / "test-00000-of-00001.parquet"
     ).to_pylist()
@@ -45,13 +45,13 @@ def examples(workspace: Workspace, family: str) -> list[dict[str, Any]]:
     return rows
 
 
-def git(workspace: Workspace, *arguments: str) -> bytes:
+def git(workspace: WorkspaceLayout, *arguments: str) -> bytes:
     clone = f"--git-dir={workspace.clone(REPO)}"
     return subprocess.run(["git", clone, *arguments], capture_output=True, check=True).stdout
 
 
 @pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit"])
-def test_every_example_leads_back_to_its_sources(workspace: Workspace, family: str) -> None:
+def test_every_example_leads_back_to_its_sources(workspace: WorkspaceLayout, family: str) -> None:
     records = {record.name: record for record in Archive(workspace.raw(REPO)).records}
     for example in examples(workspace, family):
         traced = trace(workspace, example["id"])
@@ -70,7 +70,7 @@ def test_every_example_leads_back_to_its_sources(workspace: Workspace, family: s
         )
 
 
-def test_edits_lead_from_git_to_git(workspace: Workspace) -> None:
+def test_edits_lead_from_git_to_git(workspace: WorkspaceLayout) -> None:
     """The published file and blocks give exactly what git holds, read by git itself."""
     kinds = set()
     for example in examples(workspace, "code-edit"):
@@ -90,7 +90,7 @@ def test_edits_lead_from_git_to_git(workspace: Workspace) -> None:
     assert kinds >= {"lf", "crlf", True, False}
 
 
-def test_trees_are_those_of_git(workspace: Workspace) -> None:
+def test_trees_are_those_of_git(workspace: WorkspaceLayout) -> None:
     for example in examples(workspace, "fault-localization"):
         listed = git(workspace, "ls-tree", "-r", "-z", "--name-only", example["base_sha"])
         files = {name.decode() for name in listed.split(b"\0") if name}
@@ -106,10 +106,10 @@ def test_trees_are_those_of_git(workspace: Workspace) -> None:
         assert example["tree"].endswith(f"{example['files']} files\n")
 
 
-def test_what_is_gone_is_told(workspace: Workspace, tmp_path: Path) -> None:
+def test_what_is_gone_is_told(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     name = examples(workspace, "code-edit")[0]["id"]
     shutil.copytree(workspace.root, tmp_path / "copy")
-    copy = Workspace(tmp_path / "copy")
+    copy = WorkspaceLayout(tmp_path / "copy")
     shutil.rmtree(copy.clone(REPO))
     traced = trace(copy, name)
     assert not traced.complete
@@ -124,17 +124,17 @@ def test_what_is_gone_is_told(workspace: Workspace, tmp_path: Path) -> None:
     assert "blob_before" in done.out
 
 
-def test_an_unknown_example_is_told_with_where_it_was_sought(workspace: Workspace) -> None:
+def test_an_unknown_example_is_told_with_where_it_was_sought(workspace: WorkspaceLayout) -> None:
     with pytest.raises(UsageError, match=r"No example 'qa:x/y#1' is in .*or qa\. Give"):
         trace(workspace, "qa:x/y#1")
 
 
 @pytest.fixture
-def copy(workspace: Workspace, tmp_path: Path) -> Workspace:
-    return Workspace(shutil.copytree(workspace.root, tmp_path / "copy", symlinks=True))
+def copy(workspace: WorkspaceLayout, tmp_path: Path) -> WorkspaceLayout:
+    return WorkspaceLayout(shutil.copytree(workspace.root, tmp_path / "copy", symlinks=True))
 
 
-def verified(workspace: Workspace, name: str, folder: Path) -> Done:
+def verified(workspace: WorkspaceLayout, name: str, folder: Path) -> Done:
     path = os.environ["PATH"]
     return run("trace", name, "--verify", "--workspace", workspace.root, folder=folder, PATH=path)
 
@@ -144,7 +144,9 @@ def broken(traced: Trace) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("family", daily(["qa", "code-edit"], ["fault-localization"]))
-def test_the_whole_chain_is_recomputed(family: str, workspace: Workspace, tmp_path: Path) -> None:
+def test_the_whole_chain_is_recomputed(
+    family: str, workspace: WorkspaceLayout, tmp_path: Path
+) -> None:
     name = examples(workspace, family)[0]["id"]
     before = {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")}
     done = verified(workspace, name, tmp_path)
@@ -155,7 +157,9 @@ def test_the_whole_chain_is_recomputed(family: str, workspace: Workspace, tmp_pa
     assert {path: path.read_bytes() for path in workspace.root.rglob("*.parquet")} == before
 
 
-def test_reviews_and_runs_of_tests_are_links_of_the_chain(copy: Workspace, tmp_path: Path) -> None:
+def test_reviews_and_runs_of_tests_are_links_of_the_chain(
+    copy: WorkspaceLayout, tmp_path: Path
+) -> None:
     lab = goldpan.Workspace(copy.root, progress=False)
     lab.build("qa", require=["question-answer"])
     traced = trace(copy, examples(copy, "qa")[0]["id"], verify=True)
@@ -186,7 +190,7 @@ def rewrite(path: Path, column: str, index: int, value: str) -> None:
     write_table(rows.set_column(place, rows.schema.field(column), pa.array(values)), path)
 
 
-def test_a_forger_who_seals_each_file_anew_is_found(copy: Workspace, tmp_path: Path) -> None:
+def test_a_forger_who_seals_each_file_anew_is_found(copy: WorkspaceLayout, tmp_path: Path) -> None:
     """All digests agree with each other, so that nothing but recomputing can tell."""
     name = examples(copy, "qa")[0]["id"]
     rewrite(copy.table(REPO, "entries"), "title", 0, "Another title")
@@ -210,7 +214,7 @@ def test_a_forger_who_seals_each_file_anew_is_found(copy: Workspace, tmp_path: P
     assert "The chain is broken" in done.out
 
 
-def test_a_row_that_was_changed_and_sealed_anew_is_found(copy: Workspace) -> None:
+def test_a_row_that_was_changed_and_sealed_anew_is_found(copy: WorkspaceLayout) -> None:
     directory = copy.dataset("qa")
     name = examples(copy, "qa")[1]["id"]
     path = directory / "data" / "test-00000-of-00001.parquet"
@@ -222,7 +226,7 @@ def test_a_row_that_was_changed_and_sealed_anew_is_found(copy: Workspace) -> Non
 
 
 def test_rows_that_are_drawn_from_all_at_once_are_verified_as_far_as_can_be(
-    workspace: Workspace, tmp_path: Path
+    workspace: WorkspaceLayout, tmp_path: Path
 ) -> None:
     name = examples(workspace, "nlbse23_issue_type")[0]["id"]
     done = verified(workspace, name, tmp_path)

@@ -16,7 +16,7 @@ from goldpan import load
 from goldpan.check import check_workspace
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.checkout import applies, check_out
 from goldpan.execution.command import IsolationError
 from goldpan.execution.isolation import find_isolation
@@ -69,7 +69,7 @@ class Lab:
 
     def __init__(self, root: Path) -> None:
         self.repository = Repository.create(root / "source.git")
-        self.workspace = Workspace(root / "workspace")
+        self.workspace = WorkspaceLayout(root / "workspace")
         self.recipe = root / "shell.toml"
         self.recipe.write_text(RECIPE, encoding="utf-8")
         self.files: dict[bytes, Content] = {b"run.sh": RUNNER, b"value": b"1\n"}

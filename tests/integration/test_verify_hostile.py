@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.core import secrets
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution import command as running
 from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
 from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
@@ -85,7 +85,7 @@ def test_a_commits_date_is_the_same_in_all_time_zones(
 def trial(tmp_path: Path) -> Trial:
     (tmp_path / "base" / "tests").mkdir(parents=True)
     (tmp_path / "base" / "tests" / "old.sh").write_text("true\n")
-    job = TrialJob(Workspace(tmp_path / "workspace"), instance_of(ROW), TrialSettings())
+    job = TrialJob(WorkspaceLayout(tmp_path / "workspace"), instance_of(ROW), TrialSettings())
     return Trial(job, NoIsolation(), tmp_path, tmp_path)
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.papers.crosscodebench.importing import import_task
@@ -41,7 +41,7 @@ pytestmark = [
 
 
 def test_real_tasks_come_back(tmp_path: Path) -> None:
-    own, other = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
+    own, other = WorkspaceLayout(tmp_path / "here"), WorkspaceLayout(tmp_path / "there")
     datasets = []
     for name, files in SOURCES.items():
         task = find_task(name)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Label, Task, TaskType
 from goldpan.datasets.task_checks import check_task
@@ -46,7 +46,7 @@ def tables(directory: Path) -> dict[str, pa.Table]:
 
 def come_back(tmp_path: Path, tasks: list[Task]) -> None:
     """Export tasks with sample rows, import them elsewhere, and compare."""
-    own, other = Workspace(tmp_path / "here"), Workspace(tmp_path / "there")
+    own, other = WorkspaceLayout(tmp_path / "here"), WorkspaceLayout(tmp_path / "there")
     datasets = []
     for task in tasks:
         rows = sample_rows(task)
@@ -176,7 +176,7 @@ def test_a_row_that_does_not_fit_is_named(
 
 
 def test_the_meta_file_has_the_fields_of_the_paper(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "w")
+    workspace = WorkspaceLayout(tmp_path / "w")
     task = make_task("issue_kind", "multi-class")
     directory = write_rows(workspace, task, {"train": sample_rows(task)})
     export_tasks(workspace, [TaskDataset(task, directory)], tmp_path / "files", QUIET)
@@ -215,7 +215,7 @@ def data_of(meta: Path) -> str:
 
 
 def test_a_public_task_becomes_ones_own(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "w")
+    workspace = WorkspaceLayout(tmp_path / "w")
     path = write_public(
         tmp_path / "public",
         "task_006_some_dataset_classification",
@@ -251,7 +251,7 @@ def test_a_public_task_becomes_ones_own(tmp_path: Path) -> None:
     assert sorted(
         (instance.input, instance.output, instance.split) for instance in read_instances(written)
     ) == sorted(old)
-    second = import_task(Workspace(tmp_path / "v"), tmp_path / "files" / path.name)
+    second = import_task(WorkspaceLayout(tmp_path / "v"), tmp_path / "files" / path.name)
     assert tables(second.directory) == tables(imported.directory)
 
 

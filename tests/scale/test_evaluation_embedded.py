@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation.finetune import job as minilm
 from goldpan.evaluation.finetune.job import encoder_weights
 from goldpan.evaluation.metrics.estimate import Scores
@@ -34,7 +34,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(root: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunResult:
     model = find_model("embeddings", {"weights": str(weights), "tokens": 32, **settings})
-    return run(Workspace(root), data, model, find_protocol("default"), seed, QUIET)
+    return run(WorkspaceLayout(root), data, model, find_protocol("default"), seed, QUIET)
 
 
 def _scores(ran: RunResult) -> Scores:

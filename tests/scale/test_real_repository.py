@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.config import Settings
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.pairing import find_rules, pair
@@ -174,7 +174,7 @@ def test_every_cross_reference_of_the_world(clean: dict[Via, Path], world: World
 
 
 def test_pairs_are_found_with_evidence(clean: dict[Via, Path], world: World) -> None:
-    workspace = Workspace(clean["graphql"])
+    workspace = WorkspaceLayout(clean["graphql"])
     result = pair(workspace, REPO, find_rules("default"))
     pairs = rows(clean["graphql"], "pairs", REPO)
     assert result.pairs == len(pairs) > 100
@@ -260,7 +260,7 @@ def test_the_backup_on_disk_gives_the_same(
             del row[name]
     assert_rows(entries[0], entries[1], "entries")
     assert closed_by(imported) == closed_by(rest)
-    normalize(Workspace(tmp_path), REPO, Notes(), workers=2)
+    normalize(WorkspaceLayout(tmp_path), REPO, Notes(), workers=2)
     assert_same(table_bytes(tmp_path, REPO), imported)
 
 

@@ -15,17 +15,17 @@ from benchmarks.scale_data import Source, repository, write_repositories
 from benchmarks.scale_history import repeat_history
 from goldpan.core.archive import run_files
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import workload_world
 
 
 def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path) -> None:
-    base, large = Workspace(tmp_path / "base"), Workspace(tmp_path / "large")
+    base, large = WorkspaceLayout(tmp_path / "base"), WorkspaceLayout(tmp_path / "large")
     source = Source.read(base, mine_world(workload_world(4, 4), base.root).repo)
     assert write_repositories(source, large, 20, repositories=2) == 24
-    at_once = Workspace(tmp_path / "at-once")
+    at_once = WorkspaceLayout(tmp_path / "at-once")
     write_repositories(source, at_once, 20, repositories=2, workers=2)
     titles: list[str] = []
     for index, copies in enumerate((2, 1)):

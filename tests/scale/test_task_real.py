@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.importing import ImportResult, import_files
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
@@ -26,7 +26,7 @@ COMMENTS = [name for name, task in load_tasks().items() if task.source.reader ==
 
 
 def imported(directory: Path, name: str, *files: Path) -> ImportResult:
-    return import_files(Workspace(directory), find_task(name), files, Reporter(quiet=True))
+    return import_files(WorkspaceLayout(directory), find_task(name), files, Reporter(quiet=True))
 
 
 def test_requirements(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
@@ -182,7 +182,7 @@ def test_a_fix_is_proved(tmp_path: Path, name: str, mirror: str) -> None:
     tested = repository.commit(
         {**project.files, project.test: project.test_content}, base, ref="refs/heads/tests"
     )
-    workspace = Workspace(tmp_path / "lab")
+    workspace = WorkspaceLayout(tmp_path / "lab")
     clone(workspace, REPO, Notes(), source=repository.path)
     diffs = patches(workspace.clone(REPO), [(1, base, fixed), (2, base, tested)])
     fix, test_patch = (patch.text or "" for patch in diffs)

@@ -13,7 +13,7 @@ from goldpan.annotation.review.stored import write_reviews
 from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.schemas import VERDICTS
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.demo_workspace import make_demo
 from tests.places import ROOT
 from tests.studio import Annotators, Goldpan, task_numbers
@@ -22,13 +22,13 @@ from tests.studio import Annotators, Goldpan, task_numbers
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Workspace:
+def lab(tmp_path: Path) -> WorkspaceLayout:
     """Return the demo's workspace with its datasets."""
-    return Workspace(make_demo(tmp_path / "place"))
+    return WorkspaceLayout(make_demo(tmp_path / "place"))
 
 
 def test_people_decide_what_is_rebuilt(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "rebuild")
     form = ("--form", "fix-pair", "--dataset", lab.dataset("code-edit"))
@@ -71,7 +71,7 @@ def stored(*roots: Path, pattern: str = "*") -> dict[Path, str]:
 
 @pytest.mark.nightly
 def test_a_third_person_decides_what_is_rebuilt(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "settled")
     pull = ("annotate", "pull", *project)
@@ -125,7 +125,7 @@ def test_a_third_person_decides_what_is_rebuilt(
 
 
 def test_a_paper_is_told_what_people_did(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "told")
     folder = lab.root.parent / "appendix"
@@ -188,7 +188,7 @@ def test_a_paper_is_told_what_people_did(
     assert "adjudicates told" in done.err
 
 
-def review_by_hand(lab: Workspace) -> None:
+def review_by_hand(lab: WorkspaceLayout) -> None:
     """Store reviews of the demo's pairs: most are kept, and three are not."""
     (repo,) = lab.repositories()
     examples = pq.read_table(lab.dataset("code-edit") / "data").to_pylist()
@@ -220,7 +220,7 @@ def review_by_hand(lab: Workspace) -> None:
 
 
 def test_reviews_are_filled_in_where_somebody_wants_it(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:
     form = ("--form", "fix-pair", "--dataset", str(lab.dataset("code-edit")))
     push = ("annotate", "push", "--project", "seen", *form)
@@ -270,7 +270,7 @@ require = "fix-pair"
 
 
 def test_a_plan_stops_for_annotators_and_goes_on_with_their_decisions(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:
     (lab.root.parent / "plan.toml").write_text(PLAN, encoding="utf-8")
     stopped = json.loads(goldpan("run", "plan.toml", "--json", code=3).out)
@@ -290,7 +290,7 @@ def test_a_plan_stops_for_annotators_and_goes_on_with_their_decisions(
 
 
 def test_a_form_of_a_plugin_is_pushed_and_pulled(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:
     plugin = ("--plugin", ROOT / "examples" / "plugins" / "plain_questions")
     project = ("--project", "plain")

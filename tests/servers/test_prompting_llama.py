@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run
@@ -31,7 +31,7 @@ def ask(root: Path, address: str, **settings: Any) -> RunResult:
         **settings,
     }
     model = find_model("prompted", options)
-    return run(Workspace(root), issues(8), model, find_protocol("default"), 0, QUIET)
+    return run(WorkspaceLayout(root), issues(8), model, find_protocol("default"), 0, QUIET)
 
 
 def test_a_model_that_babbles_still_answers_with_labels(tmp_path: Path, address: str) -> None:

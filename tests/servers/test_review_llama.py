@@ -11,7 +11,7 @@ import orjson
 from goldpan.annotation.review.request import load_review_settings
 from goldpan.annotation.review.run import ReviewResult, run_review
 from goldpan.core.archive import Archive
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.filtering import REPO
 from tests.llama import needs_llama
 from tests.reviewing import QUIET, profile, rows, workspace
@@ -19,7 +19,7 @@ from tests.reviewing import QUIET, profile, rows, workspace
 pytestmark = needs_llama
 
 
-def review(workspace: Workspace, address: str, **changes: Any) -> ReviewResult:
+def review(workspace: WorkspaceLayout, address: str, **changes: Any) -> ReviewResult:
     flags = {"models": ["tiny"], "base_url": address, "subjects": ["issue"], "timeout": 600.0}
     flags |= {"temperature": 1.0, "max_tokens": 1500, "concurrency": 2, **changes}
     environment = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
@@ -28,7 +28,7 @@ def review(workspace: Workspace, address: str, **changes: Any) -> ReviewResult:
     )
 
 
-def replies(workspace: Workspace) -> list[dict[str, Any]]:
+def replies(workspace: WorkspaceLayout) -> list[dict[str, Any]]:
     records = Archive(workspace.root / "reviews").records
     return [
         orjson.loads(record.read())

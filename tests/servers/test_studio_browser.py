@@ -18,7 +18,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.browser import Browser, needs_chromium
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, REPO, Annotators, fix_pairs
@@ -87,7 +87,7 @@ def desk(root: Path, studio: Annotators, person: int) -> Iterator[Desk]:
 
 
 def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     push(workspace, studio.server, "browser", find_form("fix-pair"), fix_pairs(3), QUIET)
     page = open_project(workspace, "browser").page
     for person, keys in ((1, "112"), (2, "132")):
@@ -161,9 +161,9 @@ def project_of(name: str) -> str:
     return f"try-{name}"
 
 
-def open_form(root: Path, studio: Annotators, ann: Desk, name: str, text: str) -> Workspace:
+def open_form(root: Path, studio: Annotators, ann: Desk, name: str, text: str) -> WorkspaceLayout:
     """Push one row whose every text is `text`, open its page and keep a picture."""
-    workspace, form = Workspace(root), find_form(name)
+    workspace, form = WorkspaceLayout(root), find_form(name)
     push(workspace, studio.server, project_of(name), form, [make_task(form, row(text))], QUIET)
     ann.label(open_project(workspace, project_of(name)).page)
     ann.until("!!document.querySelector('.gp-answer input')")
@@ -247,7 +247,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
 def test_what_is_filled_in_is_seen_and_told_apart(
     tmp_path: Path, studio: Annotators, ann: Desk
 ) -> None:
-    workspace, form = Workspace(tmp_path), find_form("fix-pair")
+    workspace, form = WorkspaceLayout(tmp_path), find_form("fix-pair")
 
     def suggest(task: StudioTask) -> Suggestion | None:
         values = {"verdict": ("partly",)}

@@ -25,7 +25,7 @@ from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
@@ -33,9 +33,9 @@ from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
 FORM = find_form("fix-pair")
 
 
-def annotated(root: Path, studio: Annotators, name: str) -> Workspace:
+def annotated(root: Path, studio: Annotators, name: str) -> WorkspaceLayout:
     """Push four pairs: agreed, in conflict, agreed with a doubt, answered once."""
-    workspace = Workspace(root)
+    workspace = WorkspaceLayout(root)
     push(workspace, studio.server, name, FORM, fix_pairs(4), QUIET)
     tasks = task_numbers(workspace, name)
     studio.answer(1, tasks[1], "fixes")
@@ -165,7 +165,7 @@ def test_what_was_deleted_is_not_waited_for(tmp_path: Path, studio: Annotators) 
 
 
 def test_verdicts_say_when_people_were_not_blind(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     filled_in = Suggestion("a language model", {"verdict": ("fixes",)})
     push(
         workspace,

@@ -9,20 +9,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.studio.decisions import adjudication_name
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.console import run
 from tests.reviewing import workspace
 from tests.studio import Annotators, Goldpan, task_numbers
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Workspace:
+def lab(tmp_path: Path) -> WorkspaceLayout:
     """Return a filtered workspace of five answered issues."""
     return workspace(tmp_path / "place", 5)
 
 
 def test_what_people_decide_on_answers_is_a_gold_set(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators
 ) -> None:
     project = ("--project", "answers")
     built, gold = lab.dataset("qa"), lab.root.parent / "gold.csv"

@@ -18,7 +18,7 @@ from goldpan.annotation.studio.project import DatasetLabels, open_project
 from goldpan.annotation.studio.push import push, read_selection
 from goldpan.annotation.studio.suggestions import find_suggestions
 from goldpan.core.errors import DatasetError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.papers.nlbse.comment_build import CODE_COMMENTS
 from tests.console import run
 from tests.studio import QUIET, Annotators, part
@@ -134,7 +134,7 @@ def test_people_are_compared_with_the_dataset(tmp_path: Path, studio: Annotators
 
     form = ("--form", "code-comment-java", "--dataset", source)
     assert "4 subjects added" in goldpan("push", "--project", "labels", *form)
-    project = open_project(Workspace(root), "labels")
+    project = open_project(WorkspaceLayout(root), "labels")
     tasks = studio.call(0, "GET", f"/api/projects/{project.number}/export?download_all_tasks=true")
     assert "ownership" not in str(tasks)
     for task, (_, own) in zip(sorted(tasks, key=lambda task: task["id"]), SENTENCES, strict=True):
@@ -172,7 +172,7 @@ def toys(folder: Path) -> Path:
 
 @pytest.mark.nightly
 def test_people_correct_the_most_suspect_labels(tmp_path: Path, studio: Annotators) -> None:
-    files, workspace = toys(tmp_path), Workspace(tmp_path / "place")
+    files, workspace = toys(tmp_path), WorkspaceLayout(tmp_path / "place")
     built = workspace.dataset("toy_issues")
 
     def goldpan(*arguments: str | Path, code: int = 0) -> str:
@@ -272,7 +272,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Annotators) -> None:
-    workspace, form = Workspace(tmp_path / "place"), find_form("code-comment-java")
+    workspace, form = WorkspaceLayout(tmp_path / "place"), find_form("code-comment-java")
     source = sentences(tmp_path / "comments")
     for _ in range(2):
         push(workspace, studio.server, "twice", form, read_tasks(source, form), QUIET)
@@ -289,7 +289,7 @@ def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Anno
 
 def test_the_labels_of_a_dataset_are_suggested_on_request(tmp_path: Path) -> None:
     form, source = find_form("code-comment-java"), sentences(tmp_path / "comments")
-    suggest = find_suggestions(Workspace(tmp_path), form, source, "default")
+    suggest = find_suggestions(WorkspaceLayout(tmp_path), form, source, "default")
     suggestions = [suggest(task) for task in read_tasks(source, form)]
     assert [suggestion and suggestion.values["categories"] for suggestion in suggestions] == [
         ("summary",),

@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.demo_workspace import make_demo
 from tests.pages import blocks, run_command, write_requirements
 from tests.studio import Annotators, part
@@ -50,7 +50,7 @@ PAGES: Mapping[str, tuple[Callable[[Path], None], Mapping[str, str]]] = {
 def test_people_are_asked_as_a_page_says(name: str, tmp_path: Path, studio: Annotators) -> None:
     """Two people answer what is pushed, not always alike, and a third what is adjudicated."""
     prepare, here = PAGES[name]
-    lab = Workspace(make_demo(tmp_path / LAB))
+    lab = WorkspaceLayout(make_demo(tmp_path / LAB))
     prepare(tmp_path)
     variables = {
         "LABEL_STUDIO_URL": studio.server.url,
@@ -73,7 +73,7 @@ def test_people_are_asked_as_a_page_says(name: str, tmp_path: Path, studio: Anno
                 _answer(studio, lab, project, (1, 2) if verb == "push" else (3,))
 
 
-def _answer(studio: Annotators, lab: Workspace, name: str, people: tuple[int, ...]) -> None:
+def _answer(studio: Annotators, lab: WorkspaceLayout, name: str, people: tuple[int, ...]) -> None:
     """Answer every task with its first choice; the last of two people takes the second once."""
     number = open_project(lab, name if len(people) > 1 else adjudication_name(name)).number
     project = studio.call(0, "GET", f"/api/projects/{number}")

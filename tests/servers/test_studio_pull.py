@@ -16,7 +16,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import PullResult, pull
 from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.program import start
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part, task_numbers
 
@@ -25,17 +25,17 @@ from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part, task_number
 FORM = find_form("fix-pair")
 
 
-def begin(root: Path, studio: Annotators, name: str, count: int = 3) -> Workspace:
-    workspace = Workspace(root)
+def begin(root: Path, studio: Annotators, name: str, count: int = 3) -> WorkspaceLayout:
+    workspace = WorkspaceLayout(root)
     push(workspace, studio.server, name, FORM, fix_pairs(count), QUIET)
     return workspace
 
 
-def fetched(workspace: Workspace, studio: Annotators, name: str, **more: Any) -> PullResult:
+def fetched(workspace: WorkspaceLayout, studio: Annotators, name: str, **more: Any) -> PullResult:
     return pull(workspace, studio.server, name, QUIET, **more)
 
 
-def verdicts(workspace: Workspace, name: str) -> dict[int, list[tuple[str, str | None]]]:
+def verdicts(workspace: WorkspaceLayout, name: str) -> dict[int, list[tuple[str, str | None]]]:
     """Return each answer's verdict and problem, by issue."""
     answers: dict[int, list[tuple[str, str | None]]] = {}
     for row in open_project(workspace, name).annotations().to_pylist():
@@ -277,7 +277,7 @@ def test_kills_leave_neither_gaps_nor_copies(tmp_path: Path, studio: Annotators)
         with start(tmp_path, studio.server.url, environment=environment, program=KILLED) as running:
             running.until(lambda: journal.exists() and journal.stat().st_size > size)  # noqa: B023
             running.kill()
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     push(workspace, studio.server, "kills", FORM, fix_pairs(1500), QUIET)
     with Studio(studio.server) as connection:
         counts = Counter(

@@ -12,7 +12,7 @@ from goldpan.annotation.studio.project import TaskJournal, open_project
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
@@ -22,19 +22,19 @@ YES = {"verdict": ("fixes",)}
 
 
 def send(
-    workspace: Workspace, studio: Annotators, name: str, count: int, start: int = 1
+    workspace: WorkspaceLayout, studio: Annotators, name: str, count: int, start: int = 1
 ) -> PushResult:
     return push(workspace, studio.server, name, FORM, fix_pairs(count, start), QUIET)
 
 
-def on_server(studio: Annotators, workspace: Workspace, name: str) -> list[str]:
+def on_server(studio: Annotators, workspace: WorkspaceLayout, name: str) -> list[str]:
     number = open_project(workspace, name).number
     with Studio(studio.server) as connection:
         return sorted(task["data"]["id"] for task in connection.newest_tasks(number))
 
 
 def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     first = send(workspace, studio, "again", 3)
     second = send(workspace, studio, "again", 5)
     third = send(workspace, studio, "again", 5)
@@ -55,7 +55,7 @@ def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators)
 @pytest.mark.parametrize("noted", [False, True], ids=["nothing noted", "batch noted"])
 def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators, noted: bool) -> None:
     """The batch reached the server, but its numbers never came back."""
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     send(workspace, studio, "killed", 2)
     project = open_project(workspace, "killed")
     tasks = fix_pairs(3, start=3)
@@ -70,7 +70,7 @@ def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators, note
 
 
 def test_a_batch_that_never_arrived_is_sent(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     send(workspace, studio, "lost", 1)
     journal = open_project(workspace, "lost").path("tasks.jsonl")
     TaskJournal(journal).sending([task.subject_id for task in fix_pairs(2, start=2)])
@@ -81,7 +81,7 @@ def test_a_batch_that_never_arrived_is_sent(tmp_path: Path, studio: Annotators) 
 
 
 def test_a_batch_that_arrived_late_leaves_no_copies(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     send(workspace, studio, "late", 2)
     project = open_project(workspace, "late")
     with Studio(studio.server) as connection:
@@ -95,7 +95,7 @@ def test_a_batch_that_arrived_late_leaves_no_copies(tmp_path: Path, studio: Anno
 
 
 def test_a_lost_journal_is_read_from_the_server(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     send(workspace, studio, "amnesia", 4)
     open_project(workspace, "amnesia").path("tasks.jsonl").unlink()
     again = send(workspace, studio, "amnesia", 4)
@@ -105,7 +105,7 @@ def test_a_lost_journal_is_read_from_the_server(tmp_path: Path, studio: Annotato
 def test_a_project_whose_number_was_never_noted_is_found(
     tmp_path: Path, studio: Annotators
 ) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     send(workspace, studio, "orphan", 1)
     path = open_project(workspace, "orphan").path("project.json")
     number = open_project(workspace, "orphan").number
@@ -115,7 +115,7 @@ def test_a_project_whose_number_was_never_noted_is_found(
 
 
 def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     tasks = fix_pairs(2)
     suggestions = {tasks[0].subject_id: Suggestion("tiny", YES, 0.9)}
 
@@ -138,7 +138,7 @@ def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: An
 
 
 def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     with pytest.raises(StudioError, match="does not accept the access token"):
         push(workspace, Server(studio.server.url, "f" * 40), "denied", FORM, [], QUIET)
     with pytest.raises(StudioError, match="does not answer"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.demo_workspace import make_demo
 from tests.studio import Annotators, Goldpan, task_numbers
 
@@ -20,14 +20,14 @@ VERDICTS = {
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Workspace:
+def lab(tmp_path: Path) -> WorkspaceLayout:
     """Return the demo's workspace with its datasets."""
-    return Workspace(make_demo(tmp_path / "place"))
+    return WorkspaceLayout(make_demo(tmp_path / "place"))
 
 
 @pytest.mark.parametrize("family", VERDICTS)
 def test_annotators_judge_a_sample(
-    lab: Workspace, goldpan: Goldpan, studio: Annotators, family: str
+    lab: WorkspaceLayout, goldpan: Goldpan, studio: Annotators, family: str
 ) -> None:
     right, wrong, unsure, counts = VERDICTS[family]
     name = f"read-{family}"

@@ -18,7 +18,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import prepare, running
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
@@ -51,7 +51,7 @@ def test_the_server_calls_after_each_answer(
     threading.Thread(target=listening.serve_forever, daemon=True).start()
     shutil.copytree(prepared, tmp_path / "data")
     accounts = prepare(installed, tmp_path / "data", PEOPLE, QUIET)
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
 
     with (
         running(installed, tmp_path / "data", free_port(), accounts) as run,

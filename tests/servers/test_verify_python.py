@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan import load
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.records import TrialSettings, instance_of
 from goldpan.execution.verify import verify_all
@@ -33,7 +33,7 @@ def test_the_packages_are_those_of_the_time(tmp_path: Path, isolation: Isolation
     rows = load(root / "datasets" / "issue-resolution").to_arrow().to_pylist()
     instance = instance_of(next(row for row in rows if row["issue"] == 15))
     settings = TrialSettings(1, 300, isolation=isolation)
-    (record,) = verify_all(Workspace(root), [instance], settings, Notes()).records
+    (record,) = verify_all(WorkspaceLayout(root), [instance], settings, Notes()).records
     assert record.proof.verdict == "verified", record.detail
     assert record.proof.fail_to_pass == ("tests/test_reader_15.py::test_reads_once",)
     environment = record.environment

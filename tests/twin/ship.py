@@ -20,7 +20,7 @@ from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.demo.pipeline import ANSWERS, DEMO, REPLIES, REPO
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
@@ -67,14 +67,14 @@ def ship(directory: Path) -> None:
             bundle,
             "--all",
         )
-        workspace = Workspace(Path(scratch) / "workspace")
+        workspace = WorkspaceLayout(Path(scratch) / "workspace")
         _mine(world, workspace.root)
         _rewrite(Archive(workspace.raw(REPO)), directory / "replies" / REPLIES, _from_github)
         _review(workspace, bundle)
         _rewrite(Archive((workspace.root / ANSWERS).parent), directory / ANSWERS, _in_no_time)
 
 
-def _review(workspace: Workspace, bundle: Path) -> None:
+def _review(workspace: WorkspaceLayout, bundle: Path) -> None:
     quiet, profile = Reporter(quiet=True), load_profile("default")
     normalize(workspace, REPO, quiet, workers=1)
     pair(workspace, REPO, find_rules("default"))

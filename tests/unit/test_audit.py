@@ -23,7 +23,7 @@ from goldpan.core.errors import DatasetError, EvaluationError, UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.sealed import file_digest, read_lineage
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import task_data
 from goldpan.evaluation.model import Costs, find_model
@@ -98,13 +98,13 @@ def code_edit(body: str) -> dict[str, Any]:
 
 def solution(columns: Mapping[str, Any], folder: Path) -> Finding:
     row = row_of(columns, folder)
-    with Fixes(Workspace(folder)) as fixes:
+    with Fixes(WorkspaceLayout(folder)) as fixes:
         return find_solution(row, *fixes.of([row]))
 
 
 def place(columns: Mapping[str, Any], folder: Path) -> Finding:
     row = row_of(columns, folder)
-    with Fixes(Workspace(folder)) as fixes:
+    with Fixes(WorkspaceLayout(folder)) as fixes:
         return find_place(row, *fixes.of([row]))
 
 
@@ -390,7 +390,7 @@ def test_the_most_changed_file_is_that_of_the_project(tmp_path: Path) -> None:
     data = task_data(task, {"train": made.slice(0, 32), "test": made.slice(32)})
     model = find_model("most-changed-file", {})
     context, test = training_context(
-        Workspace(tmp_path),
+        WorkspaceLayout(tmp_path),
         data,
         find_protocol("default"),
         0,
@@ -406,7 +406,7 @@ def test_the_most_changed_file_is_that_of_the_project(tmp_path: Path) -> None:
 def audit(folder: Path, rows: list[dict[str, Any]], **options: Any) -> AuditResult:
     file = folder / "swe bench.jsonl"
     file.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    return audit_dataset(Workspace(folder / "lab"), file, Reporter(quiet=True), **options)
+    return audit_dataset(WorkspaceLayout(folder / "lab"), file, Reporter(quiet=True), **options)
 
 
 def test_findings_are_kept_with_what_they_were_made_of(tmp_path: Path) -> None:

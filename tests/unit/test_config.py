@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.config import DEFAULT_WORKSPACE, Settings, load_settings, repository_name
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 FIRST, SECOND = "ghp_alpha0001", "ghp_beta0002"
 GH = """\
@@ -266,8 +266,8 @@ def test_no_name_leads_out_of_its_folder(text: str, form: str) -> None:
         assume(False)
     root = Path("/workspace")
     for below, path in (
-        ("raw", Workspace(root).raw(name)),
-        ("tables", Workspace(root).tables(name)),
+        ("raw", WorkspaceLayout(root).raw(name)),
+        ("tables", WorkspaceLayout(root).tables(name)),
     ):
         assert path.parent.parent == root / below
         assert not {"..", ".", ""} & set(path.parts)

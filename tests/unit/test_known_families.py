@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.terminal import show
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
@@ -19,7 +19,7 @@ from goldpan.trace import trace
 from tests.evaluating import rows
 
 
-def _write(workspace: Workspace, name: str, pairs: list[tuple[object, object]]) -> Path:
+def _write(workspace: WorkspaceLayout, name: str, pairs: list[tuple[object, object]]) -> Path:
     task = find_task(name)
     directory = workspace.dataset(name)
     plan = SplitPlan.parse("none")
@@ -40,7 +40,7 @@ def _write(workspace: Workspace, name: str, pairs: list[tuple[object, object]]) 
 def test_columns_that_hold_lists_are_known(
     name: str, pair: tuple[object, object], tmp_path: Path
 ) -> None:
-    directory = _write(Workspace(tmp_path), name, [pair])
+    directory = _write(WorkspaceLayout(tmp_path), name, [pair])
     (only,) = check_dataset(directory)
     assert "license is not known" in str(only)
 
@@ -48,7 +48,7 @@ def test_columns_that_hold_lists_are_known(
 def test_an_example_that_is_of_no_issue_is_traced_to_its_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     _write(workspace, "story_points", [("mend the sieve", 3.0)])
     traced = trace(workspace, "story_points:00000")
     assert traced.place == {"source": "made#0"}

@@ -21,7 +21,7 @@ from goldpan.core.parquet import (
     write_table,
 )
 from goldpan.core.sealed import EMPTY, read_json, sealed_json
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 ROWS = pa.table({"number": range(3_000), "title": [f"text {n * 7919}" for n in range(3_000)]})
 
@@ -33,7 +33,7 @@ def flip(data: bytes, bit: int) -> bytes:
 
 
 def in_duckdb(path: Path) -> object:
-    workspace = Workspace(path.parents[3])
+    workspace = WorkspaceLayout(path.parents[3])
     with open_tables(workspace, "a/b", ["entries"]) as connection:
         return connection.execute("SELECT count(*), min(number) FROM entries").fetchall()
 
@@ -43,7 +43,7 @@ READERS: list[Callable[[Path], object]] = [read_table, read_metadata, open_file,
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    path = Workspace(tmp_path).table("a/b", "entries")
+    path = WorkspaceLayout(tmp_path).table("a/b", "entries")
     path.parent.mkdir(parents=True)
     write_table(ROWS, path)
     return path

@@ -10,14 +10,14 @@ from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.serve import choose_server, handed_over, server_directory
 from goldpan.core.errors import UsageError
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 OWN = Server("http://127.0.0.1:8080", "0123456789abcdef0123456789abcdef01234567")
 OTHER = {"LABEL_STUDIO_URL": "https://x.example", "LABEL_STUDIO_API_KEY": "of-another-server"}
 
 
 def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     directory = server_directory(workspace)
     directory.mkdir()
     with handed_over(directory, OWN):
@@ -31,7 +31,7 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
 
 
 def test_a_damaged_note_is_as_none(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     server_directory(workspace).mkdir()
     (server_directory(workspace) / "running.json").write_bytes(b"{")
     with pytest.raises(UsageError, match="No Label Studio server is named"):

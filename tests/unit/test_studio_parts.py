@@ -39,7 +39,7 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.serve import check_port, find_server, prepare
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, fix_pairs, part
 
@@ -49,7 +49,7 @@ TOKEN = {"LABEL_STUDIO_API_KEY": "a" * 40}
 
 def a_project(root: Path) -> Project:
     facts = ProjectFacts("http://127.0.0.1:1", "", "fix-pair", 2, True)
-    return begin_project(Workspace(root), "parts", load("fix-pair"), facts)
+    return begin_project(WorkspaceLayout(root), "parts", load("fix-pair"), facts)
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS.names())

@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Column, Family
 from goldpan.datasets.files import write_dataset
@@ -43,7 +43,7 @@ def imported(directory: Path, task: Task, *, split: str = "", seed: int = 42) ->
     lines = [f"issue {number},{number % 7},{'BBBW'[number % 4]}\n" for number in range(400)]
     path.write_text("title,body,kind\n" + "".join(lines), encoding="utf-8")
     result = import_files(
-        Workspace(directory / "w"), task, [path], Reporter(quiet=True), split=split, seed=seed
+        WorkspaceLayout(directory / "w"), task, [path], Reporter(quiet=True), split=split, seed=seed
     )
     return read_task_data(result.written.directory, task)
 
@@ -140,7 +140,7 @@ def test_columns_that_a_builder_adds_are_left_out(tmp_path: Path, task: Task) ->
     wider = replace(family, columns=(*family.columns, Column("title", pa.string(), "A title.")))
     row = dict.fromkeys(wider.schema.names) | {"id": "a", "text": "x", "label": "bug"}
     write_dataset(
-        Workspace(tmp_path),
+        WorkspaceLayout(tmp_path),
         tmp_path / "toy",
         wider,
         wider.batches([row]),
@@ -153,7 +153,7 @@ def test_columns_that_a_builder_adds_are_left_out(tmp_path: Path, task: Task) ->
 
 
 def test_built_tasks_lie_under_their_family(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     assert task_directory(workspace, find_task("code_edit")) == workspace.dataset("code-edit")
     assert task_directory(workspace, find_task("issue_type")) == workspace.dataset("issue_type")
     workspace.dataset("code_edit").mkdir(parents=True)

@@ -24,7 +24,7 @@ from goldpan.annotation.studio.client import Server
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import printable
 from goldpan.core.terminal import Reporter, Terminal, clean
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.gold import (
     CANNOT_TELL,
     KINDS,
@@ -365,7 +365,7 @@ _FORMS = {"answers": "question-answer", "fix pairs": "fix-pair", "changed files"
 
 
 def read_in_studio(
-    workspace: Workspace, server: Server, name: str, sample: LabelSample, reporter: Reporter
+    workspace: WorkspaceLayout, server: Server, name: str, sample: LabelSample, reporter: Reporter
 ) -> str:
     """Push the rows that a project has not got yet, and keep what its annotators answered.
 

@@ -38,7 +38,7 @@ from goldpan.core.sanitize import line
 from goldpan.core.schemas import FINDINGS
 from goldpan.core.sealed import file_digest, write_lineage
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, make_directory, publish
+from goldpan.core.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
 RERUN_OPTIONS = RerunOptions()
@@ -145,7 +145,7 @@ class _Found:
 
 
 def audit_dataset(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     dataset: Path,
     reporter: Reporter,
     *,
@@ -238,7 +238,7 @@ def _digests(dataset: Path) -> dict[str, str]:
 
 
 def _write(
-    workspace: Workspace, dataset: Path, found: Sequence[_Found], inputs: Mapping[str, str]
+    workspace: WorkspaceLayout, dataset: Path, found: Sequence[_Found], inputs: Mapping[str, str]
 ) -> Path:
     target = workspace.findings(dataset)
     make_directory(target.parent)

@@ -13,7 +13,7 @@ from goldpan.code.languages import language_of
 from goldpan.code.patch import FilePatch, split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.core.parquet import read_table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone
@@ -56,7 +56,7 @@ class Fix:
 class Fixes(ExitStack):
     """The fixes of rows; opens the histories of their repositories as they are asked for."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: WorkspaceLayout) -> None:
         self._workspace = workspace
         super().__init__()
         self._objects: dict[str, Objects | None] = {}

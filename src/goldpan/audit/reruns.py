@@ -33,7 +33,7 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import DamagedError, UsageError
 from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.core.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
@@ -134,7 +134,7 @@ class _Unit:
 
 
 def rerun_rows(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     dataset: Path,
     rows: Iterable[Row],
     names: Sequence[FindingName],
@@ -179,7 +179,7 @@ def rerun_rows(
 
 
 def _run_all(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     units: Sequence[_Unit],
     found: Mapping[str, dict[FindingName, Finding]],
     options: RerunOptions,
@@ -205,7 +205,9 @@ def _run_all(
             task.advance()
 
 
-def _verified(workspace: Workspace, dataset: Path, row: Row) -> tuple[FixInstance, TrialRecord]:
+def _verified(
+    workspace: WorkspaceLayout, dataset: Path, row: Row
+) -> tuple[FixInstance, TrialRecord]:
     if not all(row.columns.get(name) is not None for name in _COLUMNS):
         raise Untold(
             "it is no row of the family issue-resolution, whose tests goldpan verify runs",
@@ -305,7 +307,7 @@ def _cannot_tell(name: FindingName, untold: Untold, seconds: float | None = None
     return Finding(name, "cannot-tell", untold.why, remedy=untold.remedy, seconds=seconds)
 
 
-def _directory(workspace: Workspace, instance: FixInstance) -> Path:
+def _directory(workspace: WorkspaceLayout, instance: FixInstance) -> Path:
     folder = record_directory(workspace, instance.repo, instance.issue, instance.pull)
     return folder / "reruns"
 
@@ -316,7 +318,7 @@ def _settings(options: RerunOptions) -> str:
 
 
 def _stored(
-    workspace: Workspace, record: TrialRecord, options: RerunOptions | None
+    workspace: WorkspaceLayout, record: TrialRecord, options: RerunOptions | None
 ) -> dict[FindingName, Finding]:
     """Return the findings of earlier runs, those with other options only where none are given."""
     stored = _stored_whole(workspace, record)
@@ -332,7 +334,7 @@ def _stored(
     }
 
 
-def _stored_whole(workspace: Workspace, record: TrialRecord) -> dict[str, Any]:
+def _stored_whole(workspace: WorkspaceLayout, record: TrialRecord) -> dict[str, Any]:
     directory = _directory(workspace, record.instance)
     try:
         plain = read_json(directory / RERUNS)

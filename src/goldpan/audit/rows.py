@@ -16,7 +16,7 @@ from typing import Any
 
 from goldpan.audit.finding import Span, Text
 from goldpan.core.sealed import seal_of_parquet
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.compared_rows import dataset_rows, read_item
 from goldpan.miners.versions import (
     TABLES,
@@ -241,7 +241,7 @@ def joined(reasons: Sequence[str]) -> str:
 class Histories(ExitStack):
     """The histories of rows' texts; opens the tables of repositories as they are asked for."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: WorkspaceLayout) -> None:
         self._workspace = workspace
         super().__init__()
         self._versions: dict[str, Versions | None] = {}

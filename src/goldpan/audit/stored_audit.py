@@ -19,7 +19,7 @@ from goldpan.builders.recipes import NOT, NOT_AUDITED, RowCheck
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, WorkspaceError
 from goldpan.core.parquet import read_table, reading
 from goldpan.core.sealed import file_digest, read_lineage, seal_of_parquet
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.card import state_audit
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, shard_paths
@@ -74,7 +74,7 @@ class StoredAudit:
 
 
 def find_audit(
-    workspace: Workspace, dataset: Path, files: Mapping[str, str] | None = None
+    workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str] | None = None
 ) -> StoredAudit | GoldpanError:
     """Return the audit as `read_audit` does, or why there is none that counts."""
     try:
@@ -83,24 +83,24 @@ def find_audit(
         return error
 
 
-def stored_sentence(workspace: Workspace, dataset: Path, files: Mapping[str, str]) -> str:
+def stored_sentence(workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str]) -> str:
     """Return the sentence of the audit of exactly these files; empty where there is none."""
     audit = find_audit(workspace, dataset, files)
     return audit.sentence if isinstance(audit, StoredAudit) else ""
 
 
-def _is_of(workspace: Workspace, dataset: Path) -> bool:
+def _is_of(workspace: WorkspaceLayout, dataset: Path) -> bool:
     return dataset.parent.resolve() == (workspace.root / "datasets").resolve()
 
 
-def state_on_card(workspace: Workspace, dataset: Path) -> None:
+def state_on_card(workspace: WorkspaceLayout, dataset: Path) -> None:
     """Write what the audit of a dataset of the workspace found into its card, if it has one."""
     if _is_of(workspace, dataset) and (dataset / PROVENANCE).is_file():
         state_audit(dataset, read_audit(workspace, dataset).sentence)
 
 
 def read_audit(
-    workspace: Workspace, dataset: Path, files: Mapping[str, str] | None = None
+    workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str] | None = None
 ) -> StoredAudit:
     """Return the audit of a dataset's directory or of a table's file.
 
@@ -148,7 +148,9 @@ _WORST = VERDICTS.index
 _Stored = Mapping[FindingName, Mapping[tuple[str, str], Verdict]]
 
 
-def row_check(workspace: Workspace, required: Sequence[str], family: Family) -> RowCheck | None:
+def row_check(
+    workspace: WorkspaceLayout, required: Sequence[str], family: Family
+) -> RowCheck | None:
     """Return what drops rows with the findings that `required` names as not:FINDING, if any.
 
     Raises `UsageError` for a finding that there is not, or that rows of the family cannot have, and
@@ -175,7 +177,7 @@ def row_check(workspace: Workspace, required: Sequence[str], family: Family) -> 
 class _Verdicts:
     """The verdicts on rows; goes to other processes."""
 
-    workspace: Workspace
+    workspace: WorkspaceLayout
     names: tuple[FindingName, ...]
     stored: _Stored
 
@@ -198,7 +200,7 @@ class _Verdicts:
 
 
 def _read_audits(
-    workspace: Workspace, names: Sequence[FindingName], family: str
+    workspace: WorkspaceLayout, names: Sequence[FindingName], family: str
 ) -> tuple[_Stored, dict[str, str]]:
     """Return what audits say of rows by id and digest, and the digests of these audits by name."""
     stored: dict[FindingName, dict[tuple[str, str], Verdict]] = {

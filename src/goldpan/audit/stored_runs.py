@@ -22,7 +22,7 @@ from goldpan.audit.rows import Row, key_of
 from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
 from goldpan.core.sealed import file_digest
-from goldpan.core.workspace import Workspace, tasks_directory
+from goldpan.core.workspace import WorkspaceLayout, tasks_directory
 from goldpan.datasets.registry import load_tasks
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.question import on_one_split, systems_of
@@ -65,7 +65,7 @@ class Outcomes:
         object.__setattr__(self, "right", right)
 
 
-def read_outcomes(workspace: Workspace, keys: frozenset[str], family: str) -> Outcomes:
+def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str) -> Outcomes:
     """Return what stored runs solve of the rows of these keys.
 
     Runs that lack a part of the input do not count, nor those on another split than most.

@@ -34,7 +34,7 @@ from goldpan.core.plugins import digests
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.sealed import read_lineage
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
@@ -182,7 +182,7 @@ class BuildResult(Result):
         yield Line(f"Written to {written.directory}")
 
 
-def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> BuildResult:
+def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporter) -> BuildResult:
     """Write the dataset of a family from what a profile keeps of repositories.
 
     Where question-answer is required, rows whose answer is another reply than the one that the
@@ -309,7 +309,7 @@ def build(workspace: Workspace, request: DatasetRequest, reporter: Reporter) -> 
 
 
 def _other_choices(
-    workspace: Workspace, request: DatasetRequest, subjects: Sequence[Subject]
+    workspace: WorkspaceLayout, request: DatasetRequest, subjects: Sequence[Subject]
 ) -> tuple[str, ...]:
     """Return what other thresholds would give, where the rules alone choose answers of issues."""
     settings = request.profile.settings["answer"]
@@ -408,7 +408,7 @@ def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:
 
 
 def _plugins(
-    workspace: Workspace, recipe: Recipe, repos: Sequence[str], profile: Profile
+    workspace: WorkspaceLayout, recipe: Recipe, repos: Sequence[str], profile: Profile
 ) -> dict[str, str]:
     """Return the digests of the plugins on which the rows depend."""
     plugins = digests(

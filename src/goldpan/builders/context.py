@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
@@ -56,7 +56,7 @@ class EarlierTexts:
 
 
 def read_earlier(
-    workspace: Workspace, repo: str, issues: Collection[int], pulls: Collection[int]
+    workspace: WorkspaceLayout, repo: str, issues: Collection[int], pulls: Collection[int]
 ) -> EarlierTexts:
     """Return the earlier texts of issues or discussions."""
     with open_versions(workspace, repo) as versions:

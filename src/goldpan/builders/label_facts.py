@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile
@@ -122,7 +122,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def described_reviews(
-    workspace: Workspace, repos: Sequence[str], profile: str, names: Sequence[str]
+    workspace: WorkspaceLayout, repos: Sequence[str], profile: str, names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     """Return who did the required reviews, by review.
 

@@ -26,7 +26,7 @@ from goldpan.core.plugins import blamed
 from goldpan.core.resources import named
 from goldpan.core.sealed import read_lineage, seal_of_parquet
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.provenance import MinedSource
@@ -45,7 +45,7 @@ from goldpan.miners.journal import sources_in
 from goldpan.miners.pairing import find_rules
 
 
-def cloned_source(workspace: Workspace, repo: str, source: MinedSource) -> MinedSource:
+def cloned_source(workspace: WorkspaceLayout, repo: str, source: MinedSource) -> MinedSource:
     """Return the same with what provenance says of the clone, where there is one."""
     clone = workspace.clone(repo)
     if not clone.exists():
@@ -55,7 +55,9 @@ def cloned_source(workspace: Workspace, repo: str, source: MinedSource) -> Mined
     return replace(source, history=heads.source, inputs={**source.inputs, **inputs})
 
 
-def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None) -> MinedSource:
+def mined_source(
+    workspace: WorkspaceLayout, repo: str, archive: Archive | None = None
+) -> MinedSource:
     """Return what provenance says of a mined repository; its `archive`, where that is open."""
     archive = archive or Archive(workspace.raw(repo))
     times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
@@ -85,7 +87,7 @@ def mined_source(workspace: Workspace, repo: str, archive: Archive | None = None
     )
 
 
-def stored_rules(workspace: Workspace, repos: Sequence[str]) -> dict[str, dict[str, Any]]:
+def stored_rules(workspace: WorkspaceLayout, repos: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what the rules asked for that paired repositories, by name, as their pairs tell.
 
     So those of a plugin need not be known here.
@@ -105,7 +107,7 @@ _WORTH_PROCESSES = 20_000  # entries; starting processes takes as long as buildi
 class RowsRequest:
     """How the rows of each repository are made; it goes to other processes."""
 
-    workspace: Workspace
+    workspace: WorkspaceLayout
     family: str
     profile: Profile
     """By which the subjects were filtered."""
@@ -290,7 +292,7 @@ def _counted(
         yield rows
 
 
-def _entries(workspace: Workspace, repos: Sequence[str]) -> int:
+def _entries(workspace: WorkspaceLayout, repos: Sequence[str]) -> int:
     tables = [workspace.table(repo, "entries") for repo in repos]
     return sum(count_rows(table) for table in tables if table.exists())
 

@@ -22,7 +22,7 @@ from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.resources import named, told_otherwise
 from goldpan.core.schemas import TableSchema
 from goldpan.core.sealed import EMPTY, KEY, check_outputs, seal_parquet, verify_parquet
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 
 if TYPE_CHECKING:
     import duckdb
@@ -84,7 +84,7 @@ def write(target: pq.ParquetWriter, table: TableSchema, repo: str, rows: pa.Tabl
 
 
 def replace_tables(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     tables: Mapping[Path, tuple[TableSchema, pa.Table]],
     repo: str = "",
     metadata: Mapping[bytes, bytes] | None = None,
@@ -209,7 +209,7 @@ def connect_alone() -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def open_tables(
-    workspace: Workspace, repo: str, names: Sequence[str], *, optional: Sequence[str] = ()
+    workspace: WorkspaceLayout, repo: str, names: Sequence[str], *, optional: Sequence[str] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a connection with a view a table; `references`, a word of SQL, is called `refs`.
 
@@ -230,7 +230,7 @@ def open_tables(
 
 
 def read_tables(
-    workspace: Workspace, repo: str, columns: Mapping[str, Sequence[str]]
+    workspace: WorkspaceLayout, repo: str, columns: Mapping[str, Sequence[str]]
 ) -> dict[str, pa.Table]:
     """Return some columns of some tables, for questions that take no database.
 
@@ -252,7 +252,7 @@ class _Reading:
 
 
 @contextmanager
-def _named_failures(workspace: Workspace, repo: str) -> Iterator[_Reading]:
+def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[_Reading]:
     """Say of a table that cannot be read which one it is and what makes it again."""
     import duckdb
 

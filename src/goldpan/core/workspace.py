@@ -48,14 +48,14 @@ UNPAIRED = "unpaired"
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class WorkspaceLayout:
     """A directory that holds what Goldpan mined and made."""
 
     root: Path
     rules: str = DEFAULT_RULES
     """The pairing rules whose pairs and verdicts are read."""
 
-    def by_rules(self, rules: str) -> Workspace:
+    def by_rules(self, rules: str) -> WorkspaceLayout:
         """Return the same directory, whose pairs and verdicts are those by these rules."""
         return replace(self, rules=rules)
 
@@ -222,7 +222,7 @@ def _remove_abandoned(base: Path) -> None:
             os.close(descriptor)
 
 
-def existing(workspace: Workspace) -> Workspace:
+def existing(workspace: WorkspaceLayout) -> WorkspaceLayout:
     """Return a workspace that is there; raises `UsageError` where there is none."""
     if not workspace.root.is_dir():
         raise UsageError(

@@ -12,7 +12,7 @@ import orjson
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.card import escape
 from goldpan.datasets.examples import known_family
 from goldpan.datasets.table_files import check_form, write_rows
@@ -279,7 +279,7 @@ _SELECT = "SELECT id, change, columns, old_split, new_split, reason FROM differe
 def compare_versions(
     old: Path,
     new: Path,
-    workspace: Workspace | None = None,
+    workspace: WorkspaceLayout | None = None,
     *,
     most: int = 20,
     output: Path | None = None,

@@ -20,7 +20,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.plugins import digests
 from goldpan.core.resources import unwritable
 from goldpan.core.sealed import file_digest
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.card import CARD, write_card
 from goldpan.datasets.croissant import CROISSANT, write_croissant
 from goldpan.datasets.diff import changelog, compare_versions
@@ -185,7 +185,7 @@ def spooled(
 
 
 def write_dataset(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     directory: Path,
     family: Family,
     rows: pa.Table | Iterable[pa.RecordBatch],

@@ -24,7 +24,7 @@ from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sealed import file_digest
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets import table_reader
 from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
 from goldpan.datasets.family import GROUP
@@ -145,7 +145,7 @@ class ImportResult(Result):
 
 
 def import_files(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     task: Task,
     files: Sequence[Path],
     reporter: Reporter,

@@ -21,7 +21,7 @@ import pyarrow as pa
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, suggested
 from goldpan.core.sealed import file_digest, read_json, sealed_json
-from goldpan.core.workspace import DEFAULT_RULES, Workspace
+from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = "provenance.json"
@@ -163,7 +163,7 @@ def shard_paths(directory: Path, split: str = "*") -> list[Path]:
     return paths
 
 
-def finished_datasets(workspace: Workspace) -> list[Path]:
+def finished_datasets(workspace: WorkspaceLayout) -> list[Path]:
     """Return the directories of the datasets in a workspace, sorted."""
     return sorted(path.parent for path in (workspace.root / "datasets").glob(f"*/{PROVENANCE}"))
 
@@ -225,7 +225,7 @@ _Facts = Mapping[str, Any]
 class Dependents:
     """The results that depend on files of a workspace, by the names that provenance keeps."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: WorkspaceLayout) -> None:
         self._root = workspace.root
         self._datasets: dict[Path, _Facts] = {}
         for folder in ("datasets", "crosscode"):

@@ -19,7 +19,7 @@ from goldpan.core.plugins import names_of, registered
 from goldpan.core.registry import Registry, unknown_name
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.settings_file import Source, parse_toml, read_toml
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.licenses import UNKNOWN
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.task import Task
@@ -286,7 +286,7 @@ class TaskPage(Result):
 
 
 def list_tasks(
-    workspace: Workspace, own: Path, suite: str | None = None, type: str | None = None
+    workspace: WorkspaceLayout, own: Path, suite: str | None = None, type: str | None = None
 ) -> TaskList:
     """Return the tasks, those of a benchmark or a type alone; `own` has one's own tasks.
 
@@ -319,11 +319,11 @@ def list_tasks(
     )
 
 
-def show_task(workspace: Workspace, own: Path, name: str) -> TaskPage:
+def show_task(workspace: WorkspaceLayout, own: Path, name: str) -> TaskPage:
     """Return everything about a task; raises `UsageError` that lists near matches."""
     task = find_task(name, own)
     return TaskPage(task, _is_imported(workspace, task))
 
 
-def _is_imported(workspace: Workspace, task: Task) -> bool:
+def _is_imported(workspace: WorkspaceLayout, task: Task) -> bool:
     return (task_directory(workspace, task) / PROVENANCE).exists()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
@@ -93,7 +93,7 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
                 ) from None
 
 
-def task_directory(workspace: Workspace, task: Task) -> Path:
+def task_directory(workspace: WorkspaceLayout, task: Task) -> Path:
     """Return where a task's data lie: under its name, or that of the family it is built as.
 
     Plans name their datasets: where neither is there, it is the only dataset of that family.

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError, WorkspaceError
 from goldpan.core.parquet import connect, connect_alone, read_metadata
 from goldpan.core.resources import told_otherwise
-from goldpan.core.workspace import UNPAIRED, Workspace
+from goldpan.core.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
 from goldpan.filters.stored import INPUTS_KEY
 
@@ -218,7 +218,7 @@ def explain_rows(
     connection: duckdb.DuckDBPyConnection,
     old: DatasetVersion,
     new: DatasetVersion,
-    workspace: Workspace | None,
+    workspace: WorkspaceLayout | None,
 ) -> list[str]:
     """Put a reason to rows that came or went; return what could not be told."""
     _new_sources(connection, old, new)
@@ -262,7 +262,9 @@ def _new_sources(
             )
 
 
-def _verdicts(workspace: Workspace | None, version: DatasetVersion) -> Iterator[tuple[str, Path]]:
+def _verdicts(
+    workspace: WorkspaceLayout | None, version: DatasetVersion
+) -> Iterator[tuple[str, Path]]:
     """Yield the verdicts by which a version was made, as far as the workspace still has them."""
     profile = version.provenance.get("profile", {}).get("name")
     if workspace is None or not profile:
@@ -353,7 +355,7 @@ def _notes(
     connection: duckdb.DuckDBPyConnection,
     old: DatasetVersion,
     new: DatasetVersion,
-    workspace: Workspace | None,
+    workspace: WorkspaceLayout | None,
     judged_by_old: list[tuple[str, Path]],
     judged_by_new: list[tuple[str, Path]],
 ) -> list[str]:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import Workspace as Layout
-from goldpan.core.workspace import publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.git.process import check_version
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.plan.due import RunSelection
@@ -147,14 +146,14 @@ def run_demo(lab: Workspace, *, progress: bool = False) -> DemoResult:
     )
 
 
-def _put(layout: Layout, content: bytes, target: Path) -> None:
+def _put(layout: WorkspaceLayout, content: bytes, target: Path) -> None:
     with layout.scratch() as scratch:
         copy = scratch / target.name
         copy.write_bytes(content)
         publish({copy: target})
 
 
-def _refuse_others(layout: Layout) -> None:
+def _refuse_others(layout: WorkspaceLayout) -> None:
     runs = [
         record for record in Archive(layout.raw(REPO)).records if record.meta["part"] == "begin"
     ]

@@ -31,7 +31,7 @@ from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.sealed import sealed_json
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, hold_lock, make_directory, publish
+from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory, publish
 from goldpan.datasets.leakage import date_signal
 from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.model import CUTOFF, Costs, Model, SelectionInfo
@@ -136,7 +136,7 @@ class RunResult(Result):
 
 
 def run(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     data: TaskData,
     model: Model,
     protocol: Protocol,
@@ -282,7 +282,7 @@ def _finished(
 
 
 def estimate(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     data: TaskData,
     model: Model,
     protocol: Protocol,
@@ -308,7 +308,10 @@ def _require(data: TaskData, model: Model) -> None:
 
 
 def _publish(
-    workspace: Workspace, directory: Path, result: Mapping[str, Any], tables: Mapping[str, pa.Table]
+    workspace: WorkspaceLayout,
+    directory: Path,
+    result: Mapping[str, Any],
+    tables: Mapping[str, pa.Table],
 ) -> None:
     with workspace.scratch() as scratch:
         for name, table in tables.items():

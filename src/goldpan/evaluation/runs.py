@@ -18,7 +18,7 @@ from goldpan.core.plugin_parts import Kind
 from goldpan.core.plugins import digests
 from goldpan.core.registry import unknown_name
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import Workspace, write_whole
+from goldpan.core.workspace import WorkspaceLayout, write_whole
 from goldpan.datasets.leakage import KINDS
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
@@ -189,7 +189,7 @@ def identity(
     }
 
 
-def run_directory(workspace: Workspace, facts: Mapping[str, Any]) -> Path:
+def run_directory(workspace: WorkspaceLayout, facts: Mapping[str, Any]) -> Path:
     """Return where the run of that identity lies."""
     digest = hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
     name = f"seed-{facts['seed']}-{digest}"
@@ -248,7 +248,7 @@ class Run:
 
 
 def read_runs(
-    workspace: Workspace, *, tasks: Collection[str] = (), models: Collection[str] = ()
+    workspace: WorkspaceLayout, *, tasks: Collection[str] = (), models: Collection[str] = ()
 ) -> list[Run]:
     """Return the finished runs of these tasks and models, of all where none is named; sorted.
 
@@ -276,7 +276,7 @@ def require_runs(noun: str, names: Collection[str], available: Collection[str]) 
 
 
 def _no_runs(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     there: Mapping[str, Collection[str]],
     wanted: Mapping[str, Collection[str]],
 ) -> UsageError:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.parquet import read_table, write_table
 from goldpan.core.result import Block, Result, Table
-from goldpan.core.workspace import Workspace, make_directory, publish
+from goldpan.core.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.datasets.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
 from goldpan.datasets.task import Task
 from goldpan.datasets.task_data import TaskData
@@ -306,7 +306,7 @@ class Leaks:
         return next((part for part in self.without if part.seen == kind), None)
 
 
-def read_overlap(workspace: Workspace, data: TaskData) -> Overlap:
+def read_overlap(workspace: WorkspaceLayout, data: TaskData) -> Overlap:
     """Return the overlap of a task's splits, from the workspace's cache where it is there."""
     facts = f"{data.data_hash} {data.split_hash} {DuplicateSettings().digest()}"
     name = hashlib.sha256(facts.encode()).hexdigest()[:24]

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
 from goldpan.core.parquet import read_table
 from goldpan.core.sealed import file_digest, read_lineage
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import read_provenance, shard_paths
@@ -156,7 +156,7 @@ def input_lengths(task_input: TaskInput) -> Mapping[str, int]:
 
 
 def scored_input(
-    workspace: Workspace, task: Task, data_hash: str, directory: Path | None = None
+    workspace: WorkspaceLayout, task: Task, data_hash: str, directory: Path | None = None
 ) -> TaskInput:
     """Return the rows that a run was made on, by their hash, for scoring its predictions.
 
@@ -173,7 +173,7 @@ def scored_input(
 
 
 def files_to_score(
-    workspace: Workspace, task: Task, data_hash: str, directory: Path | None = None
+    workspace: WorkspaceLayout, task: Task, data_hash: str, directory: Path | None = None
 ) -> Mapping[str, str]:
     """Return the files before the edits of a run, none of tasks that edit nothing.
 
@@ -298,7 +298,7 @@ PLACE = "place-in-issue"
 """The finding, and the column: fully, partly, not-named or cannot-tell."""
 
 
-def read_places(workspace: Workspace, task: Task, dataset: Path) -> Mapping[str, str]:
+def read_places(workspace: WorkspaceLayout, task: Task, dataset: Path) -> Mapping[str, str]:
     """Return the case of each row; nothing for other tasks, and where no audit of it looked."""
     path = workspace.findings(dataset)
     if task.source.builder not in (PATHS, PATCHES) or not path.is_file():

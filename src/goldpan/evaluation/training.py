@@ -14,7 +14,7 @@ import pyarrow as pa
 from goldpan.core.plugins import blamed
 from goldpan.core.resources import named
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, make_directory, tasks_directory
+from goldpan.core.workspace import WorkspaceLayout, make_directory, tasks_directory
 from goldpan.datasets.leakage import Overlap
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.registry import load_tasks
@@ -33,7 +33,7 @@ from goldpan.evaluation.slices import with_leaks
 # every task that has them may be shared.
 
 
-def sibling_rows(workspace: Workspace, task: Task) -> Mapping[str, pa.Table]:
+def sibling_rows(workspace: WorkspaceLayout, task: Task) -> Mapping[str, pa.Table]:
     """Return train rows by task, of those in the workspace that share the data and the type.
 
     The task itself is among them. A text is told apart by its document and its place there.
@@ -129,7 +129,7 @@ def train_and_ask(
 
 
 def training_context(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     data: TaskData,
     protocol: Protocol,
     seed: int,

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import GitError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.process import NOWHERE, environment, git
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
@@ -195,7 +195,7 @@ def submodules(clone: Path, repo: str, commit: str) -> tuple[Submodule, ...]:
 
 
 def lay_out_submodules(
-    workspace: Workspace, listed: tuple[Submodule, ...], directory: Path, scratch: Path
+    workspace: WorkspaceLayout, listed: tuple[Submodule, ...], directory: Path, scratch: Path
 ) -> tuple[str, ...]:
     """Write the files of submodules, and return the paths of those that no clone here has."""
     missing = []

@@ -26,7 +26,7 @@ from goldpan.core.errors import DamagedError, UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.sealed import file_digest, read_json, sealed_json
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.core.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.execution.checkout import make_accessible
 
 Place = tuple[str, int]
@@ -171,12 +171,12 @@ _CACHES, _SEALS = ".packages", ".seals"
 _SEAL_DAMAGED = "the record of its packages is not as it was written"
 
 
-def package_cache(workspace: Workspace, repo: str) -> Path:
+def package_cache(workspace: WorkspaceLayout, repo: str) -> Path:
     """Return where the packages of a repository lie: no two share one."""
     return workspace.root / "verification" / _CACHES / repo.lower()
 
 
-def package_caches(workspace: Workspace) -> list[Path]:
+def package_caches(workspace: WorkspaceLayout) -> list[Path]:
     """Return the caches of all repositories, sorted, also of those whose seal alone is there."""
     base = workspace.root / "verification"
     sealed = (path.relative_to(base / _SEALS) for path in (base / _SEALS).glob("*/*.json"))
@@ -218,7 +218,9 @@ def package_flaws(cache: Path) -> list[tuple[Path, str]]:
 
 
 @contextmanager
-def open_packages(workspace: Workspace, repos: Iterable[str], reporter: Reporter) -> Iterator[None]:
+def open_packages(
+    workspace: WorkspaceLayout, repos: Iterable[str], reporter: Reporter
+) -> Iterator[None]:
     """Let environments be built of these repositories' packages, and seal what is there then.
 
     Call it under the lock of `hold_verification`. A cache that was changed meanwhile is deleted.

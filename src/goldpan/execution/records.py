@@ -23,7 +23,7 @@ import orjson
 from goldpan.core.config import repository_name
 from goldpan.core.errors import DamagedError, UsageError, WorkspaceError
 from goldpan.core.sealed import file_digest, read_json, sealed_json
-from goldpan.core.workspace import Workspace, hold_lock, make_directory, write_whole
+from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
 from goldpan.execution.reports import Outcome
@@ -206,7 +206,7 @@ class TrialSettings:
 class TrialJob:
     """One instance whose tests are run; it travels to other processes and machines."""
 
-    workspace: Workspace
+    workspace: WorkspaceLayout
     instance: FixInstance
     settings: TrialSettings
     recipes: tuple[Path, ...] = ()
@@ -235,7 +235,7 @@ class TrialRecord:
 
 
 @contextmanager
-def hold_verification(workspace: Workspace) -> Iterator[None]:
+def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
     """Keep other processes from running tests in this workspace meanwhile.
 
     They share records, logs and package caches. Raises `WorkspaceError` if one does.
@@ -250,12 +250,12 @@ def hold_verification(workspace: Workspace) -> Iterator[None]:
         yield
 
 
-def record_directory(workspace: Workspace, repo: str, issue: int, pull: int) -> Path:
+def record_directory(workspace: WorkspaceLayout, repo: str, issue: int, pull: int) -> Path:
     """Return where the record and the logs of an instance lie."""
     return workspace.root / "verification" / repo.lower() / f"{issue}-{pull}"
 
 
-def records_digest(workspace: Workspace, repo: str) -> str | None:
+def records_digest(workspace: WorkspaceLayout, repo: str) -> str | None:
     """Return the SHA-256 over the records of a repository with their logs, None without any."""
     folder = workspace.root / "verification" / repo.lower()
     paths = sorted(folder.glob(f"*/{RECORD}"))

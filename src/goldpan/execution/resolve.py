@@ -18,7 +18,7 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import DamagedError, UsageError
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.core.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
@@ -139,7 +139,7 @@ class ScoringJob:
 
 
 def resolve_all(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     instances: Sequence[FixInstance],
     answers: Mapping[str, str | None],
     settings: TrialSettings,

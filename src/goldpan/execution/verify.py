@@ -15,7 +15,7 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, make_directory
+from goldpan.core.workspace import WorkspaceLayout, make_directory
 from goldpan.execution.checkout import submodules
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
@@ -185,7 +185,7 @@ class Verification(Result):
 
 
 def verify_all(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     instances: Iterable[FixInstance],
     settings: TrialSettings,
     reporter: Reporter,
@@ -227,7 +227,7 @@ def verify_all(
 
 
 def _fetch_base_history(
-    workspace: Workspace, repo: str, bases: Iterable[str], reporter: Reporter
+    workspace: WorkspaceLayout, repo: str, bases: Iterable[str], reporter: Reporter
 ) -> None:
     """Fetch what partial clones lack of base commits, and clone their submodules."""
     path = workspace.clone(repo)

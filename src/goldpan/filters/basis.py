@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from goldpan.core.result import Block, Line
-from goldpan.core.workspace import UNPAIRED, Workspace
+from goldpan.core.workspace import UNPAIRED, WorkspaceLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,9 @@ class Basis:
     other_profiles: tuple[str, ...]
 
 
-def find_basis(workspace: Workspace, repos: Sequence[str], profile: str | None) -> list[Basis]:
+def find_basis(
+    workspace: WorkspaceLayout, repos: Sequence[str], profile: str | None
+) -> list[Basis]:
     """Return what stands behind each repository.
 
     Raises `WorkspaceError` where one was not paired by the workspace's rules.
@@ -30,13 +32,13 @@ def find_basis(workspace: Workspace, repos: Sequence[str], profile: str | None) 
     return [_find(workspace, repo, profile) for repo in repos]
 
 
-def filtered_by(workspace: Workspace, repo: str) -> list[str]:
+def filtered_by(workspace: WorkspaceLayout, repo: str) -> list[str]:
     """Return the profiles that filtered a repository's pairs, sorted."""
     folder = workspace.verdicts(repo, "any").parent
     return sorted(path.stem for path in folder.glob("*.parquet") if "." not in path.stem)
 
 
-def stored_profiles(workspace: Workspace, repo: str) -> dict[str, list[str]]:
+def stored_profiles(workspace: WorkspaceLayout, repo: str) -> dict[str, list[str]]:
     """Return by which profiles a repository was filtered, by the rules of its pairs.
 
     `UNPAIRED` stands for what was filtered without pairs.
@@ -69,7 +71,7 @@ def stored_blocks(stored: Mapping[str, Sequence[str]]) -> Iterator[Block]:
         yield Line(f"Stored: {', '.join(parts)}")
 
 
-def _find(workspace: Workspace, repo: str, profile: str | None) -> Basis:
+def _find(workspace: WorkspaceLayout, repo: str, profile: str | None) -> Basis:
     rules = workspace.rules_of(repo)
     others = tuple(name for name in workspace.paired_by(repo) if name != rules)
     profiles = () if profile is None else filtered_by(workspace, repo)

@@ -19,7 +19,7 @@ from goldpan.core.resources import named
 from goldpan.core.schemas import DUPLICATES
 from goldpan.core.sealed import file_digest
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.leaks import ComparedIssue, Name, mark_siblings
 from goldpan.filters.duplicates.settings import DuplicateSettings
@@ -35,7 +35,7 @@ _NEAR = 5_000
 
 
 def workspace_duplicates(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     settings: DuplicateSettings,
     reporter: Reporter,
     *,
@@ -78,13 +78,13 @@ def workspace_duplicates(
     return duplicates
 
 
-def duplicates_path(workspace: Workspace, settings: DuplicateSettings) -> Path:
+def duplicates_path(workspace: WorkspaceLayout, settings: DuplicateSettings) -> Path:
     """Return the file of the near duplicates that settings find: each has its own."""
     own = "" if settings == DuplicateSettings() else f".{settings.digest()}"
     return workspace.root / "verdicts" / f"duplicates{own}.parquet"
 
 
-def _told_apart(workspace: Workspace, duplicates: pa.Table, engine: Engine) -> pa.Table:
+def _told_apart(workspace: WorkspaceLayout, duplicates: pa.Table, engine: Engine) -> pa.Table:
     """Return duplicates with their siblings marked, which takes the texts of whole clusters."""
     if not len(duplicates):
         return duplicates
@@ -114,11 +114,11 @@ class Clusters:
         return Clusters, (self.rows.take(pa.array(np.arange(len(self.rows)))),)
 
 
-def _mark(workspace: Workspace, clusters: Clusters) -> pa.Table:
+def _mark(workspace: WorkspaceLayout, clusters: Clusters) -> pa.Table:
     return mark_siblings(clusters.rows, _tasks(workspace, clusters.rows))
 
 
-def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, ComparedIssue]:
+def _tasks(workspace: WorkspaceLayout, duplicates: pa.Table) -> dict[Name, ComparedIssue]:
     """Return what near duplicates and their representatives say, the earliest first."""
     near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
     wanted = pa.table(
@@ -143,7 +143,7 @@ def _tasks(workspace: Workspace, duplicates: pa.Table) -> dict[Name, ComparedIss
     return {(repo, number): task for _, repo, number, task in titles}
 
 
-def _digest(workspace: Workspace, repos: Sequence[str], settings: DuplicateSettings) -> bytes:
+def _digest(workspace: WorkspaceLayout, repos: Sequence[str], settings: DuplicateSettings) -> bytes:
     """Return a hash of all that the clusters depend on."""
     whole = hashlib.sha256(settings.digest().encode())
     for repo in repos:
@@ -173,7 +173,7 @@ class Range:
 class IssueTexts:
     """Reads the issues of some ranges."""
 
-    workspace: Workspace
+    workspace: WorkspaceLayout
     ranges: tuple[Range, ...]
 
     def __call__(self) -> Iterator[pa.RecordBatch]:
@@ -188,7 +188,7 @@ class IssueTexts:
         return f"issues of {first}" + (f" to {last}" if last != first else "")
 
 
-def deal_out(workspace: Workspace, repos: Sequence[str]) -> list[IssueTexts]:
+def deal_out(workspace: WorkspaceLayout, repos: Sequence[str]) -> list[IssueTexts]:
     """Return portions of about equal size: small repositories together, large ones in parts."""
     portions: list[IssueTexts] = []
     ranges: list[Range] = []
@@ -206,7 +206,7 @@ def deal_out(workspace: Workspace, repos: Sequence[str]) -> list[IssueTexts]:
     return [*portions, IssueTexts(workspace, tuple(ranges))] if ranges else portions
 
 
-def _cuts(workspace: Workspace, repo: str) -> tuple[int, list[int]]:
+def _cuts(workspace: WorkspaceLayout, repo: str) -> tuple[int, list[int]]:
     """Return how many entries a repository has, and the numbers at which its parts begin."""
     with open_file(workspace.table(repo, "entries")) as file:
         metadata = file.metadata

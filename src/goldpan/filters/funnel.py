@@ -19,7 +19,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import connect, open_tables
 from goldpan.core.resources import explain
 from goldpan.core.result import Block, Result, Table, Title
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
@@ -205,7 +205,7 @@ def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) ->
     return Funnel(subject, rows, left, tuple(steps))
 
 
-def count_kept(workspace: Workspace, repo: str, profile: str) -> dict[Subject, int]:
+def count_kept(workspace: WorkspaceLayout, repo: str, profile: str) -> dict[Subject, int]:
     """Count what a profile keeps of a repository, by kind: `Funnel.kept` alone.
 
     Raises `WorkspaceError` where it was not filtered by the profile.
@@ -223,7 +223,7 @@ def _count_kept(verdicts: pa.Table, subject: Subject) -> int:
     return (pc.max(counts).as_py() or 0) - len(subjects)
 
 
-def read_funnels(workspace: Workspace, repos: Sequence[str], profile: Profile) -> Funnels:
+def read_funnels(workspace: WorkspaceLayout, repos: Sequence[str], profile: Profile) -> Funnels:
     """Return the funnels of issues and of fix pairs over repositories, from stored verdicts.
 
     Raises `WorkspaceError` where a repository was not filtered by this profile, or other criteria
@@ -252,7 +252,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
 def write_rejects(
-    workspace: Workspace, repos: Sequence[str], profile: Profile, target: Path
+    workspace: WorkspaceLayout, repos: Sequence[str], profile: Profile, target: Path
 ) -> int:
     """Write the dropped subjects of repositories as .parquet, .jsonl or .csv; return how many.
 
@@ -282,7 +282,7 @@ def write_rejects(
     return len(rejects)
 
 
-def _rejects(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
+def _rejects(workspace: WorkspaceLayout, repo: str, profile: Profile) -> pa.Table:
     verdicts = read_verdicts(workspace, repo, profile.name, option=profile.option)
     with open_tables(workspace, repo, ["entries"]) as connection:
         connection.register("verdicts", verdicts)

@@ -26,7 +26,7 @@ from goldpan.core.plugins import blamed, plugin_command
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
@@ -141,7 +141,7 @@ class CriterionList(Results[FilterResult]):
 
 
 def run_filters(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     profile: Profile,
     reporter: Reporter,
@@ -183,12 +183,12 @@ def run_filters(
         return [results[repo] for repo in repos]
 
 
-def _count(workspace: Workspace, repo: str, table: str) -> int:
+def _count(workspace: WorkspaceLayout, repo: str, table: str) -> int:
     path = workspace.table(repo, table)
     return count_rows(path) if path.exists() else 0
 
 
-def _filter_alone(workspace: Workspace, profile: Profile, repo: str) -> FilterResult:
+def _filter_alone(workspace: WorkspaceLayout, profile: Profile, repo: str) -> FilterResult:
     """Judge one repository in a process that works on nothing else."""
     quiet = Reporter(quiet=True)
     duplicates = workspace_duplicates(workspace, profile.settings["near-duplicates"], quiet)
@@ -196,7 +196,7 @@ def _filter_alone(workspace: Workspace, profile: Profile, repo: str) -> FilterRe
 
 
 def _filter(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     profile: Profile,
     duplicates: pa.Table,

@@ -46,7 +46,7 @@ from goldpan.core.schemas import (
     TableSchema,
 )
 from goldpan.core.sealed import check_inputs
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.bots import Bots, mark_bots
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone
@@ -95,7 +95,7 @@ class RepoView:
     """The views of one repository, and its history where it was cloned."""
 
     repo: str
-    workspace: Workspace
+    workspace: WorkspaceLayout
     connection: duckdb.DuckDBPyConnection
     workers: int
     """Processes that a criterion may use."""
@@ -142,7 +142,7 @@ class RepoView:
 
 @contextmanager
 def open_repo_view(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     bots: Bots,
     duplicates: pa.Table,

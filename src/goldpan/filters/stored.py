@@ -16,7 +16,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import count_rows, read_metadata, read_table, reading
 from goldpan.core.plugins import digests, plugin_command
 from goldpan.core.sealed import file_digest, verify_parquet
-from goldpan.core.workspace import DEFAULT_RULES, Workspace
+from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.criterion import StoredCriterion
 from goldpan.filters.profile import (
@@ -50,7 +50,10 @@ _OF_DISCUSSIONS = ("discussions", "discussion_comments")
 
 
 def find_profile(
-    workspace: Workspace, repos: Sequence[str], name: str, settings: Mapping[str, Any] | None = None
+    workspace: WorkspaceLayout,
+    repos: Sequence[str],
+    name: str,
+    settings: Mapping[str, Any] | None = None,
 ) -> Profile:
     """Return a profile by the path of its file, or by its name: a shipped or a stored one.
 
@@ -70,7 +73,7 @@ def find_profile(
     raise PROFILES.unknown(name, dict.fromkeys([*shipped_profiles(), *stored_names]))
 
 
-def _verdict_files(workspace: Workspace, repo: str) -> list[Path]:
+def _verdict_files(workspace: WorkspaceLayout, repo: str) -> list[Path]:
     """Return the files of a repository's verdicts by filters, of all rules."""
     folder = workspace.root / "verdicts" / repo.lower()
     return [path for path in sorted(folder.glob("*/*.parquet")) if "." not in path.stem]
@@ -129,7 +132,7 @@ def _as_stored(profile: Profile, name: str) -> StoredCriterion:
 
 
 def read_verdicts(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     profile: str,
     columns: Sequence[str] | None = None,
@@ -156,7 +159,7 @@ def read_verdicts(
 
 
 def profile_verdicts(
-    workspace: Workspace, repo: str, profile: Profile, columns: Sequence[str] | None = None
+    workspace: WorkspaceLayout, repo: str, profile: Profile, columns: Sequence[str] | None = None
 ) -> pa.Table:
     """Return a repository's verdicts, of which the same criteria decide as in the profile.
 
@@ -176,7 +179,7 @@ def profile_verdicts(
     return verdicts
 
 
-def current_verdicts(workspace: Workspace, repo: str, profile: Profile) -> pa.Table:
+def current_verdicts(workspace: WorkspaceLayout, repo: str, profile: Profile) -> pa.Table:
     """Return a repository's verdicts, made of today's tables with today's settings.
 
     Of a criterion whose plugin is not loaded, they are those that it gave when it was. Raises
@@ -202,13 +205,15 @@ def _plugins(profile: Profile) -> list[str]:
     return sorted({plugin for criterion in deciding for plugin in criterion.plugins})
 
 
-def _command(workspace: Workspace, repo: str, option: str, plugins: Sequence[str] = ()) -> str:
+def _command(
+    workspace: WorkspaceLayout, repo: str, option: str, plugins: Sequence[str] = ()
+) -> str:
     rules = workspace.rules_of(repo)
     by = "" if rules in (None, DEFAULT_RULES) else f" --rules {rules}"
     return plugin_command(plugins, f"filter --repo {repo} {option}{by}")
 
 
-def inputs_digest(workspace: Workspace, repo: str) -> str:
+def inputs_digest(workspace: WorkspaceLayout, repo: str) -> str:
     """Return a hash of all tables that criteria read.
 
     Raises `DamagedError` for one that is not as it was written.

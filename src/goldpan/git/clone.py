@@ -19,7 +19,7 @@ from typing import IO
 
 from goldpan.core.errors import GitError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.git.objects import Objects
 from goldpan.git.process import Reach, failure, git, start
 from goldpan.git.refs import read_refs, restore_refs, write_refs_record
@@ -189,7 +189,7 @@ class _Listed:
 
 
 def clone(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     reporter: Reporter,
     *,

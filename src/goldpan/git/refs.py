@@ -19,7 +19,7 @@ import pyarrow as pa
 from goldpan.core.errors import DamagedError, GitError, UsageError, WorkspaceError
 from goldpan.core.parquet import read_table
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import Workspace, write_whole
+from goldpan.core.workspace import WorkspaceLayout, write_whole
 from goldpan.git.objects import verify_objects
 from goldpan.git.process import git
 
@@ -197,7 +197,7 @@ class Commit:
     """Null where the repository was not mined."""
 
 
-def cloned_repositories(workspace: Workspace, named: Sequence[str]) -> list[str]:
+def cloned_repositories(workspace: WorkspaceLayout, named: Sequence[str]) -> list[str]:
     """Return these repositories, else all of which the workspace has a clone.
 
     Raises `UsageError` where there is none.
@@ -212,14 +212,16 @@ def cloned_repositories(workspace: Workspace, named: Sequence[str]) -> list[str]
     return names
 
 
-def find_commits(workspace: Workspace, repos: Sequence[str], revision: str | None) -> list[Commit]:
+def find_commits(
+    workspace: WorkspaceLayout, repos: Sequence[str], revision: str | None
+) -> list[Commit]:
     """Return the commit of each repository; raises `UsageError` for a revision of several."""
     if revision is not None and len(repos) != 1:
         raise UsageError("--revision applies to one repository", "Give exactly one --repo")
     return [find_commit(workspace, repo, revision) for repo in repos]
 
 
-def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit:
+def find_commit(workspace: WorkspaceLayout, repo: str, revision: str | None) -> Commit:
     """Return the commit that a revision names, else that of the default branch as cloned.
 
     Raises `GitError` where there is no clone, and `UsageError` where there is no such commit.
@@ -249,7 +251,7 @@ def find_commit(workspace: Workspace, repo: str, revision: str | None) -> Commit
     )
 
 
-def _mined_facts(workspace: Workspace, repo: str) -> dict[str, str | None]:
+def _mined_facts(workspace: WorkspaceLayout, repo: str) -> dict[str, str | None]:
     """Return the repository's name as GitHub writes it, and its license, where it was mined."""
     path = workspace.table(repo, "repositories")
     if not path.exists():

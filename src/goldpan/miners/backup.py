@@ -22,7 +22,7 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.backup_entries import (
     BackupFiles,
     EntryText,
@@ -94,7 +94,7 @@ def mine_backup(
     there is no entry at all.
     """
     repo = repository_name(repo)
-    workspace = Workspace(settings.workspace)
+    workspace = WorkspaceLayout(settings.workspace)
     listing = list_files(source)
     passed = _Passed()
     for name in listing.others:
@@ -113,7 +113,7 @@ def mine_backup(
 
 def _take(
     settings: Settings,
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     entries: Iterator[_BackupEntry],
     passed: _Passed,
     listing: BackupFiles,

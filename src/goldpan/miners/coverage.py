@@ -12,7 +12,7 @@ from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parquet import read_tables
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.journal import UNSEEN
 from goldpan.miners.tables.current_records import NOT_YET, find_current_records
 
@@ -119,7 +119,7 @@ class Coverage(Result):
 
 
 def measure_coverage(
-    workspace: Workspace, repo: str, records: list[Record] | None = None
+    workspace: WorkspaceLayout, repo: str, records: list[Record] | None = None
 ) -> Coverage:
     """Measure one repository's coverage; raises `WorkspaceError` where nothing was mined.
 
@@ -206,7 +206,7 @@ def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
 
 
 def _last_run(
-    workspace: Workspace, repo: str, records: Sequence[Record]
+    workspace: WorkspaceLayout, repo: str, records: Sequence[Record]
 ) -> tuple[Record, bool, Record]:
     starts = [record for record in records if record.meta["part"] == "begin"]
     if not starts:

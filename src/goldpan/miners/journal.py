@@ -42,7 +42,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from goldpan.core.archive import Archive, Record
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.replies import HttpReply
 
 UNSEEN = "references from other repositories since {since}"
@@ -179,7 +179,7 @@ class Journal:
             self._by_key[key] = record
 
 
-def sources(workspace: Workspace, repo: str) -> Mapping[int, tuple[str, ...]]:
+def sources(workspace: WorkspaceLayout, repo: str) -> Mapping[int, tuple[str, ...]]:
     """Return the names of the replies by entry number, as ``run-0001.zst@OFFSET``, in order."""
     return sources_in(Archive(workspace.raw(repo)).records)
 

@@ -14,7 +14,7 @@ from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError, MiningError, QueryError
 from goldpan.core.result import Block, Result, Results, Table, Title
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.github import queries
 from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path
@@ -207,7 +207,7 @@ async def predict_with(
 ) -> CostEstimate:
     """Predict by a client that counts for this repository alone, as `predict` does."""
     announced = await announce(github, settings, repo)
-    archive = DryRunArchive(Workspace(settings.workspace).raw(announced.repo))
+    archive = DryRunArchive(WorkspaceLayout(settings.workspace).raw(announced.repo))
     if settings.since is None and not archive.holds_entries:
         return await price_first(github, settings, announced)
     journal = Journal(archive)
@@ -229,7 +229,7 @@ async def mine_with(
     """Mine a repository by a client that counts for it alone, as `mine` does."""
     started = time.monotonic()
     path = chosen_path(settings)
-    workspace = Workspace(settings.workspace)
+    workspace = WorkspaceLayout(settings.workspace)
     announced = await announce(github, settings, repo)
     if announced.repo.lower() != repo.lower():
         reporter.note(f"{repo} is now called {announced.repo}, and is kept under that name")
@@ -295,7 +295,7 @@ def _begin(
 
 
 async def _ask_former_names(
-    github: GitHub, journal: Journal, workspace: Workspace, repo: str, reporter: Reporter
+    github: GitHub, journal: Journal, workspace: WorkspaceLayout, repo: str, reporter: Reporter
 ) -> bool:
     """Ask for former names and end the run; tell if there are new ones.
 

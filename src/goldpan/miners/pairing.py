@@ -33,7 +33,7 @@ from goldpan.core.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import seal_of_parquet, write_lineage
-from goldpan.core.workspace import DEFAULT_RULES, Workspace, publish
+from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout, publish
 from goldpan.text.keywords import STANCES
 
 SIGNALS = (
@@ -265,7 +265,7 @@ def relation(pair: Mapping[str, Any]) -> str:
     return (_CLOSED if closed else _NAMED)[pair["stance"] or "stated"]
 
 
-def pair(workspace: Workspace, repo: str, rules: Rules) -> PairResult:
+def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
     """Write a repository's pairs by these rules, beside those by others, and say what was found.
 
     Raises `WorkspaceError` where the repository has no tables.

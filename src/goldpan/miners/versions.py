@@ -17,7 +17,7 @@ from typing import Any, Literal
 import duckdb
 
 from goldpan.core.parquet import open_tables
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 Source = Literal["title", "body", "comment"]
 NOT_MINED = "edits of its texts were not mined"
@@ -131,7 +131,7 @@ class Versions:
 
 
 @contextmanager
-def open_versions(workspace: Workspace, repo: str) -> Iterator[Versions]:
+def open_versions(workspace: WorkspaceLayout, repo: str) -> Iterator[Versions]:
     """Give the texts of a repository whose `TABLES` are there; raises `WorkspaceError`."""
     has_edits = workspace.table(repo, "edits").exists()
     with open_tables(workspace, repo, TABLES, optional=("edits",)) as connection:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.audit.audit import AuditResult
-    from goldpan.core.workspace import Workspace as Layout
+    from goldpan.core.workspace import WorkspaceLayout
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub import PublishResult
@@ -283,14 +283,14 @@ class Dataset(Result):
             )
 
     @property
-    def _layout(self) -> Layout:
+    def _layout(self) -> WorkspaceLayout:
         """The layout of the workspace that it comes from, else of the one that settings name."""
         from goldpan.core.config import load_settings
-        from goldpan.core.workspace import Workspace as Layout
+        from goldpan.core.workspace import WorkspaceLayout
 
         if self.workspace is not None:
             return self.workspace.layout
-        return Layout(load_settings({}).workspace)
+        return WorkspaceLayout(load_settings({}).workspace)
 
     def _paths(self, split: str = "*") -> list[Path]:
         from goldpan.datasets.provenance import shard_paths

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from goldpan.annotation.review.calibration import Calibrations
     from goldpan.annotation.review.run import ReviewResult
     from goldpan.annotation.review.votes import ReviewEstimate
-    from goldpan.core.workspace import Workspace as Layout
+    from goldpan.core.workspace import WorkspaceLayout
     from goldpan.explain import Explanation
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
@@ -145,7 +145,7 @@ def choose_profile(
     profile: str | Path,
     rules: str,
     settings: Mapping[str, Any] | None = None,
-) -> tuple[Layout, list[str], Profile]:
+) -> tuple[WorkspaceLayout, list[str], Profile]:
     """Return the paths by pairing rules, the repositories, and the profile that judges them.
 
     Raises as `known_repositories` and `find_profile` do.

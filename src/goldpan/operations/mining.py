@@ -21,7 +21,7 @@ from goldpan.operations.table import Group
 from goldpan.operations.values import LOCAL, Execution
 
 if TYPE_CHECKING:
-    from goldpan.core.workspace import Workspace as Layout
+    from goldpan.core.workspace import WorkspaceLayout
     from goldpan.miners.gharchive.mine import ArchiveResult
     from goldpan.miners.history.revisions import FetchedHistory
     from goldpan.miners.mine import MineResult, MineResults
@@ -241,7 +241,7 @@ def clone(
     return Results(histories[name] for name in names)
 
 
-def _clone_there(layout: Layout, source: str, repo: str) -> FetchedHistory:
+def _clone_there(layout: WorkspaceLayout, source: str, repo: str) -> FetchedHistory:
     """Read a local source on a machine that needs no token, with the settings of the workspace."""
     from goldpan.core.config import load_settings
     from goldpan.core.terminal import Reporter
@@ -282,7 +282,7 @@ def pair(
     )
 
 
-def _pair(layout: Layout, rules: str, repo: str) -> PairResult:
+def _pair(layout: WorkspaceLayout, rules: str, repo: str) -> PairResult:
     from goldpan.miners.pairing import find_rules, pair
 
     return pair(layout, repo, find_rules(rules))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError, WorkspaceError, cause_of, question
-from goldpan.core.workspace import Workspace as Layout
-from goldpan.core.workspace import existing
+from goldpan.core.workspace import WorkspaceLayout, existing
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.core.engine import EngineName
@@ -21,7 +20,9 @@ if TYPE_CHECKING:  # it takes long to import
 R = TypeVar("R")
 
 
-def known_repositories(layout: Layout, repos: Iterable[str] | None, below: str) -> list[str]:
+def known_repositories(
+    layout: WorkspaceLayout, repos: Iterable[str] | None, below: str
+) -> list[str]:
     """Return the named repositories, else all of the workspace; `below` is raw or tables.
 
     Raises `UsageError` for a name that is none and a workspace that is missing, `WorkspaceError`
@@ -63,7 +64,7 @@ def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[st
     return list(first.values())
 
 
-def dataset_directory(layout: Layout, dataset: str | Path | Dataset) -> Path:
+def dataset_directory(layout: WorkspaceLayout, dataset: str | Path | Dataset) -> Path:
     """Return the directory of a dataset, given by its path, its name in the workspace, or open."""
     from goldpan.operations.dataset import Dataset
 
@@ -73,13 +74,15 @@ def dataset_directory(layout: Layout, dataset: str | Path | Dataset) -> Path:
     return named if named.is_dir() and not Path(dataset).is_dir() else Path(dataset)
 
 
-def dataset_directories(layout: Layout, datasets: str | Path | Iterable[str | Path]) -> list[Path]:
+def dataset_directories(
+    layout: WorkspaceLayout, datasets: str | Path | Iterable[str | Path]
+) -> list[Path]:
     """Return the directories of datasets, each given as `dataset_directory` takes it."""
     given = [datasets] if isinstance(datasets, (str, Path)) else datasets
     return [dataset_directory(layout, dataset) for dataset in given]
 
 
-def absolute_layout(layout: Layout) -> Layout:
+def absolute_layout(layout: WorkspaceLayout) -> WorkspaceLayout:
     """Return the layout by its absolute path, which machines that see the same files share."""
     return replace(layout, root=layout.root.absolute())
 

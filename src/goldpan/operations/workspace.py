@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from goldpan.core.config import Included, Settings, Via, load_settings
 from goldpan.core.remote import mirror_at
-from goldpan.core.workspace import Workspace as Layout
-from goldpan.core.workspace import use_tasks
+from goldpan.core.workspace import WorkspaceLayout, use_tasks
 from goldpan.operations import checking, filtering, mining, reproducing, starting, verifying
 from goldpan.operations import reporting as reporting_operations
 from goldpan.operations.annotating import Annotate
@@ -88,7 +87,7 @@ class Workspace:
         }
         self.given = frozenset(name for name, value in arguments.items() if value is not None)
         self.settings: Settings = load_settings(arguments)
-        self._layout = Layout(self.settings.workspace)
+        self._layout = WorkspaceLayout(self.settings.workspace)
         use_tasks(self.path, None if tasks is None else Path(tasks))
         self.shows_progress = progress
 
@@ -104,7 +103,7 @@ class Workspace:
         return self._layout.root
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> WorkspaceLayout:
         """The paths of the workspace's files."""
         return self._layout
 

@@ -19,7 +19,7 @@ from goldpan.plan.step import StageFiles, Step, audited_files, files_below
 from goldpan.plan.unit import Cost, Outcome, Stage, UnitRecord, digest_of, digests_of
 
 if TYPE_CHECKING:
-    from goldpan.core.workspace import Workspace as Layout
+    from goldpan.core.workspace import WorkspaceLayout
     from goldpan.operations.dataset import Dataset
 
 
@@ -208,7 +208,7 @@ class DatasetStep(Step):
         return rules
 
 
-def _commits(layout: Layout, repos: Sequence[str]) -> dict[str, str]:
+def _commits(layout: WorkspaceLayout, repos: Sequence[str]) -> dict[str, str]:
     """Return the commits of clones, with what was mined of licenses."""
     from goldpan.git.refs import find_commits
 

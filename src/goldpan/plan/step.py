@@ -24,7 +24,7 @@ from goldpan.plan.sections import operation_of
 from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, digests_of
 
 if TYPE_CHECKING:
-    from goldpan.core.workspace import Workspace as Layout
+    from goldpan.core.workspace import WorkspaceLayout
     from goldpan.datasets.task import Task
     from goldpan.filters.profile import Profile
     from goldpan.operations.workspace import Workspace
@@ -62,7 +62,7 @@ class Context:
         """Return a profile of filters by the name that the file gives it."""
         return self.profiles[self.file.profile(name)]
 
-    def layout(self, rules: str | None = None) -> Layout:
+    def layout(self, rules: str | None = None) -> WorkspaceLayout:
         """Return where everything lies, with the pairs by some rules, by default the first."""
         return self.lab.layout.by_rules(rules or self.file.rules[0])
 

@@ -53,7 +53,7 @@ from goldpan.core.terminal import Reporter as Reporter
 from goldpan.core.workers import Failed as Failed
 from goldpan.core.workers import map_in_sandbox as map_in_sandbox
 from goldpan.core.workspace import UNPAIRED as UNPAIRED
-from goldpan.core.workspace import Workspace as Workspace
+from goldpan.core.workspace import WorkspaceLayout as WorkspaceLayout
 from goldpan.core.workspace import hold_lock as hold_lock
 from goldpan.core.workspace import make_directory as make_directory
 from goldpan.core.workspace import tasks_directory as tasks_directory

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.files import FileComparison
 from goldpan.evaluation.comparison.question import ComparisonResult
@@ -116,7 +116,7 @@ class FileComparisonReport(Result):
 
 
 def report_comparison(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     result: ComparisonResult,
     tasks: Mapping[str, Task],
     files: EvaluationFiles,

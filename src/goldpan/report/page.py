@@ -11,7 +11,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.resources import check_folder
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
@@ -93,7 +93,7 @@ class _CriterionGroup:
 
 
 def write_report(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     profile: Profile,
     datasets: Sequence[Path],
@@ -151,7 +151,7 @@ def write_report(
 
 
 def write_row_page(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     profile: Profile,
     datasets: Sequence[Path],

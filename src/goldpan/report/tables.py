@@ -25,7 +25,7 @@ from goldpan.core.schemas import (
     TableSchema,
 )
 from goldpan.core.sealed import verify_parquet
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.text.markdown import Excerpt, excerpt
 from goldpan.text.redaction import redact
 
@@ -109,7 +109,7 @@ GROUP BY ALL HAVING bool_and(coalesce(keep, false)) FILTER (decides) IS DISTINCT
 
 @contextmanager
 def open_repositories(
-    workspace: Workspace, repos: Sequence[str], profile: str
+    workspace: WorkspaceLayout, repos: Sequence[str], profile: str
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a connection with a view for each table over all `repos`; missing tables are empty.
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.parquet import count_rows, read_tables
-from goldpan.core.workspace import DEFAULT_RULES, Workspace, size_of
+from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout, size_of
 from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.funnel import count_kept
@@ -60,7 +60,7 @@ class Addition:
 
 
 def write_workspace_page(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     output: Path,
     coverages: Sequence[Coverage] = (),
     addition: Addition | None = None,
@@ -83,7 +83,7 @@ def write_workspace_page(
 
 
 def _repository_counts(
-    workspace: Workspace, repo: str, coverage: Coverage | None
+    workspace: WorkspaceLayout, repo: str, coverage: Coverage | None
 ) -> RepositoryCounts:
     tables = read_tables(workspace, repo, _COLUMNS)
     entries = tables["entries"]
@@ -105,7 +105,7 @@ def _repository_counts(
     )
 
 
-def _missing(workspace: Workspace, repo: str, coverage: Coverage | None) -> str:
+def _missing(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None) -> str:
     try:
         coverage = coverage or measure_coverage(workspace, repo)
     except GoldpanError as error:
@@ -116,7 +116,7 @@ def _missing(workspace: Workspace, repo: str, coverage: Coverage | None) -> str:
 
 
 def _profile_counts(
-    workspace: Workspace, repo: str, rules: Sequence[str]
+    workspace: WorkspaceLayout, repo: str, rules: Sequence[str]
 ) -> Iterator[ProfileCounts]:
     for name in rules:
         layout = workspace.by_rules(name)
@@ -126,7 +126,7 @@ def _profile_counts(
 
 
 def _report(
-    workspace: Workspace, held: list[RepositoryCounts], addition: Addition | None
+    workspace: WorkspaceLayout, held: list[RepositoryCounts], addition: Addition | None
 ) -> Report:
     sections = [
         Section("repositories", "Repositories", (_repositories(held),)),
@@ -206,7 +206,7 @@ def _kept_table(held: list[RepositoryCounts]) -> Content:
     return cut(ReportTable("", columns, tuple(rows), note), _MOST)
 
 
-def _datasets(workspace: Workspace) -> Content:
+def _datasets(workspace: WorkspaceLayout) -> Content:
     rows: list[tuple[Cell, ...]] = []
     for path in finished_datasets(workspace):
         provenance = read_provenance(path)

@@ -17,7 +17,7 @@ from goldpan.core.plugins import blamed, digests
 from goldpan.core.registry import Registry
 from goldpan.core.settings_file import Source
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation.record import Environment, read_environment
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content
 from goldpan.reproduce.recipe import PaperRecipe, TableRecipe, Value
@@ -177,7 +177,7 @@ class PaperContext:
 
     recipe: PaperRecipe
     data: DataFolder
-    workspace: Workspace
+    workspace: WorkspaceLayout
     reporter: Reporter
     argument: str = ""
     """How the user names the recipe, where it is a file."""
@@ -266,7 +266,7 @@ def parsed(kind: type[Settings], settings: Mapping[str, Any]) -> Settings:
     return Source("A computation's settings", settings, "docs/reference/files.md").read(kind)
 
 
-def workspaces(context: PaperContext) -> Iterator[Workspace]:
+def workspaces(context: PaperContext) -> Iterator[WorkspaceLayout]:
     """Yield the folders that are workspaces: of the data, of this paper, and the user's own.
 
     The first two count with the folders in them, as the plan of a paper makes its workspace beside
@@ -282,7 +282,7 @@ def workspaces(context: PaperContext) -> Iterator[Workspace]:
             continue
         seen.add(resolved)
         if any((folder / sign).is_dir() for sign in _SIGNS):
-            yield Workspace(folder)
+            yield WorkspaceLayout(folder)
 
 
 @dataclass(frozen=True, slots=True)

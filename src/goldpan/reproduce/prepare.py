@@ -17,7 +17,7 @@ from goldpan._version import __version__
 from goldpan.core.errors import DamagedError, DatasetError
 from goldpan.core.resources import write_file
 from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import Workspace, hold_lock, make_directory
+from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory
 from goldpan.datasets.importing import find_reader, import_files
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import draw_number
@@ -32,9 +32,9 @@ from goldpan.reproduce.recipe import SplitRecipe, TaskRecipe
 _MARK = ".recipe.json"
 
 
-def laboratory(context: PaperContext) -> Workspace:
+def laboratory(context: PaperContext) -> WorkspaceLayout:
     """Return the workspace of a paper: its datasets and runs stand apart from the user's own."""
-    return Workspace(context.directory)
+    return WorkspaceLayout(context.directory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.wording import find_method
 from goldpan.evaluation.score import predictions_schema
@@ -26,9 +26,9 @@ TASKS = ("qa", "issue_type", "story_points", "nlbse23_java_usage")
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> WorkspaceLayout:
     """Return a workspace with the rows of some tasks."""
-    workspace = Workspace(tmp_path / "place")
+    workspace = WorkspaceLayout(tmp_path / "place")
     for name in TASKS:
         task = find_task(name)
         rows = sample_rows(task, 30)
@@ -53,7 +53,7 @@ def refusal(*arguments: str | Path) -> str:
     return done.stderr
 
 
-def test_tasks_go_out_are_split_and_come_back(workspace: Workspace, tmp_path: Path) -> None:
+def test_tasks_go_out_are_split_and_come_back(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     common = ("--workspace", workspace.root)
     out = answer("export", "--all", *common)
     assert out["instances"] == 120
@@ -87,11 +87,11 @@ def test_tasks_go_out_are_split_and_come_back(workspace: Workspace, tmp_path: Pa
         assert back[name]["splits"] == {"train": 20, "test": 10}
         for path in (workspace.dataset(name) / "data").iterdir():
             assert pq.read_table(path) == pq.read_table(
-                Workspace(tmp_path / "new").dataset(name) / "data" / path.name
+                WorkspaceLayout(tmp_path / "new").dataset(name) / "data" / path.name
             )
 
 
-def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
+def test_a_built_split_is_a_task_to_evaluate(workspace: WorkspaceLayout) -> None:
     common = ("--workspace", workspace.root)
     answer("export", "--all", *common)
     made = answer("split", "Type-QA", "--method", "1-shot", *common)
@@ -109,7 +109,7 @@ def test_a_built_split_is_a_task_to_evaluate(workspace: Workspace) -> None:
     assert sorted(truths) == sorted(prompts["output"].to_pylist())
 
 
-def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
+def test_people_see_what_was_done(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     common = ("--workspace", workspace.root)
     done = crosscode("export", "--task", "qa", "--task", "issue_type", *common)
     assert done.exit_code == 0
@@ -125,7 +125,7 @@ def test_people_see_what_was_done(workspace: Workspace, tmp_path: Path) -> None:
     assert "rouge_l:" in done.stdout
 
 
-def test_public_files_are_used_where_they_lie(workspace: Workspace, tmp_path: Path) -> None:
+def test_public_files_are_used_where_they_lie(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     instances = [{"input": f"int a{at};", "output": f"a{at}: int"} for at in range(5)]
     write_public(tmp_path / "public", "task_150_trans_translation", instances, Type=["Translation"])
     common = ("--workspace", workspace.root)
@@ -140,7 +140,7 @@ def test_public_files_are_used_where_they_lie(workspace: Workspace, tmp_path: Pa
     assert "task_150_trans_translation" in done.stdout
 
 
-def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
+def test_numbers_stay(workspace: WorkspaceLayout, tmp_path: Path) -> None:
     """A task that is not shipped keeps the number that it got first."""
     common = ("--workspace", workspace.root)
     own = workspace.root / "tasks"
@@ -157,7 +157,7 @@ def test_numbers_stay(workspace: Workspace, tmp_path: Path) -> None:
     assert numbers["issue_type"] == "308"
 
 
-def test_what_is_wrong_is_said_in_a_sentence(workspace: Workspace) -> None:
+def test_what_is_wrong_is_said_in_a_sentence(workspace: WorkspaceLayout) -> None:
     common = ("--workspace", workspace.root)
     assert "Give either --task NAME or --all" in refusal("export", *common)
     absent = refusal("export", "--task", "sentiment", *common)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets import json_array
 from goldpan.datasets.json_array import FieldError
 from goldpan.papers.crosscodebench.importing import import_task
@@ -117,7 +117,7 @@ def test_a_wrong_instance_is_named(tmp_path: Path, instance: Any, problem: str) 
     (line,) = problem_lines(tmp_path)
     assert line.startswith(f"error: {STEM}.data.json: {problem}")
     with pytest.raises(DatasetError) as caught:
-        import_task(Workspace(tmp_path / "w"), path)
+        import_task(WorkspaceLayout(tmp_path / "w"), path)
     assert f"{STEM}.data.json: {problem}" in str(caught.value)
     assert not (tmp_path / "w" / "datasets").exists()
 
@@ -155,7 +155,7 @@ def test_many_problems_are_counted_and_not_listed(tmp_path: Path) -> None:
 
 
 def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "w")
+    workspace = WorkspaceLayout(tmp_path / "w")
     task = make_task("kind_of", "multi-class")
     directory = write_rows(workspace, task, {"test": sample_rows(task)})
     export_tasks(workspace, [TaskDataset(task, directory)], tmp_path / "files", QUIET)
@@ -174,7 +174,7 @@ def test_a_row_of_our_own_that_was_altered_is_found(tmp_path: Path) -> None:
     data.write_text(json.dumps(content))
     (meta,) = (tmp_path / "files").glob("*.meta.json")
     with pytest.raises(DatasetError, match=r"Instances\[2\]"):
-        import_task(Workspace(tmp_path / "v"), meta)
+        import_task(WorkspaceLayout(tmp_path / "v"), meta)
 
 
 @pytest.mark.parametrize(

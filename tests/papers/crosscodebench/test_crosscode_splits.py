@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.wording import find_method
@@ -168,7 +168,7 @@ def built(tmp_path: Path, output: str = "split", **changes: Any) -> CrossCodeRes
     splits = shipped_splits()
     assigned = assign_tasks("Type-Trans", splits["Type-Trans"], [task.meta for task in tasks])
     settings_of = CrossSettings(find_method("2-shot"), **changes)
-    workspace = Workspace(tmp_path / "w")
+    workspace = WorkspaceLayout(tmp_path / "w")
     return build_split(workspace, tasks, assigned, settings_of, tmp_path / output, QUIET)
 
 
@@ -259,7 +259,7 @@ def test_a_task_in_two_directories_is_refused(tmp_path: Path) -> None:
 
 def test_the_card_says_where_prompts_are_from(tmp_path: Path) -> None:
     """Licenses are those of the rows; what only examples show is listed, and so is its license."""
-    workspace, files = Workspace(tmp_path / "w"), tmp_path / "files"
+    workspace, files = WorkspaceLayout(tmp_path / "w"), tmp_path / "files"
     tasks = [make_task("asking", "text-generation", category="question_answering")]
     tasks.append(make_task("kinds", "multi-class"))
     places = ("o/shown", "o/other")

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.importing import import_files
 from goldpan.datasets.registry import find_task
 
@@ -21,7 +21,7 @@ _WORDS = {
 _FILLER = ("the", "system", "user", "of", "a", "gravel", "sieve", "pan", "on")
 
 
-def import_comments(folder: Path, seed: int = 0, classes: int = 24) -> Workspace:
+def import_comments(folder: Path, seed: int = 0, classes: int = 24) -> WorkspaceLayout:
     """Import three Java tasks about the same sentences, five a class."""
     draw = random.Random(seed)
     lines = []
@@ -42,7 +42,7 @@ def import_comments(folder: Path, seed: int = 0, classes: int = 24) -> Workspace
                 writer.writerow(
                     (number, document, text, test, int(category == candidate), candidate)
                 )
-    workspace = Workspace(folder / "workspace")
+    workspace = WorkspaceLayout(folder / "workspace")
     for name in TASKS:
         import_files(workspace, find_task(name), [path], Reporter(quiet=True))
     return workspace

@@ -17,7 +17,7 @@ from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceErr
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import DECISIONS, REPOSITORIES
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.task import Task
@@ -53,7 +53,7 @@ class Case:
     def __init__(self, tmp_path: Path, files: dict[bytes, Any]) -> None:
         self.repository = Repository.create(tmp_path / "source.git")
         self.first = self.repository.commit(files, ref="refs/heads/main")
-        self.workspace = Workspace(tmp_path / "workspace")
+        self.workspace = WorkspaceLayout(tmp_path / "workspace")
         self.source: str | Path = self.repository.path
 
     def build(
@@ -253,7 +253,9 @@ def test_what_a_partial_clone_lacks_is_fetched_at_once(tmp_path: Path) -> None:
         assert len(rows(case.build())) == 6
 
 
-def decide(workspace: Workspace, form: str, decisions: dict[str, tuple[str, list[str]]]) -> None:
+def decide(
+    workspace: WorkspaceLayout, form: str, decisions: dict[str, tuple[str, list[str]]]
+) -> None:
     """Write an annotation project with its decisions, as `goldpan annotate pull` leaves them."""
     facts = ProjectFacts("http://127.0.0.1:1", "k", form, annotators=2, blind=True)
     project = begin_project(workspace, form, load(form), facts)
@@ -364,7 +366,7 @@ def test_annotators_can_be_asked_about_every_row(whole: tuple[Case, CommentsResu
 
 
 def test_repositories_without_a_clone(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     with pytest.raises(UsageError, match="goldpan clone"):
         cloned_repositories(workspace, [])
     with pytest.raises(GitError, match="goldpan clone --repo o/n"):

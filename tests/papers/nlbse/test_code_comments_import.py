@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
 from goldpan.papers.nlbse import comment_tasks
@@ -167,7 +167,7 @@ def run(*arguments: str | Path) -> Invoked:
 
 def test_a_source_is_imported_at_once(tmp_path: Path) -> None:
     files = [official(tmp_path / "given", name) for name in ("java", "python")]
-    workspace = Workspace(tmp_path / "workspace")
+    workspace = WorkspaceLayout(tmp_path / "workspace")
     done = run("nlbse23-comments", *files, "--workspace", workspace.root, "--json")
     assert done.exit_code == 3, done.output
     output = json.loads(done.stdout)

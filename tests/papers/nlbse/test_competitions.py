@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.comparison.question import ComparisonResult, systems_of
@@ -26,14 +26,14 @@ pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path)
+def workspace(tmp_path: Path) -> WorkspaceLayout:
+    return WorkspaceLayout(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def competing(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def competing(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     """Return runs of two models on every category, and of one on a single one."""
-    workspace = Workspace(tmp_path_factory.mktemp("competing"))
+    workspace = WorkspaceLayout(tmp_path_factory.mktemp("competing"))
     for name in BASELINE:
         data = official(name)
         add_run(workspace, data, "all", 1.0)
@@ -43,7 +43,7 @@ def competing(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture(scope="module")
-def result(competing: Workspace) -> ComparisonResult:
+def result(competing: WorkspaceLayout) -> ComparisonResult:
     return compared(competing)
 
 
@@ -63,7 +63,9 @@ def test_the_competition_ranks_who_ran_every_category(result: ComparisonResult) 
     assert comment_ranking(()) is None
 
 
-def test_scores_on_other_rows_are_not_set_against_the_competition(workspace: Workspace) -> None:
+def test_scores_on_other_rows_are_not_set_against_the_competition(
+    workspace: WorkspaceLayout,
+) -> None:
     for name in list(BASELINE)[:2]:
         add_run(workspace, two_labels(name, train=10, test=20), "mine", 1.0)
     competition = comment_ranking(systems_of(read_runs(workspace)))
@@ -96,10 +98,12 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
     splits = {name: of_five(table) for name, table in data.splits.items()}
     data = task_data(task, splits)
     spy = Remembers()
-    record = run(Workspace(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET).record
+    record = run(
+        WorkspaceLayout(tmp_path), data, spy.model(), find_protocol("nlbse24"), 0, QUIET
+    ).record
     assert [len(repos) for repos in spy.repos] == [1] * 5
     assert record.learned_from.train > 1_000
-    ranking = issue_ranking(systems_of(read_runs(Workspace(tmp_path))))
+    ranking = issue_ranking(systems_of(read_runs(WorkspaceLayout(tmp_path))))
     assert ranking is not None
     own = next(entry for entry in ranking.entries if not entry.published)
     assert own.mean == pytest.approx(record.scores_by["repo"].mean)
@@ -108,7 +112,7 @@ def test_the_competition_of_2024_ranks_by_the_mean_over_its_repositories(tmp_pat
 
 
 def test_a_competition_has_its_section_sentence_tables_and_json(
-    competing: Workspace, result: ComparisonResult
+    competing: WorkspaceLayout, result: ComparisonResult
 ) -> None:
     title = "The rule of the NLBSE'23 competition"
     report = make_report(competing, result, load_tasks())

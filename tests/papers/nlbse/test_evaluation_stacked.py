@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, read_task_data, task_data
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
@@ -37,16 +37,16 @@ def weights() -> Path:
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     return import_comments(tmp_path_factory.mktemp("comments"))
 
 
-def _data(workspace: Workspace, name: str) -> TaskData:
+def _data(workspace: WorkspaceLayout, name: str) -> TaskData:
     return read_task_data(workspace.dataset(name), find_task(name))
 
 
 def _run(
-    workspace: Workspace, data: TaskData, weights: Path, seed: int = 0, **settings: Any
+    workspace: WorkspaceLayout, data: TaskData, weights: Path, seed: int = 0, **settings: Any
 ) -> RunResult:
     model = find_model("stacked", {"weights": str(weights), **QUICK, **settings})
     return run(workspace, data, model, DEFAULT, seed, QUIET)
@@ -69,7 +69,7 @@ class _Seen:
         return Answers([None] * len(rows))
 
 
-def _lesson(workspace: Workspace, data: TaskData, **more: Any) -> TrainingContext:
+def _lesson(workspace: WorkspaceLayout, data: TaskData, **more: Any) -> TrainingContext:
     seen = _Seen()
     run(workspace, data, Model("seen", seen.fit), more.get("protocol", DEFAULT), 0, QUIET)
     return seen.lesson
@@ -98,7 +98,7 @@ def test_no_row_that_a_task_tests_is_learned_from(tmp_path: Path, seed: int) -> 
     assert learned[0] == learned[1] == learned[2]
 
 
-def test_no_document_that_is_held_out_is_learned_from(workspace: Workspace) -> None:
+def test_no_document_that_is_held_out_is_learned_from(workspace: WorkspaceLayout) -> None:
     data, rules = hold_out(_data(workspace, TASKS[0]), DEFAULT)
     held = set(data.splits["test"]["document"].to_pylist())
     assert held.isdisjoint(data.splits["train"]["document"].to_pylist())
@@ -108,7 +108,7 @@ def test_no_document_that_is_held_out_is_learned_from(workspace: Workspace) -> N
     assert held.isdisjoint(learned)
 
 
-def test_all_tasks_hold_out_the_same_documents(workspace: Workspace) -> None:
+def test_all_tasks_hold_out_the_same_documents(workspace: WorkspaceLayout) -> None:
     held_out = [hold_out(_data(workspace, name), DEFAULT) for name in TASKS]
     held = {frozenset(data.splits["test"]["document"].to_pylist()) for data, _ in held_out}
     assert len(held) == 1
@@ -122,7 +122,7 @@ def test_all_tasks_hold_out_the_same_documents(workspace: Workspace) -> None:
     assert result["data_hash"] == usual["data_hash"]
 
 
-def test_each_document_is_held_out_once(workspace: Workspace) -> None:
+def test_each_document_is_held_out_once(workspace: WorkspaceLayout) -> None:
     data = _data(workspace, TASKS[0])
     kinds = ("document", "document:1", "document:2", "document:3", "document:4")
     held_out = [hold_out(data, DEFAULT, kind) for kind in kinds]
@@ -148,7 +148,7 @@ def test_says_what_cannot_be_held_out() -> None:
 
 
 def test_tasks_share_one_trunk(
-    workspace: Workspace, weights: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: WorkspaceLayout, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trunks = workspace.root / "cache" / "trunks"
     first = _run(workspace, _data(workspace, TASKS[0]), weights)
@@ -180,7 +180,7 @@ def test_the_same_seed_gives_the_same_answers(tmp_path: Path, weights: Path) -> 
 
 
 def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     for data in (requirements(120, 40), rows_of("issue_type", types(), 120)):
         assert _f1(_run(workspace, data, weights)) > 0.8
     data = rows_of("comment_type_python", comments(), 120)
@@ -190,7 +190,7 @@ def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
 def test_says_what_it_does_not_answer(
     tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace = Workspace(tmp_path)
+    workspace = WorkspaceLayout(tmp_path)
     with pytest.raises(EvaluationError, match="not answer story_points, which is regression"):
         _run(workspace, rows_of("story_points", points(40), 30), weights)
     monkeypatch.setattr(stacked, "_MOST_ROWS", 50)
@@ -231,7 +231,7 @@ def _runs_of_labels(documents: int = 30) -> TaskData:
 def test_places_help_in_documents_cut_apart_and_not_in_new_ones(
     tmp_path: Path, weights: Path
 ) -> None:
-    workspace, data = Workspace(tmp_path), _runs_of_labels()
+    workspace, data = WorkspaceLayout(tmp_path), _runs_of_labels()
     near = _f1(_run(workspace, data, weights, context="places", epochs=0))
     assert near > _f1(_run(workspace, data, weights, context="none", epochs=0)) + 0.15
     new, rules = hold_out(data, DEFAULT)

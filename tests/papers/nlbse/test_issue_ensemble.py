@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import TaskData, task_data
 from goldpan.evaluation.model import find_model
@@ -33,7 +33,7 @@ def weights() -> str:
 def _run(root: Path, data: TaskData, weights: str, **settings: Any) -> RunResult:
     chosen = {"weights": weights, "tokens": 32, "layers": 2, "folds": 2, **settings}
     model = find_model("issue-ensemble", chosen)
-    return run(Workspace(root), data, model, find_protocol("default"), 0, QUIET)
+    return run(WorkspaceLayout(root), data, model, find_protocol("default"), 0, QUIET)
 
 
 def _issues(count: int) -> list[tuple[str, str]]:

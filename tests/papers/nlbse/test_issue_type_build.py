@@ -12,7 +12,7 @@ import pytest
 from goldpan.core.engine import open_engine
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.papers.nlbse.issues.build import IssueTypeResult, build_issue_types, make_request
@@ -33,7 +33,7 @@ def build(
     processes: int = 1,
     **options: Any,
 ) -> IssueTypeResult:
-    source = EventSource(Workspace(root), origin, repos)
+    source = EventSource(WorkspaceLayout(root), origin, repos)
     request = make_request(source, load_profile(profile), **options)
     with open_engine("local", processes) as engine:
         return build_issue_types(request, engine, Reporter(quiet=True))

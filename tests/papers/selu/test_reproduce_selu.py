@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.core.errors import DatasetError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.reproduce.cells import Effort, PaperContext
 from goldpan.reproduce.data import DataFolder
@@ -29,7 +29,7 @@ needs_scores = pytest.mark.skipif(not (DATA / "selu" / "scores.csv").exists(), r
 
 
 def context(data: Path, workspace: Path) -> PaperContext:
-    return PaperContext(SELU, DataFolder(data), Workspace(workspace), Reporter(quiet=True))
+    return PaperContext(SELU, DataFolder(data), WorkspaceLayout(workspace), Reporter(quiet=True))
 
 
 def test_tasks_labels_and_steps_are_those_of_the_registry() -> None:

@@ -20,7 +20,7 @@ from goldpan.core.proportions import Estimate, cohen_kappa, wilson
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import PAIRS
 from goldpan.core.sealed import verify_parquet
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 
@@ -154,7 +154,7 @@ def calibrate(
 
 
 def calibrate_reviews(
-    workspace: Workspace, repos: Sequence[str], profile: str, people: Path
+    workspace: WorkspaceLayout, repos: Sequence[str], profile: str, people: Path
 ) -> Calibrations:
     """Compare each review of repositories with the people's verdicts in a Parquet file.
 
@@ -187,7 +187,7 @@ def calibrate_reviews(
 
 
 def read_traits(
-    workspace: Workspace, repos: Sequence[str]
+    workspace: WorkspaceLayout, repos: Sequence[str]
 ) -> dict[str, dict[Key, tuple[str, ...]]]:
     """Return each fix pair's signals and each subject's language, by which to calibrate."""
     signals: dict[Key, tuple[str, ...]] = {}

@@ -34,7 +34,7 @@ from goldpan.annotation.review.votes import ReviewEstimate, ReviewJudgement, Rev
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, tasks_directory
+from goldpan.core.workspace import WorkspaceLayout, tasks_directory
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import CLASSIFICATION, Task, target_column
@@ -102,7 +102,7 @@ class ReviewResult(Result):
 
 
 def open_reviews(
-    workspace: Workspace, *, write: bool = True
+    workspace: WorkspaceLayout, *, write: bool = True
 ) -> AbstractContextManager[ResponseStore]:
     """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
     return open_responses(workspace.root / "reviews", "review", write=write)
@@ -154,7 +154,7 @@ def judge(
 
 
 def run_review(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     profile: Profile,
     settings: ReviewSettings,
@@ -195,7 +195,7 @@ def reviewers(settings: ReviewSettings) -> dict[str, dict[str, Any]]:
 
 
 def estimate_review(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     profile: Profile,
     settings: ReviewSettings,
@@ -212,7 +212,7 @@ def estimate_review(
 
 @contextmanager
 def _reading(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     profile: Profile,
     settings: ReviewSettings,
@@ -240,7 +240,7 @@ def _kinds(settings: ReviewSettings) -> list[SubjectKind]:
 
 
 def review_labels(
-    workspace: Workspace, directory: Path, settings: ReviewSettings, reporter: Reporter
+    workspace: WorkspaceLayout, directory: Path, settings: ReviewSettings, reporter: Reporter
 ) -> ReviewResult:
     """Ask models whether the labels of a dataset are right, and write their verdicts.
 
@@ -258,7 +258,7 @@ def review_labels(
 
 
 def estimate_labels(
-    workspace: Workspace, directory: Path, settings: ReviewSettings
+    workspace: WorkspaceLayout, directory: Path, settings: ReviewSettings
 ) -> ReviewEstimate:
     """Count what a review would send and cost; nothing is sent and nothing is written."""
     task = _task(workspace, directory)
@@ -267,7 +267,7 @@ def estimate_labels(
         return ReviewPlanner(store, cases, settings).review_estimate(CostBudget(settings))
 
 
-def _task(workspace: Workspace, directory: Path) -> Task:
+def _task(workspace: WorkspaceLayout, directory: Path) -> Task:
     name = str(read_provenance(directory).get("family"))
     task = find_task(name, tasks_directory(workspace.root))
     if task.type not in CLASSIFICATION:

@@ -23,14 +23,14 @@ from goldpan.core.parquet import connect, read_metadata, read_table, reading, re
 from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS, TableSchema
 from goldpan.core.sealed import read_json, seal_of_parquet, write_lineage
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 
 _REVIEWERS_KEY = b"goldpan.reviewers"
 
 
-def review_path(workspace: Workspace, repo: str, profile: str) -> Path:
+def review_path(workspace: WorkspaceLayout, repo: str, profile: str) -> Path:
     """Return the file of a repository's reviews under a profile."""
     return workspace.verdicts(repo, f"{profile}.{STAGE}")
 
@@ -42,7 +42,7 @@ def verdict_row(judgement: ReviewJudgement, profile: str) -> dict[str, object]:
 
 
 def write_reviews(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     profile: str,
     rows: Iterable[dict[str, object]],
@@ -71,7 +71,9 @@ def write_reviews(
     write_answers(path, seals)
 
 
-def read_reviewers(workspace: Workspace, repo: str, profile: str) -> dict[str, dict[str, Any]]:
+def read_reviewers(
+    workspace: WorkspaceLayout, repo: str, profile: str
+) -> dict[str, dict[str, Any]]:
     """Return who reviewed a repository's subjects, by criterion: prompt, models and samples."""
     path = review_path(workspace, repo, profile)
     text = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
@@ -86,7 +88,7 @@ def write_answers(path: Path, seals: Mapping[str, Mapping[str, Seal]]) -> None:
     write_lineage(path.parent, path.stem, seals, [path])
 
 
-def lost_answers(workspace: Workspace, path: Path) -> tuple[Path, str] | None:
+def lost_answers(workspace: WorkspaceLayout, path: Path) -> tuple[Path, str] | None:
     """Return the file that does not hold what a file's verdicts rest on, and why.
 
     It is the archive where answers are gone from it. Raises as `read_table` does.
@@ -116,7 +118,7 @@ def _recorded(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def read_reviews(workspace: Workspace, repo: str, profile: str) -> pa.Table:
+def read_reviews(workspace: WorkspaceLayout, repo: str, profile: str) -> pa.Table:
     """Return a repository's verdicts by reviews, made of today's tables.
 
     Raises `WorkspaceError` where there are none, or where the tables changed since.
@@ -203,13 +205,13 @@ LABEL_VERDICTS = TableSchema(
 )
 
 
-def label_path(workspace: Workspace, task: str) -> Path:
+def label_path(workspace: WorkspaceLayout, task: str) -> Path:
     """Return the file of the verdicts on a task's labels."""
     return workspace.root / "verdicts" / "labels" / f"{task}.{STAGE}.parquet"
 
 
 def write_label_verdicts(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     task: str,
     judgements: Iterable[ReviewJudgement],
     answers: Mapping[str, Seal],

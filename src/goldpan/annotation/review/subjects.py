@@ -25,7 +25,7 @@ import zstandard
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.core.schemas import DUPLICATES, VERDICTS
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView, open_repo_view
@@ -283,7 +283,11 @@ def _spelled(tags: str) -> str:
 
 
 def read_cases(
-    workspace: Workspace, repo: str, profile: Profile, kind: SubjectKind, limit: int | None = None
+    workspace: WorkspaceLayout,
+    repo: str,
+    profile: Profile,
+    kind: SubjectKind,
+    limit: int | None = None,
 ) -> Iterator[ReviewItem]:
     """Yield the subjects of a kind that a profile keeps, with `limit` so many drawn by hash.
 
@@ -355,7 +359,7 @@ class CaseFile:
 
 
 @contextmanager
-def case_file(workspace: Workspace) -> Iterator[CaseFile]:
+def case_file(workspace: WorkspaceLayout) -> Iterator[CaseFile]:
     """Open an empty file of cases that is removed afterwards."""
     with workspace.scratch() as scratch:
         yield CaseFile(scratch / "cases.zst")

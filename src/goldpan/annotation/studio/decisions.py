@@ -34,7 +34,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.parquet import read_table, reading, replace_tables
 from goldpan.core.schemas import DECISIONS, VERDICTS, TableSchema
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.answers import of_comment
 
 
@@ -44,7 +44,12 @@ def adjudication_name(name: str) -> str:
 
 
 def adjudicate(
-    workspace: Workspace, server: Server, name: str, reporter: Reporter, *, doubts: bool = False
+    workspace: WorkspaceLayout,
+    server: Server,
+    name: str,
+    reporter: Reporter,
+    *,
+    doubts: bool = False,
 ) -> PushResult:
     """Push a project's conflicts into a project for a third person; again, only new ones.
 
@@ -168,7 +173,7 @@ class Decision:
 _KEY = ("repo", "subject", "subject_id", "issue", "pull_repo", "pull", "comment")
 
 
-def decide(workspace: Workspace, name: str) -> list[Decision]:
+def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
     """Return a decision for each subject that anybody answered, sorted by subject.
 
     The answers of an adjudication count for subjects on which people do not agree. Raises
@@ -194,7 +199,7 @@ def decide(workspace: Workspace, name: str) -> list[Decision]:
 
 
 def read_answers(
-    workspace: Workspace, name: str
+    workspace: WorkspaceLayout, name: str
 ) -> Iterator[tuple[Mapping[str, Any], PersonAnswer]]:
     """Yield each answer that counts, to the question that decides, with the subject's key.
 
@@ -208,7 +213,7 @@ def read_answers(
             yield keys[subject], answer
 
 
-def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
+def write_decisions(workspace: WorkspaceLayout, name: str) -> list[Decision]:
     """Decide, and write the project's decisions; those of a judging form also as verdicts."""
     project = open_project(workspace, name)
     decisions = decide(workspace, name)
@@ -234,7 +239,7 @@ def write_decisions(workspace: Workspace, name: str) -> list[Decision]:
     return decisions
 
 
-def read_people(workspace: Workspace) -> list[pa.Table]:
+def read_people(workspace: WorkspaceLayout) -> list[pa.Table]:
     """Return the verdicts of each project of a workspace, in the order of their names.
 
     The criterion is the form. Raises `WorkspaceError` where a file is damaged.

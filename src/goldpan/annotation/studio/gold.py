@@ -27,7 +27,7 @@ from goldpan.annotation.studio.push import SuspectSelection, read_selection
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import Workspace, write_whole
+from goldpan.core.workspace import WorkspaceLayout, write_whole
 from goldpan.datasets.corrections import Corrections, Decided
 from goldpan.datasets.gold import KINDS, Item, half_of
 from goldpan.datasets.task import CLASSIFICATION, Task
@@ -81,7 +81,7 @@ class Agreements(Result):
                 yield Line(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
 
 
-def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
+def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating]]:
     """Return the answers that count, by field, for each field that everybody has to answer.
 
     Raises `WorkspaceError` before the first pull.
@@ -97,7 +97,7 @@ def read_ratings(workspace: Workspace, name: str) -> dict[str, list[Rating]]:
     return ratings
 
 
-def ratings_beside_dataset(workspace: Workspace, name: str) -> list[Rating]:
+def ratings_beside_dataset(workspace: WorkspaceLayout, name: str) -> list[Rating]:
     """Return what people decided beside the labels that the dataset gives the same subjects.
 
     The raters are `dataset` and `people`; empty where the dataset gives no labels of the form.
@@ -154,7 +154,7 @@ class GoldSet:
         return text.getvalue().encode()
 
 
-def make_gold(workspace: Workspace, names: Iterable[str]) -> GoldSet:
+def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
     """Return the gold set of projects that ask the same.
 
     Raises `UsageError` for a form of which no gold set is made, for different forms, for an item
@@ -196,7 +196,7 @@ def write_gold(gold: GoldSet, path: Path) -> None:
     write_whole(path, gold.written())
 
 
-def _form(workspace: Workspace, name: str) -> Form:
+def _form(workspace: WorkspaceLayout, name: str) -> Form:
     form = find_form(open_project(workspace, name).facts.form)
     if not form.gold:
         making = [other.name for other in FORMS if other.gold]
@@ -210,7 +210,7 @@ def _column(form: Form) -> str:
     return next(kind.gold_column for kind in KINDS if kind.right in form.gold.values())
 
 
-def _read(workspace: Workspace, name: str, form: Form) -> Mapping[str, tuple[str, ...]]:
+def _read(workspace: WorkspaceLayout, name: str, form: Form) -> Mapping[str, tuple[str, ...]]:
     """Return the annotators' own labels, by subject, in the order of their pseudonyms."""
     by_subject: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for rating in read_ratings(workspace, name)[form.decides]:
@@ -240,7 +240,9 @@ _OUTCOMES = ("kept", "changed", "outside", "absent")
 _DIGITS = 6
 
 
-def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> Corrections | None:
+def read_corrections(
+    workspace: WorkspaceLayout, names: Sequence[str], task: Task
+) -> Corrections | None:
     """Return what people decided about a task's labels in projects; None where none is named.
 
     What they agreed on counts, and what a third person decided. Raises `UsageError` for a task
@@ -276,7 +278,7 @@ def read_corrections(workspace: Workspace, names: Sequence[str], task: Task) -> 
 
 
 def projects_by_task(
-    workspace: Workspace, names: Sequence[str], tasks: Sequence[Task]
+    workspace: WorkspaceLayout, names: Sequence[str], tasks: Sequence[Task]
 ) -> Mapping[str, list[str]]:
     """Return the projects that correct each task: those whose form was made of it.
 
@@ -316,7 +318,7 @@ def _labels(decision: Decision, meant: dict[str, str], *, several: bool) -> tupl
 
 
 def _described(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     project: Project,
     form: Form,
     decisions: Sequence[Decision],

@@ -11,7 +11,7 @@ from typing import Any
 
 from goldpan.annotation.studio.project import ExportHistory, RawExports, TaskJournal, open_project
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 _LATELY = timedelta(days=7)
 _LEAST_SPAN = timedelta(hours=1)
@@ -112,7 +112,7 @@ def suggestion_lines(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
             yield Line(f"  {one.annotator} {left} ({share})")
 
 
-def progress(workspace: Workspace, name: str) -> Progress:
+def progress(workspace: WorkspaceLayout, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
     answers = _answers(project.annotations().to_pylist())

@@ -36,7 +36,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_table, reading
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import Workspace, existing, hold_lock, make_directory, write_whole
+from goldpan.core.workspace import WorkspaceLayout, existing, hold_lock, make_directory, write_whole
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 
@@ -109,7 +109,7 @@ class Project:
         return rows
 
 
-def project_directory(workspace: Workspace, name: str) -> Path:
+def project_directory(workspace: WorkspaceLayout, name: str) -> Path:
     """Return a project's directory; raises `UsageError` for a name that cannot be one."""
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -119,13 +119,13 @@ def project_directory(workspace: Workspace, name: str) -> Path:
     return workspace.root / "annotations" / name
 
 
-def projects(workspace: Workspace) -> list[str]:
+def projects(workspace: WorkspaceLayout) -> list[str]:
     """Return the names of all projects, sorted."""
     paths = (workspace.root / "annotations").glob("*/project.json")
     return sorted(path.parent.name for path in paths)
 
 
-def open_project(workspace: Workspace, name: str) -> Project:
+def open_project(workspace: WorkspaceLayout, name: str) -> Project:
     """Return a project; raises `WorkspaceError` where there is none or it is damaged.
 
     Raises `UsageError` where the workspace is missing.
@@ -147,7 +147,7 @@ def open_project(workspace: Workspace, name: str) -> Project:
     return Project(root, facts, parse(facts.form, xml))
 
 
-def adjudications(workspace: Workspace, name: str) -> list[Project]:
+def adjudications(workspace: WorkspaceLayout, name: str) -> list[Project]:
     """Return the projects that decide a project's conflicts, sorted by name."""
     others = (open_project(workspace, other) for other in projects(workspace))
     return [project for project in others if project.facts.of == name]
@@ -163,7 +163,7 @@ def check_server(project: Project, server: Server) -> None:
 
 
 def begin_project(
-    workspace: Workspace, name: str, configuration: Configuration, facts: ProjectFacts
+    workspace: WorkspaceLayout, name: str, configuration: Configuration, facts: ProjectFacts
 ) -> Project:
     """Return the project of that name, made if it is not there.
 

@@ -46,7 +46,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, write_whole
+from goldpan.core.workspace import WorkspaceLayout, write_whole
 
 _AT_ONCE = 250
 _MOST_SHOWN = 20
@@ -214,7 +214,7 @@ class PullResult:
 
 
 def pull(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     server: Server,
     name: str,
     reporter: Reporter,
@@ -269,7 +269,7 @@ def pull(
     )
 
 
-def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[str]]:
+def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str, Set[str]]:
     """Return who may not answer in an adjudication, by subject: whose answers are in dispute."""
     if project.facts.of is None:
         return {}
@@ -284,7 +284,11 @@ def barred_annotators(workspace: Workspace, project: Project) -> dict[str, Set[s
 
 
 def _settled(
-    workspace: Workspace, project: Project, history: ExportHistory, people: People, named: bool
+    workspace: WorkspaceLayout,
+    project: Project,
+    history: ExportHistory,
+    people: People,
+    named: bool,
 ) -> list[Annotation]:
     """Return all answers that were ever seen, with the reason where one does not count."""
     configuration = project.configuration
@@ -351,7 +355,7 @@ class CollectedAnswers(Result):
 
 
 def collect(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     server: Server,
     name: str,
     reporter: Reporter,

@@ -37,7 +37,7 @@ from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestio
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, write_whole
+from goldpan.core.workspace import WorkspaceLayout, write_whole
 from goldpan.filters.basis import Basis, basis_blocks
 
 _FILE = "suspects.json"
@@ -169,7 +169,7 @@ class PushResult(Result):
 
 
 def push(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     server: Server,
     name: str,
     form: Form,

@@ -33,12 +33,12 @@ from goldpan.core.result import Block, Line, Title
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register, without_secrets
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, make_directory, write_whole
+from goldpan.core.workspace import WorkspaceLayout, make_directory, write_whole
 
 _FOLDER, _FILE = "label-studio", "running.json"
 
 
-def server_directory(workspace: Workspace) -> Path:
+def server_directory(workspace: WorkspaceLayout) -> Path:
     """Return where the workspace's own server keeps what it knows."""
     return workspace.root / _FOLDER
 
@@ -55,7 +55,9 @@ def handed_over(directory: Path, server: Server) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def choose_server(workspace: Workspace, url: str | None, environment: Mapping[str, str]) -> Server:
+def choose_server(
+    workspace: WorkspaceLayout, url: str | None, environment: Mapping[str, str]
+) -> Server:
     """Return the server of a flag or the environment, else the one that `serve` runs here.
 
     Raises `UsageError` where there is neither, or one is wrong.

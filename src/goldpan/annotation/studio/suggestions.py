@@ -20,7 +20,7 @@ from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.panels import ShownAnswer, answers_panel
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import connect
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import shard_paths
 from goldpan.filters.answers import named_comment
 from goldpan.filters.basis import Basis, find_basis
@@ -83,7 +83,9 @@ _REVIEWS = {
 }
 
 
-def find_suggestions(workspace: Workspace, form: Form, dataset: Path, profile: str) -> Suggest:
+def find_suggestions(
+    workspace: WorkspaceLayout, form: Form, dataset: Path, profile: str
+) -> Suggest:
     """Return what suggests answers for the rows of a dataset.
 
     Raises `WorkspaceError` where the form needs reviews and a repository was not reviewed under
@@ -95,14 +97,16 @@ def find_suggestions(workspace: Workspace, form: Form, dataset: Path, profile: s
     return lambda task: _of_reply(task, reviewed.get(task.subject_id))
 
 
-def find_review_basis(workspace: Workspace, form: Form, dataset: Path, profile: str) -> list[Basis]:
+def find_review_basis(
+    workspace: WorkspaceLayout, form: Form, dataset: Path, profile: str
+) -> list[Basis]:
     """Return which pairs and verdicts stand behind the suggestions, where those are reviews."""
     repos = _repositories(dataset) if form.name in _REVIEWS else []
     return find_basis(workspace, repos, profile)
 
 
 def review_suggestions(
-    workspace: Workspace, form: Form, repos: Iterable[str], profile: str
+    workspace: WorkspaceLayout, form: Form, repos: Iterable[str], profile: str
 ) -> dict[str, Suggestion]:
     """Return what stored reviews suggest, by subject; nothing where they leave it to people."""
     review = _REVIEWS[form.name]

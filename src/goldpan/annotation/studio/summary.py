@@ -29,11 +29,11 @@ from goldpan.annotation.studio.project import (
     open_project,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 
 
 def read_aliases(
-    workspace: Workspace, projects: Iterable[Project], *, named: bool
+    workspace: WorkspaceLayout, projects: Iterable[Project], *, named: bool
 ) -> Mapping[str, str]:
     """Return by what the tables of pulled projects call annotators what they are to be called.
 
@@ -55,7 +55,7 @@ def read_aliases(
     return names
 
 
-def _pseudonyms(workspace: Workspace, project: Project) -> dict[str, str]:
+def _pseudonyms(workspace: WorkspaceLayout, project: Project) -> dict[str, str]:
     people = People(project)
     history = ExportHistory(RawExports(project.path("raw")).read())
     authors = {
@@ -151,7 +151,7 @@ class Summary:
     rounds: tuple[Round, ...]
 
 
-def summarize(workspace: Workspace, names: Iterable[str], *, named: bool = False) -> Summary:
+def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False) -> Summary:
     """Return what a paper tells of projects, in the order of their names as given.
 
     Annotators go by pseudonyms; `named` gives their addresses, where they were pulled. Raises
@@ -170,7 +170,7 @@ def summarize(workspace: Workspace, names: Iterable[str], *, named: bool = False
 
 
 def _round(
-    workspace: Workspace, project: Project, decisions: Sequence[Decision], named: bool
+    workspace: WorkspaceLayout, project: Project, decisions: Sequence[Decision], named: bool
 ) -> Round:
     name = project.name
     third = [
@@ -231,7 +231,7 @@ def _adjudicated(
             )
 
 
-def _counting(workspace: Workspace, projects: Iterable[Project]) -> list[dict[str, Any]]:
+def _counting(workspace: WorkspaceLayout, projects: Iterable[Project]) -> list[dict[str, Any]]:
     """Return a row for each answer of these projects that counts."""
     counts = {}
     for project in projects:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from goldpan.core.parquet import read_table
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.evidence import (
     MANY_PROJECTS,
@@ -97,7 +97,7 @@ _MOST_NAMED = 4
 
 
 def compare_stored(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     tasks: Mapping[str, Task],
     names: Collection[str],
     question: ComparisonQuestion,

@@ -23,7 +23,7 @@ from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.sources import GH_ARCHIVE, Downloads, is_address, units_of_folder
 from goldpan.miners.gharchive.store import (
@@ -158,7 +158,7 @@ def mine_archive(
     or the disk is full, `EngineError` where the processes cannot work.
     """
     started = time.monotonic()
-    workspace = Workspace(settings.workspace.absolute())
+    workspace = WorkspaceLayout(settings.workspace.absolute())
     archive_store = ArchiveStore.of(workspace)
     from_web = is_address(request.source)
     with archive_store.lock():
@@ -260,7 +260,7 @@ def _drop_download(archive_store: ArchiveStore, report: HourReport) -> None:
 
 
 def _write(
-    workspace: Workspace, archive_store: ArchiveStore, reports: dict[datetime, HourReport]
+    workspace: WorkspaceLayout, archive_store: ArchiveStore, reports: dict[datetime, HourReport]
 ) -> None:
     for hour, report in reports.items():
         if not report.has_rows:  # events that an earlier run found are there all the same

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core import parquet
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, Row, read_event
 from goldpan.miners.gharchive.store import (
     METADATA_KEY,
@@ -131,7 +131,7 @@ def read_hour(unit: HourUnit) -> HourReport:
     name = file_name(unit.hour)
     if unit.path is None:
         return HourReport(unit.hour, name, unit.state, unit.reason, types=unit.types)
-    workspace = Workspace(unit.workspace)
+    workspace = WorkspaceLayout(unit.workspace)
     archive_store = ArchiveStore.of(workspace)
     try:
         with unit.path.open("rb") as file:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parquet import read_metadata, read_table, writer
-from goldpan.core.workspace import Workspace, hold_lock, make_directory
+from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS
 
 # The hours of GH Archive: how they are named, and which lie between two days.
@@ -79,7 +79,7 @@ class ArchiveStore:
     root: Path
 
     @classmethod
-    def of(cls, workspace: Workspace) -> ArchiveStore:
+    def of(cls, workspace: WorkspaceLayout) -> ArchiveStore:
         """Return the place within a workspace."""
         return cls(workspace.root / "gharchive")
 

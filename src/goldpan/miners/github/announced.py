@@ -9,7 +9,7 @@ from typing import Literal
 from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import QueryError, RepositoryError, UsageError
 from goldpan.core.parquet import open_tables
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub
@@ -141,7 +141,7 @@ _NOT_OURS = ("NOT_FOUND", "FORBIDDEN")
 _WITHOUT_TOKEN = 5  # names that are asked for one by one, where 60 requests an hour are all
 
 
-def candidate_names(workspace: Workspace, repo: str) -> list[str]:
+def candidate_names(workspace: WorkspaceLayout, repo: str) -> list[str]:
     """Return other names that links use and that may once have been this repository's.
 
     They share its owner or its name with it; the most used ones come first.
@@ -152,7 +152,7 @@ def candidate_names(workspace: Workspace, repo: str) -> list[str]:
 
 
 async def ask_former_names(
-    github: GitHub, journal: Journal, workspace: Workspace, repo: str
+    github: GitHub, journal: Journal, workspace: WorkspaceLayout, repo: str
 ) -> bool:
     """Ask GitHub which other names that the texts use lead to this repository.
 

@@ -17,7 +17,7 @@ from typing import Literal
 from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import MiningError
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.objects import (
     Encoding,
     LineEnds,
@@ -134,7 +134,7 @@ Connect = Callable[[], GitHub]
 
 
 def read_diffs(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     pulls: Sequence[Pull],
     connect: Connect | None,

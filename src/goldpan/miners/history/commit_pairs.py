@@ -20,7 +20,7 @@ import duckdb
 from goldpan.core.parquet import open_tables, second
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.clone import prefetch, promisor
 from goldpan.git.objects import Objects
@@ -98,7 +98,7 @@ class Tables:
 
 
 @contextmanager
-def open_pulls(workspace: Workspace, repo: str) -> Iterator[Tables]:
+def open_pulls(workspace: WorkspaceLayout, repo: str) -> Iterator[Tables]:
     """Open a repository's tables; raises `WorkspaceError` where it has none."""
     names = ("repositories", "entries", "commits")
     with open_tables(workspace, repo, names) as connection:

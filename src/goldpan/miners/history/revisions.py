@@ -21,7 +21,7 @@ from goldpan.core.parquet import write, writer
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import CHANGES, REVISIONS, TableSchema
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.git.ancestry import Ancestry, read_ancestry
 from goldpan.git.clone import CloneResult, clone
 from goldpan.git.objects import Objects
@@ -56,7 +56,7 @@ class History:
 
 
 def read_history(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     reporter: Reporter,
     *,
@@ -199,7 +199,7 @@ class FetchedHistory(Result):
 
 def fetch_histories(
     settings: Settings,
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     reporter: Reporter,
     *,
@@ -227,7 +227,7 @@ def fetch_histories(
 
 def fetch_history(
     settings: Settings,
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repo: str,
     reporter: Reporter,
     *,

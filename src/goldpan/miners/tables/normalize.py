@@ -41,7 +41,7 @@ from goldpan.core.schemas import (
 from goldpan.core.sealed import read_lineage, write_lineage
 from goldpan.core.terminal import Reporter
 from goldpan.core.workers import WorkerEndedError, WorkerPool
-from goldpan.core.workspace import Workspace, publish
+from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import (
@@ -166,7 +166,7 @@ _KEPT_META = ("part", "nodes", "number", "kind")
 
 
 def normalize(
-    workspace: Workspace, repo: str, reporter: Reporter, *, workers: int = 0
+    workspace: WorkspaceLayout, repo: str, reporter: Reporter, *, workers: int = 0
 ) -> dict[str, int]:
     """Make all mined tables of a repository and return their row counts.
 
@@ -203,7 +203,7 @@ class Parsing:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: WorkspaceLayout,
         facts: Facts,
         workers: int = 0,
         pulls: frozenset[int] = frozenset(),
@@ -334,7 +334,7 @@ class TableCounts(Result, Mapping[str, Mapping[str, int]]):
 
 
 def normalize_all(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     repos: Sequence[str],
     reporter: Reporter,
     workers: int,
@@ -371,22 +371,24 @@ def normalize_all(
     return TableCounts({repo: counts[repo] for repo in repos})
 
 
-def _archive_size(workspace: Workspace, repo: str) -> int:
+def _archive_size(workspace: WorkspaceLayout, repo: str) -> int:
     return sum(path.stat().st_size for path in run_files(workspace.raw(repo)))
 
 
-def _normalize_alone(workspace: Workspace, license: str | None, repo: str) -> dict[str, int]:
+def _normalize_alone(workspace: WorkspaceLayout, license: str | None, repo: str) -> dict[str, int]:
     """Make a repository's tables in a process that does nothing else."""
     do_without_pandas()
     return _normalize_quietly(workspace, license, repo)
 
 
-def _normalize_quietly(workspace: Workspace, license: str | None, repo: str) -> dict[str, int]:
+def _normalize_quietly(
+    workspace: WorkspaceLayout, license: str | None, repo: str
+) -> dict[str, int]:
     return normalize_again(workspace, repo, Reporter(quiet=True), 1, license)
 
 
 def normalize_again(
-    workspace: Workspace, repo: str, reporter: Reporter, workers: int, license: str | None
+    workspace: WorkspaceLayout, repo: str, reporter: Reporter, workers: int, license: str | None
 ) -> dict[str, int]:
     """Make a repository's tables and return their row counts; asks nothing of the network.
 
@@ -402,7 +404,7 @@ def normalize_again(
         return normalize(workspace, repo, reporter, workers=workers)
 
 
-def check_replies(workspace: Workspace, repo: str) -> None:
+def check_replies(workspace: WorkspaceLayout, repo: str) -> None:
     """Raise `WorkspaceError` where the replies that tables were made of are not all there.
 
     The end of the newest run may be cut off as if by a kill: only the tables tell. What a repair

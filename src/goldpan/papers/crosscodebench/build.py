@@ -125,7 +125,7 @@ def side_rows(directory: Path, side: data.Side, columns: Sequence[str]) -> Itera
 
 
 def build_split(
-    workspace: data.Workspace,
+    workspace: data.WorkspaceLayout,
     tasks: Sequence[TaskFiles],
     assigned: Assigned,
     settings: CrossSettings,

@@ -80,7 +80,7 @@ class ImportedTasks(data.Result):
                 yield data.Line(f"  a new task, which {imported.task_file} describes")
 
 
-def import_task(workspace: data.Workspace, meta_path: Path) -> Imported:
+def import_task(workspace: data.WorkspaceLayout, meta_path: Path) -> Imported:
     """Read a task's two files into a dataset, and make the registry know the task.
 
     A task that Goldpan wrote comes back row by row as it was. One of the public benchmark becomes
@@ -107,7 +107,7 @@ def import_task(workspace: data.Workspace, meta_path: Path) -> Imported:
     )
 
 
-def import_split(workspace: data.Workspace, directory: Path) -> Imported:
+def import_split(workspace: data.WorkspaceLayout, directory: Path) -> Imported:
     """Make a task of free text of a split: its prompts are the texts, its outputs the answers.
 
     Training prompts are the train rows, those of evaluation the test rows, each with its task of
@@ -135,7 +135,7 @@ def split_by_group(task: data.Task) -> data.Family:
 
 
 def _store(
-    workspace: data.Workspace,
+    workspace: data.WorkspaceLayout,
     task: data.Task,
     rows: Iterator[tuple[str, dict[str, Any]]],
     file: str,
@@ -209,7 +209,7 @@ def _read_rows(
         raise refused(problem)
 
 
-def _new_task_file(workspace: data.Workspace, task: data.Task) -> Path | None:
+def _new_task_file(workspace: data.WorkspaceLayout, task: data.Task) -> Path | None:
     """Return where to write a task that the registry lacks; None where it knows the same one."""
     own = data.tasks_directory(workspace.root)
     existing = data.load_tasks(own).get(task.name)

@@ -90,7 +90,7 @@ class Exported(data.Result):
 
 
 def export_tasks(
-    workspace: data.Workspace,
+    workspace: data.WorkspaceLayout,
     datasets: Sequence[TaskDataset],
     directory: Path,
     reporter: data.Reporter,

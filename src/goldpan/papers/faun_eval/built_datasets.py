@@ -84,7 +84,7 @@ def _outcome(
     return CellOutcome(row, column, value, state, note, {"directory": str(where)})
 
 
-def _mined(workspace: data.Workspace) -> dict[str, int]:
+def _mined(workspace: data.WorkspaceLayout) -> dict[str, int]:
     repositories = workspace.repositories("tables")
     return {
         "repositories": len(repositories),
@@ -97,7 +97,7 @@ def _count(path: Path) -> int:
     return data.count_rows(path) if path.exists() else 0
 
 
-def _dataset(workspace: data.Workspace, families: tuple[str, ...]) -> Path | None:
+def _dataset(workspace: data.WorkspaceLayout, families: tuple[str, ...]) -> Path | None:
     """Return the dataset of the first family, that of the plan's name before others."""
     for family in families:
         named = workspace.dataset(f"{_PREFIX}{family}")

@@ -20,7 +20,7 @@ from goldpan.plugins import evaluation
 from goldpan.plugins.data import (
     GoldpanError,
     Task,
-    Workspace,
+    WorkspaceLayout,
     find_task,
     task_directory,
     tasks_directory,
@@ -52,7 +52,7 @@ class _RunSettings(evaluation.StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    workspace: Workspace
+    workspace: WorkspaceLayout
     run: evaluation.Run
     title: str
     """The model's name in the tables."""
@@ -199,7 +199,7 @@ def _thirds(entry: _Stored) -> tuple[evaluation.Third, ...]:
     )
 
 
-def _dataset(workspace: Workspace, task: Task) -> Path:
+def _dataset(workspace: WorkspaceLayout, task: Task) -> Path:
     """Return where a task's dataset lies: that of the plan's name before others."""
     named = workspace.dataset(f"{_PROFILE}-{task.source.builder}")
     return named if named.exists() else task_directory(workspace, task)

@@ -42,7 +42,9 @@ class DecidedLabel:
     how: str
 
 
-def read_labels(workspace: data.Workspace, projects: Sequence[str]) -> dict[str, DecidedLabel]:
+def read_labels(
+    workspace: data.WorkspaceLayout, projects: Sequence[str]
+) -> dict[str, DecidedLabel]:
     """Return what people decided in annotation projects on code comments, by the id of the row.
 
     Raises `UsageError` for a project that asks something else, or where two projects decided
@@ -269,7 +271,7 @@ class CommentsResult(data.Result):
 
 
 def build_code_comments(
-    workspace: data.Workspace,
+    workspace: data.WorkspaceLayout,
     commits: Sequence[data.Commit],
     reading: CommentReading,
     annotations: Annotations,
@@ -361,7 +363,7 @@ def _check_labels(annotations: Annotations, plan: data.SplitPlan, task: data.Tas
 
 
 def _rows(
-    workspace: data.Workspace,
+    workspace: data.WorkspaceLayout,
     commits: Sequence[data.Commit],
     reading: CommentReading,
     labels: Mapping[str, DecidedLabel],

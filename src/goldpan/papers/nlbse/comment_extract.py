@@ -32,7 +32,7 @@ from goldpan.plugins.data import (
     Reporter,
     TreeFile,
     UsageError,
-    Workspace,
+    WorkspaceLayout,
     Wrapping,
     encodings,
     find_private,
@@ -297,7 +297,7 @@ def wanted_files(files: Sequence[TreeFile], languages: Collection[str]) -> list[
 
 
 def files_of(
-    workspace: Workspace, commit: data.Commit, reading: CommentReading, reporter: Reporter
+    workspace: WorkspaceLayout, commit: data.Commit, reading: CommentReading, reporter: Reporter
 ) -> list[TreeFile]:
     """Return the files of a commit that may hold comments, and fetch what the clone lacks.
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task import Task
 from goldpan.evaluation.comparison.facts import Skipped, Study, StudyTraining, chosen_by, study_of
 from goldpan.evaluation.comparison.question import ComparisonResult, System, setting
@@ -63,7 +63,10 @@ _NOTES = {
 
 
 def make_report(
-    workspace: Workspace, compared: ComparisonResult, tasks: Mapping[str, Task], title: str = ""
+    workspace: WorkspaceLayout,
+    compared: ComparisonResult,
+    tasks: Mapping[str, Task],
+    title: str = "",
 ) -> Report:
     """Return the whole report; the same runs give the same one.
 
@@ -151,7 +154,7 @@ def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) 
 
 
 def _rows_by_task(
-    workspace: Workspace,
+    workspace: WorkspaceLayout,
     compared: ComparisonResult,
     tasks: Mapping[str, Task],
     mistakes: Mapping[str, list[Wrong]],

@@ -15,7 +15,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.plugin_parts import Kind
 from goldpan.core.registry import Registry
 from goldpan.core.sanitize import line
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.task import Task, input_column, target_column
 from goldpan.datasets.task_data import read_task_data, task_directory
@@ -57,7 +57,7 @@ class TaskRows:
 
 
 def read_task_rows(
-    workspace: Workspace, task: Task, runs: Iterable[Run], ids: Collection[str]
+    workspace: WorkspaceLayout, task: Task, runs: Iterable[Run], ids: Collection[str]
 ) -> TaskRows | str:
     """Read the rows of a task, or say why they are no help: they are not those of the runs."""
     directory = task_directory(workspace, task)

@@ -87,7 +87,7 @@ class SourceUnit:
 class EventSource:
     """Where to look, and for which repositories; none are all of an archive."""
 
-    workspace: data.Workspace
+    workspace: data.WorkspaceLayout
     origin: Origin
     repos: tuple[str, ...]
 

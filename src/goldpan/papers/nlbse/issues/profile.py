@@ -224,7 +224,7 @@ class LabelClasses(data.Result):
 
 
 def list_labels(
-    workspace: data.Workspace,
+    workspace: data.WorkspaceLayout,
     repos: Sequence[str],
     profile: IssueTypeProfile,
     output: Path | str | None,
