@@ -127,7 +127,7 @@ from goldpan.evaluation.model import Model, Answers
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.evaluating import requirements
 
 class Fitted:
@@ -138,7 +138,7 @@ def fit(lesson):
     (lesson.directory / "checkpoint").write_text("half")
     return Fitted()
 
-run(Workspace(Path(sys.argv[1])), requirements(), Model("spy", fit), find_protocol("default"), 0,
+run(WorkspaceLayout(Path(sys.argv[1])), requirements(), Model("spy", fit), find_protocol("default"), 0,
     Reporter(quiet=True))
 """
 

@@ -25,8 +25,8 @@ import sys
 from pathlib import Path
 from goldpan.git.clone import clone
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
-clone(Workspace(Path(sys.argv[1])), "o/n", Reporter(quiet=True), source=sys.argv[2])
+from goldpan.core.workspace import WorkspaceLayout
+clone(WorkspaceLayout(Path(sys.argv[1])), "o/n", Reporter(quiet=True), source=sys.argv[2])
 """
 
 

@@ -22,11 +22,11 @@ from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.request import load_review_settings
 from goldpan.filters.profile import load_profile
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 root, url, batch = sys.argv[1:]
 flags = {"models": ["judge"], "base_url": url, "subjects": ["issue"], "batch": batch == "batch",
          "poll_seconds": 0.05, "retries": 0, "concurrency": 4}
-run_review(Workspace(Path(root)), ["Octo/Gem"], load_profile(str(Path(root) / "own.toml")),
+run_review(WorkspaceLayout(Path(root)), ["Octo/Gem"], load_profile(str(Path(root) / "own.toml")),
            load_review_settings(None, flags), Reporter(quiet=True))
 """
 

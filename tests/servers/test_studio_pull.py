@@ -262,10 +262,10 @@ from pathlib import Path
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.push import push
-from goldpan.core.workspace import Workspace
+from goldpan.core.workspace import WorkspaceLayout
 from tests.studio import QUIET, fix_pairs
 server = Server(sys.argv[2], os.environ["STUDIO_TOKEN"])
-push(Workspace(Path(sys.argv[1])), server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)
+push(WorkspaceLayout(Path(sys.argv[1])), server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)
 """
 
 
