@@ -138,8 +138,8 @@ def fit(lesson):
     (lesson.directory / "checkpoint").write_text("half")
     return Fitted()
 
-run(WorkspaceLayout(Path(sys.argv[1])), requirements(), Model("spy", fit), find_protocol("default"), 0,
-    Reporter(quiet=True))
+run(WorkspaceLayout(Path(sys.argv[1])), requirements(), Model("spy", fit),
+    find_protocol("default"), 0, Reporter(quiet=True))
 """
 
 

@@ -154,7 +154,8 @@ def test_a_read_only_workspace_is_told(mined: Path) -> None:
 def test_what_a_killed_run_left_is_removed_and_what_runs_is_not(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
     code = (
-        "import os, sys; from pathlib import Path; from goldpan.core.workspace import WorkspaceLayout\n"
+        "import os, sys; from pathlib import Path\n"
+        "from goldpan.core.workspace import WorkspaceLayout\n"
         "with WorkspaceLayout(Path(sys.argv[1])).scratch() as scratch:\n"
         "    (scratch / 'big').write_text('x'); print(scratch.name, flush=True); sys.stdin.read()"
     )

@@ -265,7 +265,8 @@ from goldpan.annotation.studio.push import push
 from goldpan.core.workspace import WorkspaceLayout
 from tests.studio import QUIET, fix_pairs
 server = Server(sys.argv[2], os.environ["STUDIO_TOKEN"])
-push(WorkspaceLayout(Path(sys.argv[1])), server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)
+layout = WorkspaceLayout(Path(sys.argv[1]))
+push(layout, server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)
 """
 
 
