@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from tests.browser import browser, chromium
+from tests.program import spare_the_disk
 from tests.shared_folder import shared_folder
 
 __all__ = ["browser", "chromium"]
@@ -38,6 +39,11 @@ settings.register_profile(
     "nightly", settings.get_profile("ci"), derandomize=False, max_examples=2_000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_configure() -> None:
+    """Spare tests the waits for the disk."""
+    spare_the_disk()
 
 
 def pytest_collection() -> None:
