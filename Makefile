@@ -33,7 +33,7 @@ quick: $(TEST_READY)  ## run the tests to run while working
 	$(PYTEST) --numprocesses 2 -m "not nightly" tests/unit
 
 test: $(TEST_READY)  ## run all tests but those of scale, or those CHOSEN by their marks
-	$(PYTEST) -m "not nightly$(if $(CHOSEN), and ($(CHOSEN)))" tests/integration tests/papers tests/servers tests/unit
+	$(PYTEST) -m "not nightly$(if $(CHOSEN), and ($(CHOSEN)))" tests/servers tests/integration tests/papers tests/unit
 
 scale: $(TEST_READY)  ## run the tests of memory, clocks, speed and whole repositories; takes long
 	$(PYTEST) --timeout 1800 tests/scale

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from tests.browser import browser, chromium
+from tests.program import spare_the_disk
 from tests.shared_folder import shared_folder
 
 __all__ = ["browser", "chromium"]
@@ -38,6 +39,16 @@ settings.register_profile(
     "nightly", settings.get_profile("ci"), derandomize=False, max_examples=2_000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_configure() -> None:
+    """Spare tests the waits for the disk."""
+    spare_the_disk()
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while tests are imported, which makes none."""
+    gc.disable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -80,6 +91,7 @@ def pytest_collection_finish() -> None:
     """Spare what was imported from the garbage collector, which takes a tenth of the time."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:

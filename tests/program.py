@@ -27,6 +27,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from tests.places import ROOT
 from tests.rights import obey_modes
 from tests.shared_folder import made_once, run_goes_on
@@ -191,10 +193,16 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
 
+def spare_the_disk() -> None:
+    """Wait for no disk: what tests write need not outlive a failure of power."""
+    pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
+
+
 def serve(number: int) -> None:
     """Serve the processes that connect to a socket, until the run of tests has ended."""
     from tests.chaos.commands import preload
 
+    spare_the_disk()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         preload()

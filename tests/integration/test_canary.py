@@ -40,6 +40,7 @@ from tests.hostile import (
     redirect,
 )
 from tests.hub import Hub
+from tests.mining import PACE
 from tests.openai_server import OpenAIServer, Said
 from tests.reviewing import workspace as reviewed_workspace
 from tests.shared_folder import made_once
@@ -122,6 +123,7 @@ def lab(
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "no-login"))
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
     monkeypatch.setattr("goldpan.annotation.studio.client.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("goldpan.miners.github.client.Pace", lambda: PACE)
     (tmp_path / "temporary").mkdir()
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "goldpan.toml").write_text("retries = 1\npatience = 0\n")

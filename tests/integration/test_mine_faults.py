@@ -20,6 +20,7 @@ from tests.mining import (
     Watched,
     assert_current,
     assert_same,
+    copy_mined,
     coverage_of,
     graphql_daily,
     mine_twin,
@@ -227,7 +228,7 @@ def test_the_primary_limit_with_a_wrong_clock(
     assert len(refused) <= 4
 
 
-@both
+@rest_daily
 def test_tokens_take_turns(via: Via, tmp_path: Path) -> None:
     limits = Limits(core=70, graphql=12, window=3_600)
     with Twin(synthetic_world(), limits=limits) as twin:
@@ -279,7 +280,7 @@ def test_never_more_at_once_than_was_said(via: Via, tmp_path: Path) -> None:
         assert not [request for request in twin.requests if request.fault]
 
 
-@both
+@graphql_daily
 def test_a_bad_token(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world(), limits=Limits(tokens=frozenset({"good-token"}))) as twin:
         with pytest.raises(AuthenticationError, match=r"none of the tokens.*GITHUB_TOKEN"):
@@ -313,8 +314,8 @@ def test_a_renamed_repository(via: Via, tmp_path: Path) -> None:
 @rest_daily
 def test_a_repository_renamed_after_it_was_mined(via: Via, tmp_path: Path) -> None:
     world = synthetic_world()
+    copy_mined(tmp_path / "old", via)
     with Twin(world) as twin:
-        mine_twin(twin, tmp_path / "old", via)
         Editor(world).rename("prospectors/sieve")
         mine_twin(twin, tmp_path / "old", via, repo=SLUICE)
         mine_twin(twin, tmp_path / "new", via)

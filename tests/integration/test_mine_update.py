@@ -86,9 +86,8 @@ def whole(mined: MineResult) -> bool:
 
 def test_graphql_asks_for_nothing_but_the_sweep(tmp_path: Path) -> None:
     notes = Notes()
+    copy_mined(tmp_path)
     with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path)
-        twin.requests.clear()
         mined = mine_twin(twin, tmp_path, notes=notes)
         assert operations(twin.requests) == SWEEP
         assert twin.points == mined.points == mined.predicted.points == 4
@@ -98,9 +97,8 @@ def test_graphql_asks_for_nothing_but_the_sweep(tmp_path: Path) -> None:
 
 
 def test_rest_asks_for_nothing_but_the_sweep_and_what_changed_in_its_lists(tmp_path: Path) -> None:
+    copy_mined(tmp_path, "rest")
     with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path, "rest")
-        twin.requests.clear()
         mined = mine_twin(twin, tmp_path, "rest")
         assert twin.count == mined.predicted.requests == 1 + len(SWEEP) + LISTS
         assert not [request for request in twin.requests if "timeline" in request.path]
@@ -244,7 +242,6 @@ def test_one_edit(via: Via, edit: Callable[[Editor], set[int]], tmp_path: Path) 
     with Twin(world) as twin:
         before = table_bytes(tmp_path)
         touched = edit(people(world))
-        twin.requests.clear()
         mined = mine_twin(twin, tmp_path, via)
         if via == "graphql":
             assert fetched(tmp_path) == touched

@@ -16,6 +16,7 @@ import pytest
 from tests.demo_workspace import offline
 from tests.places import ROOT
 from tests.program import MAIN
+from tests.program import goldpan as start
 from tests.tiny_models import tiny
 
 PACKAGE = ROOT / "examples" / "plugins" / "commit_messages"
@@ -38,21 +39,28 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def attempt(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        words, env=offline(**environment), capture_output=True, text=True, check=False
-    )
+@pytest.fixture(scope="module")
+def program(python: Path) -> str:
+    """Return the program with what the environment has, for a process that need not start anew."""
+    (library,) = python.parent.parent.glob("lib/python*/site-packages")
+    return f"import sys; sys.path.append({str(library)!r}); {MAIN}"
 
 
 def run(*words: str, **environment: str) -> str:
-    done = attempt(*words, **environment)
+    done = subprocess.run(
+        words, env=offline(**environment), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_a_paper_of_300_lines_is_installed_and_reproduced(python: Path, tmp_path: Path) -> None:
+def test_a_paper_of_300_lines_is_installed_and_reproduced(
+    python: Path, program: str, tmp_path: Path
+) -> None:
     def goldpan(*words: str) -> str:
-        return run(str(python), "-c", MAIN, *words, GOLDPAN_WORKSPACE=str(tmp_path))
+        done = start(*words, environment=offline(GOLDPAN_WORKSPACE=str(tmp_path)), program=program)
+        assert done.code == 0, done.out + done.err
+        return done.out
 
     def result(*words: str) -> Any:
         return json.loads(goldpan(*words, "--json"))
@@ -65,7 +73,8 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(python: Path, tmp_path
     ((name, digest),) = reproduced["plugins"].items()
     assert name == "commit_messages 1.0"
     assert len(digest) == 64
-    tasks = result("tasks", "list")
+    listed = ("-c", MAIN, "tasks", "list", "--json")
+    tasks = json.loads(run(str(python), *listed, GOLDPAN_WORKSPACE=str(tmp_path)))
     assert "commit_purpose" in {task["name"] for task in tasks}
     logs = [str(PACKAGE / "data" / log) for log in LOGS]
     assert result("tasks", "import", "commit_purpose", *logs)["rows"] == 64
@@ -91,15 +100,19 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(python: Path, tmp_path
 
 
 def test_it_brings_an_order_of_steps_and_a_recipe_of_fine_tuning(
-    python: Path, tmp_path: Path
+    python: Path, program: str, tmp_path: Path
 ) -> None:
+    environment = offline(GOLDPAN_WORKSPACE=str(tmp_path))
+
     def goldpan(*words: str) -> str:
-        return run(str(python), "-c", MAIN, *words, GOLDPAN_WORKSPACE=str(tmp_path))
+        done = start(*words, environment=environment, program=program)
+        assert done.code == 0, done.out + done.err
+        return done.out
 
     def refused(*words: str) -> str:
-        done = attempt(str(python), "-c", MAIN, *words, GOLDPAN_WORKSPACE=str(tmp_path))
-        assert done.returncode == 2
-        return " ".join(done.stderr.split())
+        done = start(*words, environment=environment, program=program)
+        assert done.code == 2
+        return " ".join(done.err.split())
 
     imported = ("tasks", "import", "commit_purpose", *(str(PACKAGE / "data" / log) for log in LOGS))
     goldpan(*imported, "--steps", "addresses-first")
