@@ -140,9 +140,9 @@ def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: An
 def test_what_goes_wrong_is_told_in_a_sentence(tmp_path: Path, studio: Annotators) -> None:
     workspace = WorkspaceLayout(tmp_path)
     with pytest.raises(StudioError, match="does not accept the access token"):
-        push(workspace, Server(studio.server.url, "f" * 40), "denied", FORM, [], QUIET)
+        push(workspace, Server(studio.server.url, "dead" * 10), "denied", FORM, [], QUIET)
     with pytest.raises(StudioError, match="does not answer"):
-        push(workspace, Server("http://127.0.0.1:9", "f" * 40), "nobody", FORM, [], QUIET)
+        push(workspace, Server("http://127.0.0.1:9", "dead" * 10), "nobody", FORM, [], QUIET)
     with pytest.raises(UsageError, match="is not a valid project name"):
         push(workspace, studio.server, "../up", FORM, [], QUIET)
     with pytest.raises(WorkspaceError, match="no annotation project nothing"):

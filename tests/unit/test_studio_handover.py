@@ -12,7 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import WorkspaceLayout
 
-OWN = Server("http://127.0.0.1:8080", "0123456789abcdef0123456789abcdef01234567")
+OWN = Server("http://127.0.0.1:8080", "beef" * 10)
 OTHER = {"LABEL_STUDIO_URL": "https://x.example", "LABEL_STUDIO_API_KEY": "of-another-server"}
 
 
