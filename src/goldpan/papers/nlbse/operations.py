@@ -108,8 +108,9 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
         require (PROJECT): Like --annotations, but only sentences with a decision are used.
         task (NAME): With --require, write the rows of this task, such as comment_type_java.
         corrections (PROJECT): An annotation project whose decisions replace labels.
-        split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
-            time:2023-01-01[,2024-01-01] or, where rows have one, given; stratified needs --require.
+        split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME,
+            stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the rows have one from
+            their source, given; stratified needs --require.
         seed: Seed of random and stratified splits.
         timeout (SECONDS): The limit for one file, in seconds of processor time.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)

@@ -210,8 +210,7 @@ class Trunk:
 def find_trunk(cache: Path, lesson: Lesson, reporter: Reporter) -> Trunk:
     """Return the trunk that was fine-tuned on these rows, or fine-tune it now.
 
-    Another process that wants the same waits for this one. A trunk that a kill cut short is made
-    anew.
+    Another process that wants the same waits for this one. What a kill cut short is made anew.
     """
     name = lesson.name
     path = cache / name
