@@ -7,6 +7,7 @@ verified.
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -153,6 +154,7 @@ _ATTACH = "ATTACH ':memory:' AS {name} (ROW_GROUP_SIZE 8192); USE {name}"
 
 _INSTANCES: dict[int, duckdb.DuckDBPyConnection] = {}
 """By process: one that was forked can neither ask nor end its parent's, whose threads it lacks."""
+atexit.register(_INSTANCES.clear)  # from Python 3.12 on, DuckDB complains of one that outlives it
 
 
 def _instance() -> duckdb.DuckDBPyConnection:
