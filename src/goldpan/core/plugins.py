@@ -33,6 +33,7 @@ from goldpan.core.plugin_parts import (
     Plugin,
     Registrable,
     folder_digest,
+    no_part,
     place_in,
     plugin_failure,
     reason_of,
@@ -62,14 +63,18 @@ _left_out: dict[str, None] = {}
 """Why plugins that a workspace names were not loaded."""
 
 
-def register(module: Mapping[str, Any], *things: Registrable) -> None:
-    """Keep what a module registers, in place of what it registered when it was imported before.
+def register(*things: Registrable) -> None:
+    """Add the parts of a plugin to those of Goldpan; a plugin calls it when it is imported.
 
-    Raises `UsageError` where the name is another plugin's or is registered twice, and for a kind
-    that there is not.
+    They take the place of what the module registered when it was imported before. Raises
+    `UsageError` for what is no part of a plugin, for a name that is taken, and for a kind that
+    there is not.
     """
+    for thing in things:
+        if not hasattr(thing, "parts"):
+            raise no_part(thing)
     _seek_papers()
-    plugin = _plugin(module)
+    plugin = _plugin(sys._getframe(1).f_globals)
     if not _importing:
         _anew.clear()
     for kind, name, value in [part for thing in things for part in thing.parts()]:
