@@ -35,10 +35,14 @@ class _ByName:
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
         from pydantic_core import core_schema
 
-        return core_schema.no_info_plain_validator_function(_kind_named)
+        return core_schema.no_info_plain_validator_function(kind_named)
 
 
-def _kind_named(name: object) -> pa.DataType:
+def kind_named(name: object) -> pa.DataType:
+    """Return a type by its name, or for a table of names the type of a list of structs."""
+    if isinstance(name, dict):
+        fields = [(str(field), kind_named(kind)) for field, kind in name.items()]
+        return pa.list_(pa.field("item", pa.struct(fields), nullable=False))
     if name not in _KINDS:
         raise ValueError(f"{name!r} is none of {choices(_KINDS)}")
     return _KINDS[str(name)]
