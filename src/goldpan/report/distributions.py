@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
 import duckdb
@@ -130,187 +132,45 @@ def frequent(step: FunnelRow) -> list[tuple[str, int]]:
     )
 
 
-_ISSUES = """
-CREATE TEMP TABLE report_issues AS
-SELECT e.repo, e.number, e.created_at, e.labels, e.author_association, k.issue IS NOT NULL AS part
-FROM entries e
-LEFT JOIN kept k ON k.subject = 'issue' AND k.repo = e.repo AND k.issue = e.number
-WHERE e.kind = 'issue'
-"""
-_PULLS = """
-CREATE TEMP TABLE report_pulls AS
-SELECT e.repo, e.number, e.created_at, e.changed_files,
-       EXISTS (FROM pairs p WHERE p.pull_repo = e.repo AND p.pull = e.number) AS part
-FROM entries e WHERE e.kind = 'pull'
-"""
-_PAIRS = """
-CREATE TEMP TABLE report_pairs AS
-SELECT p.*, k.issue IS NOT NULL AS part
-FROM pairs p LEFT JOIN kept k
-  ON k.subject = 'pair' AND k.repo = p.repo AND k.issue = p.issue
-     AND k.pull_repo = p.pull_repo AND k.pull = p.pull
-"""
-# Each gives a row a thing that is counted: its label, and whether it belongs to the part.
-_SAID = {
-    "language": "SELECT coalesce(language, 'not known') AS label, part "
-    "FROM report_issues LEFT JOIN repositories USING (repo)",
-    # The criterion tells its finding as "en, 63 letters", or why it has none.
-    "prose": """
-        SELECT CASE said WHEN 'short' THEN 'too short' ELSE said END AS label, part
-        FROM (SELECT repo, issue AS number, regexp_extract(evidence, '^([a-z]+),', 1) AS said
-              FROM verdicts WHERE subject = 'issue' AND criterion = 'language')
-        JOIN report_issues USING (repo, number) WHERE said <> ''
-    """,
-    "length": """
-        SELECT len(list_filter($edges, lambda edge: edge <= length)) AS label, part
-        FROM report_issues JOIN (
-          SELECT repo, number, sum(length) AS length FROM (
-            SELECT repo, number, length(coalesce(body, '')) AS length FROM entries
-            UNION ALL
-            SELECT repo, number, length(coalesce(body, '')) FROM comments WHERE kind = 'comment'
-          ) GROUP BY repo, number
-        ) USING (repo, number)
-    """,
-    "year": "SELECT year(created_at) AS label, part FROM report_issues "
-    "WHERE created_at IS NOT NULL",
-    "pull_year": "SELECT year(created_at) AS label, part FROM report_pulls "
-    "WHERE created_at IS NOT NULL",
-    "label": "SELECT unnest(list_distinct(labels)) AS label, part FROM report_issues",
-    "asker": "SELECT coalesce(author_association, 'not known') AS label, part FROM report_issues",
-    "replier": """
-        SELECT coalesce(c.author_association, 'not known') AS label, part
-        FROM comments c JOIN report_issues USING (repo, number) WHERE c.kind = 'comment'
-    """,
-    "files": "SELECT len(list_filter($edges, lambda edge: edge <= changed_files)) AS label, part "
-    "FROM report_pulls WHERE changed_files IS NOT NULL",
-    "state": "SELECT coalesce(state, 'not known') AS label, part "
-    "FROM revisions JOIN report_pulls USING (repo, number)",
-    "signal": "SELECT unnest(list_distinct(signals)) AS label, part FROM report_pairs",
-    "signals": "SELECT list_sort(list_distinct(signals)) AS label, part FROM report_pairs",
-}
+_DECLARED = tomllib.loads((files("goldpan.report") / "charts.toml").read_text("utf-8"))
+_ABOUT = ("title", "caption", "whole", "part")
 _COUNT = """
 SELECT label, count(*) AS whole, count(*) FILTER (part) AS part
 FROM ({}) GROUP BY label ORDER BY label
 """
-_LENGTH_EDGES = [
-    step * 10**power for power in range(1, 7) for step in (1, 2, 5) if step * 10**power <= 10**6
-]
-_FILE_EDGES = [1, 2, 3, 4, 5, 10, 20, 50, 100, 1000]
 _MOST_BARS = 12
-_MOST_LABELS = 20
 _MOST_SETS = 12
 _MOST_YEARS = 40
-_ISSUES_COUNTED = ("issues", "kept issues")
-_PULLS_COUNTED = ("pull requests", "in fix pairs")
-_PAIRS_COUNTED = ("fix pairs", "kept pairs")
 
 
 def measure(connection: duckdb.DuckDBPyConnection) -> list[Chart | UpsetChart]:
     """Return all distributions that the tables allow, in the order of the report."""
-    for query in (_ISSUES, _PULLS, _PAIRS):
-        connection.execute(query)
-    charts = [
-        Chart(
-            "Programming languages",
-            "The repository's main language.",
-            *_ISSUES_COUNTED,
-            *_frequent(connection, "language"),
-        ),
-        Chart(
-            "Languages of the prose",
-            "As the criterion language tells them; short and unsure texts have too little prose.",
-            *_ISSUES_COUNTED,
-            *_frequent(connection, "prose"),
-        ),
-        Chart(
-            "Length of discussions",
-            "Characters of first text and comments, on a logarithmic scale: each column begins "
-            "at the number below it.",
-            *_ISSUES_COUNTED,
-            _binned(connection, "length", _LENGTH_EDGES),
-            shape="columns",
-        ),
-        Chart(
-            "Years of issues",
-            "When an issue was opened.",
-            *_ISSUES_COUNTED,
-            _yearly(connection, "year"),
-            shape="columns",
-        ),
-        Chart(
-            "Years of pull requests",
-            "When a pull request was opened.",
-            *_PULLS_COUNTED,
-            _yearly(connection, "pull_year"),
-            shape="columns",
-        ),
-        Chart(
-            "Labels",
-            f"The {_MOST_LABELS} most frequent; an issue may have several.",
-            *_ISSUES_COUNTED,
-            *_frequent(connection, "label", _MOST_LABELS),
-        ),
-        Chart(
-            "Who asks",
-            "The author association of issues.",
-            *_ISSUES_COUNTED,
-            *_frequent(connection, "asker"),
-        ),
-        Chart(
-            "Who replies",
-            "The author association of comments on issues.",
-            "comments",
-            "on kept issues",
-            *_frequent(connection, "replier"),
-        ),
-        Chart(
-            "Files changed",
-            "Files that a pull request changes: each column begins at the number below it.",
-            *_PULLS_COUNTED,
-            _binned(connection, "files", _FILE_EDGES),
-            shape="columns",
-        ),
-        Chart(
-            "States in git",
-            "What a pull request's code is read between.",
-            *_PULLS_COUNTED,
-            *_frequent(connection, "state"),
-        ),
-        Chart(
-            "Pairing signals",
-            "What ties a pull request to an issue; a pair may have several.",
-            *_PAIRS_COUNTED,
-            *_frequent(connection, "signal"),
-        ),
-    ]
-    overlaps = _overlaps(connection)
+    for name, query in _DECLARED["tables"].items():
+        connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+    charts = [_chart(connection, declared) for declared in _DECLARED["charts"]]
+    overlaps = _overlaps(connection, _DECLARED["overlaps"])
     return [chart for chart in charts if chart.bars] + ([overlaps] if overlaps.rows else [])
 
 
-def _counted(
-    connection: duckdb.DuckDBPyConnection, name: str, **values: object
-) -> list[dict[str, Any]]:
-    """Return label, whole and part of each kind, in the order of the labels."""
-    return rows(connection, _COUNT.format(_SAID[name]), **values)
+def _chart(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> Chart:
+    about = {name: declared[name] for name in _ABOUT}
+    if edges := declared.get("edges"):
+        counted = rows(connection, _COUNT.format(declared["query"]), edges=edges)
+        return Chart(**about, bars=_binned(counted, edges), shape="columns")
+    counted = rows(connection, _COUNT.format(declared["query"]))
+    if declared.get("by") == "year":
+        return Chart(**about, bars=_yearly(counted), shape="columns")
+    most = declared.get("most", _MOST_BARS)
+    bars = sorted((Bar(**row) for row in counted), key=lambda bar: (-bar.whole, bar.label))
+    return Chart(**about, bars=tuple(bars[:most]), left_out=max(0, len(bars) - most))
 
 
-def _frequent(
-    connection: duckdb.DuckDBPyConnection, name: str, most: int = _MOST_BARS
-) -> tuple[tuple[Bar, ...], int]:
-    """Return a bar for each of the most frequent kinds, and how many kinds are left out."""
-    bars = [Bar(**row) for row in _counted(connection, name)]
-    bars.sort(key=lambda bar: (-bar.whole, bar.label))
-    return tuple(bars[:most]), max(0, len(bars) - most)
-
-
-def _binned(
-    connection: duckdb.DuckDBPyConnection, name: str, edges: Sequence[int]
-) -> tuple[Bar, ...]:
+def _binned(counted: Sequence[dict[str, Any]], edges: Sequence[int]) -> tuple[Bar, ...]:
     """Return a bar for each bin between the first and the last that are not empty."""
-    counted = {row["label"]: row for row in _counted(connection, name, edges=list(edges))}
+    by_bin = {row["label"]: row for row in counted}
     return tuple(
-        Bar(_bin(edges, at), *_numbers(counted.get(at)), tick=_tick(edges, at))
-        for at in range(min(counted, default=0), max(counted, default=-1) + 1)
+        Bar(_bin(edges, at), *_numbers(by_bin.get(at)), tick=_tick(edges, at))
+        for at in range(min(by_bin, default=0), max(by_bin, default=-1) + 1)
     )
 
 
@@ -330,28 +190,26 @@ def _tick(edges: Sequence[int], at: int) -> str:
     return short(edges[at - 1]) + ("+" if at == len(edges) else "")
 
 
-def _yearly(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[Bar, ...]:
+def _yearly(counted: Sequence[dict[str, Any]]) -> tuple[Bar, ...]:
     """Return a bar a year, those without an entry as well, but only the last `_MOST_YEARS`."""
-    counted = {row["label"]: row for row in _counted(connection, name)}
-    last = max(counted, default=-1)
-    first = max(min(counted, default=0), last - _MOST_YEARS + 1)
-    return tuple(Bar(str(year), *_numbers(counted.get(year))) for year in range(first, last + 1))
+    by_year = {row["label"]: row for row in counted}
+    last = max(by_year, default=-1)
+    first = max(min(by_year, default=0), last - _MOST_YEARS + 1)
+    return tuple(Bar(str(year), *_numbers(by_year.get(year))) for year in range(first, last + 1))
 
 
 def _numbers(row: dict[str, Any] | None) -> tuple[int, int]:
     return (row["whole"], row["part"]) if row else (0, 0)
 
 
-def _overlaps(connection: duckdb.DuckDBPyConnection) -> UpsetChart:
+def _overlaps(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> UpsetChart:
     overlaps = [
         UpsetRow(tuple(row["label"] or ()), Bar("", *_numbers(row)))
-        for row in _counted(connection, "signals")
+        for row in rows(connection, _COUNT.format(declared["query"]))
     ]
     overlaps.sort(key=lambda overlap: (-overlap.bar.whole, overlap.members))
     return UpsetChart(
-        "Signals together",
-        "Fix pairs by the exact set of signals that they rest on.",
-        *_PAIRS_COUNTED,
+        **{name: declared[name] for name in _ABOUT},
         members=tuple(sorted({name for overlap in overlaps for name in overlap.members})),
         rows=tuple(overlaps[:_MOST_SETS]),
         left_out=max(0, len(overlaps) - _MOST_SETS),
