@@ -23,7 +23,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.imports import install_remedy
-from goldpan.execution.command import CommandLimits, Exceeded, SandboxCommand, printed_lines
+from goldpan.execution.command import CommandLimits, Exceeded, SandboxCommand
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.recipe import RunRecipe
@@ -76,7 +76,7 @@ def _installed(version: str, uv: str) -> str | None:
 def _of_image(isolation: Isolation, uv: str) -> dict[str, str]:
     """Return the interpreters of an image by version; uv runs there, in an empty folder."""
     arguments = ["/bin/sh", "-c", _FIND_ALL, "sh", uv, *RELEASED]
-    lines = printed_lines(isolation, arguments, CommandLimits(_SECONDS), (Path(uv),))
+    lines = isolation.printed_lines(arguments, CommandLimits(_SECONDS), (Path(uv),))
     pairs = (line.split(" ", 1) for line in lines if " /" in line)
     return {version: path for version, path in pairs if version in RELEASED}
 

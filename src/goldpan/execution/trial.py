@@ -28,7 +28,7 @@ from goldpan.execution.checkout import (
     nearest_version,
     submodules,
 )
-from goldpan.execution.command import CommandLimits, Finished, SandboxCommand, printed_lines
+from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
 from goldpan.execution.packages import package_cache
@@ -176,7 +176,7 @@ class Trial:
     def answer(self, script: str) -> list[str]:
         """Return the lines that a shell script of ours prints where the tests run."""
         command = ("/bin/sh", "-c", script)
-        return printed_lines(self._isolation, command, CommandLimits(_ANSWER_SECONDS))
+        return self._isolation.printed_lines(command, CommandLimits(_ANSWER_SECONDS))
 
     @property
     def imports(self) -> Imports:

@@ -3,73 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 import duckdb
 
 from goldpan.filters.funnel import Funnel, FunnelRow
 from goldpan.report.tables import rows
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """The number of things of one kind, and of those that belong to the part."""
-
-    label: str
-    whole: int
-    part: int
-    tick: str = ""
-    """The text below a column, where its label is too long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A distribution: a list of bars, or columns in a fixed order."""
-
-    title: str
-    caption: str
-    whole: str
-    """The things that are counted, in the plural."""
-    part: str
-    """The things that the darker part of each bar counts."""
-    bars: tuple[Bar, ...]
-    left_out: int = 0
-    """Kinds that were too rare to show."""
-    shape: Literal["bars", "columns"] = "bars"
-
-    @property
-    def largest(self) -> int:
-        """Return the longest bar."""
-        return max((bar.whole for bar in self.bars), default=0)
-
-
-@dataclass(frozen=True, slots=True)
-class UpsetRow:
-    """The number of things with exactly these members."""
-
-    members: tuple[str, ...]
-    bar: Bar
-
-
-@dataclass(frozen=True, slots=True)
-class UpsetChart:
-    """An UpSet chart: kinds that occur together, the most frequent first."""
-
-    title: str
-    caption: str
-    whole: str
-    part: str
-    members: tuple[str, ...]
-    rows: tuple[UpsetRow, ...]
-    left_out: int
-
-    @property
-    def largest(self) -> int:
-        """Return the longest bar."""
-        return max((row.bar.whole for row in self.rows), default=0)
 
 
 def share(count: int, whole: int, room: float = 100) -> str:
@@ -133,7 +75,6 @@ def frequent(step: FunnelRow) -> list[tuple[str, int]]:
 
 
 _DECLARED = tomllib.loads((files("goldpan.report") / "charts.toml").read_text("utf-8"))
-_ABOUT = ("title", "caption", "whole", "part")
 _COUNT = """
 SELECT label, count(*) AS whole, count(*) FILTER (part) AS part
 FROM ({}) GROUP BY label ORDER BY label
@@ -141,37 +82,46 @@ FROM ({}) GROUP BY label ORDER BY label
 _MOST_BARS = 12
 _MOST_SETS = 12
 _MOST_YEARS = 40
+_EMPTY = {"whole": 0, "part": 0, "tick": ""}
 
 
-def measure(connection: duckdb.DuckDBPyConnection) -> list[Chart | UpsetChart]:
-    """Return all distributions that the tables allow, in the order of the report."""
+def measure(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Return all distributions that the tables allow, in the order of the report.
+
+    Each has bars, or rows with the `members` of a set: a label, the number of things, and how many
+    of them belong to the part.
+    """
     for name, query in _DECLARED["tables"].items():
         connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
     charts = [_chart(connection, declared) for declared in _DECLARED["charts"]]
     overlaps = _overlaps(connection, _DECLARED["overlaps"])
-    return [chart for chart in charts if chart.bars] + ([overlaps] if overlaps.rows else [])
+    return [chart for chart in charts if chart["bars"]] + ([overlaps] if overlaps["rows"] else [])
 
 
-def _chart(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> Chart:
-    about = {name: declared[name] for name in _ABOUT}
-    if edges := declared.get("edges"):
-        counted = rows(connection, _COUNT.format(declared["query"]), edges=edges)
-        return Chart(**about, bars=_binned(counted, edges), shape="columns")
-    counted = rows(connection, _COUNT.format(declared["query"]))
-    if declared.get("by") == "year":
-        return Chart(**about, bars=_yearly(counted), shape="columns")
-    most = declared.get("most", _MOST_BARS)
-    bars = sorted((Bar(**row) for row in counted), key=lambda bar: (-bar.whole, bar.label))
-    return Chart(**about, bars=tuple(bars[:most]), left_out=max(0, len(bars) - most))
+def _chart(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> dict[str, Any]:
+    query, edges = _COUNT.format(declared["query"]), declared.get("edges")
+    counted = rows(connection, query, edges=edges) if edges else rows(connection, query)
+    if edges or declared.get("by") == "year":
+        bars = _binned(counted, edges) if edges else _yearly(counted)
+        return {**declared, "bars": bars, "largest": _largest(bars), "shape": "columns"}
+    counted.sort(key=lambda bar: (-bar["whole"], bar["label"]))
+    bars = counted[: declared.get("most", _MOST_BARS)]
+    left_out = len(counted) - len(bars)
+    facts = {"bars": bars, "largest": _largest(bars), "left_out": left_out, "shape": "bars"}
+    return {**declared, **facts}
 
 
-def _binned(counted: Sequence[dict[str, Any]], edges: Sequence[int]) -> tuple[Bar, ...]:
+def _largest(bars: Iterable[Mapping[str, Any]]) -> int:
+    return max((bar["whole"] for bar in bars), default=0)
+
+
+def _binned(counted: Sequence[dict[str, Any]], edges: Sequence[int]) -> list[dict[str, Any]]:
     """Return a bar for each bin between the first and the last that are not empty."""
     by_bin = {row["label"]: row for row in counted}
-    return tuple(
-        Bar(_bin(edges, at), *_numbers(by_bin.get(at)), tick=_tick(edges, at))
+    return [
+        {**_EMPTY, **by_bin.get(at, {}), "label": _bin(edges, at), "tick": _tick(edges, at)}
         for at in range(min(by_bin, default=0), max(by_bin, default=-1) + 1)
-    )
+    ]
 
 
 def _bin(edges: Sequence[int], at: int) -> str:
@@ -190,27 +140,27 @@ def _tick(edges: Sequence[int], at: int) -> str:
     return short(edges[at - 1]) + ("+" if at == len(edges) else "")
 
 
-def _yearly(counted: Sequence[dict[str, Any]]) -> tuple[Bar, ...]:
+def _yearly(counted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a bar a year, those without an entry as well, but only the last `_MOST_YEARS`."""
     by_year = {row["label"]: row for row in counted}
     last = max(by_year, default=-1)
     first = max(min(by_year, default=0), last - _MOST_YEARS + 1)
-    return tuple(Bar(str(year), *_numbers(by_year.get(year))) for year in range(first, last + 1))
-
-
-def _numbers(row: dict[str, Any] | None) -> tuple[int, int]:
-    return (row["whole"], row["part"]) if row else (0, 0)
-
-
-def _overlaps(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> UpsetChart:
-    overlaps = [
-        UpsetRow(tuple(row["label"] or ()), Bar("", *_numbers(row)))
-        for row in rows(connection, _COUNT.format(declared["query"]))
+    return [
+        {**_EMPTY, **by_year.get(year, {}), "label": str(year)} for year in range(first, last + 1)
     ]
-    overlaps.sort(key=lambda overlap: (-overlap.bar.whole, overlap.members))
-    return UpsetChart(
-        **{name: declared[name] for name in _ABOUT},
-        members=tuple(sorted({name for overlap in overlaps for name in overlap.members})),
-        rows=tuple(overlaps[:_MOST_SETS]),
-        left_out=max(0, len(overlaps) - _MOST_SETS),
-    )
+
+
+def _overlaps(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> dict[str, Any]:
+    """Return an UpSet chart: kinds that occur together, the most frequent first."""
+    counted = rows(connection, _COUNT.format(declared["query"]))
+    for row in counted:
+        row["members"] = tuple(row["label"] or ())
+    counted.sort(key=lambda row: (-row["whole"], row["members"]))
+    shown = counted[:_MOST_SETS]
+    return {
+        **declared,
+        "members": sorted({name for row in counted for name in row["members"]}),
+        "rows": shown,
+        "largest": _largest(shown),
+        "left_out": len(counted) - len(shown),
+    }
