@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -49,26 +47,13 @@ _KINDS = {
     "double": "number",
     "bool": "yes or no",
 }
-_SIZES = (
-    (10**3, "n<1K"),
-    (10**4, "1K<n<10K"),
-    (10**5, "10K<n<100K"),
-    (10**6, "100K<n<1M"),
-    (10**7, "1M<n<10M"),
-)
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 
 
 class RawMarkdown(str):
     """Text that templates print as it is."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _LicenseLine:
-    license: str
-    repositories: int
-    rows: int
 
 
 def write_card(written: Written, card: CardInputs, provenance: Provenance) -> None:
@@ -155,7 +140,7 @@ def title(written: Written, card: CardInputs) -> str:
 
 def size_category(rows: int) -> str:
     """Return the Hub's class of sizes, of which the largest here is ``10M<n<100M``."""
-    return next((name for bound, name in _SIZES if rows < bound), "10M<n<100M")
+    return _SIZES[min(max(len(str(rows)) - 3, 0), len(_SIZES) - 1)]
 
 
 def features(schema: pa.Schema) -> list[dict[str, Any]]:
@@ -339,14 +324,9 @@ def _fenced(text: str) -> str:
     return "\n".join(map(visible, text.strip().splitlines())).replace("`", "'")
 
 
-def _license_lines(origins: tuple[Origin, ...]) -> list[_LicenseLine]:
-    repositories: Counter[str] = Counter()
-    rows: Counter[str] = Counter()
+def _license_lines(origins: tuple[Origin, ...]) -> list[tuple[str, list[int]]]:
+    """Return the rows of each repository under a license, by license, the most rows first."""
+    rows: dict[str, list[int]] = {}
     for origin in origins:
-        name = origin.license or "not known"
-        repositories[name] += 1
-        rows[name] += origin.rows
-    return [
-        _LicenseLine(name, repositories[name], rows[name])
-        for name in sorted(rows, key=lambda name: (-rows[name], name))
-    ]
+        rows.setdefault(origin.license or "not known", []).append(origin.rows)
+    return sorted(rows.items(), key=lambda item: (-sum(item[1]), item[0]))

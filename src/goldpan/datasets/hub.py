@@ -237,8 +237,12 @@ def publish(
     api = open_hub(call.token)
     with quiet():
         state = read_hub_state(api, call) if call.token else None
-        if state:
-            _refuse_conflicts(call, state, private=private)
+        if state and private and not state.private:
+            raise PublishError(
+                f"{repo_id} is public, and the dataset is to be private",
+                f"Make it private at {call.endpoint}/datasets/{repo_id}/settings, choose "
+                "another name, or publish without --private",
+            )
         changes = compare(directory, local, state.files if state else {})
         if state:
             _refuse_overwriting(call, state, changes, tag, overwrite=overwrite)
@@ -300,15 +304,6 @@ def _refuse_problems(directory: Path, allowed: Collection[str] | None) -> None:
         )
 
 
-def _refuse_conflicts(call: HubCall, state: HubState, *, private: bool) -> None:
-    if private and not state.private:
-        raise PublishError(
-            f"{call.repo_id} is public, and the dataset is to be private",
-            f"Make it private at {call.endpoint}/datasets/{call.repo_id}/settings, choose "
-            "another name, or publish without --private",
-        )
-
-
 def _refuse_overwriting(
     call: HubCall,
     state: HubState,
@@ -353,11 +348,8 @@ def _send(
         for change in changes
         if change.action != "delete"
     ]
-    deletions = [
-        CommitOperationDelete(change.path, is_folder=False)
-        for change in changes
-        if change.action == "delete"
-    ]
+    deleted = [change.path for change in changes if change.action == "delete"]
+    deletions = [CommitOperationDelete(path, is_folder=False) for path in deleted]
     total = sum(change.size for change in changes)
     with reporter.task(f"Sending bytes to {call.host}", total) as task:
         for addition in additions:

@@ -180,14 +180,8 @@ _FORMS = {
 
 def labelled_sample(labelling: Labelling, row: Row) -> ExportSample:
     """Return a row of a classification dataset as a sample."""
-    parts = [PromptPart("text", _prose(str(row["text"])))]
-    code = fence_code(parts)
-    return ExportSample(
-        str(row["id"]),
-        labelling.instruction,
-        f"{_FENCES.format(code=code)}\n\n{fenced(parts, code)}",
-        labelling.answer(row),
-    )
+    texts = _fenced([PromptPart("text", _prose(str(row["text"])))])
+    return ExportSample(str(row["id"]), labelling.instruction, texts, labelling.answer(row))
 
 
 def require_family(family: str, allowed: tuple[str, ...] = tuple(FAMILIES)) -> None:
@@ -209,14 +203,13 @@ def sample_of(family: str, row: Row) -> ExportSample:
         for name, title in form.parts.items()
         if values[name]
     ]
+    texts, target = _fenced(parts), str(row[form.target])
+    return ExportSample(str(row["id"]), form.instruction, texts, target, form.facts(row))
+
+
+def _fenced(parts: list[PromptPart]) -> str:
     code = fence_code(parts)
-    return ExportSample(
-        str(row["id"]),
-        form.instruction,
-        f"{_FENCES.format(code=code)}\n\n{fenced(parts, code)}",
-        str(row[form.target]),
-        form.facts(row),
-    )
+    return f"{_FENCES.format(code=code)}\n\n{fenced(parts, code)}"
 
 
 def _prose(text: str) -> str:
