@@ -17,7 +17,7 @@ import duckdb
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, StudioTask
-from goldpan.annotation.studio.panels import ShownAnswer, answers_panel
+from goldpan.annotation.studio.panels import answers_panel
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import connect
 from goldpan.core.workspace import WorkspaceLayout
@@ -64,10 +64,8 @@ _REVIEWS = {
         "fixes",
         {
             "partial": "partly",
-            "unrelated": "unrelated",
-            "work-around": "unrelated",
-            "no-problem": "no-problem",
-            "not-self-contained": "no-problem",
+            **dict.fromkeys(("unrelated", "work-around"), "unrelated"),
+            **dict.fromkeys(("no-problem", "not-self-contained"), "no-problem"),
         },
     ),
     "question-answer": _Review(
@@ -75,8 +73,7 @@ _REVIEWS = {
         "answered",
         {
             "incomplete": "partly",
-            "no-answer": "unanswered",
-            "off-topic": "unanswered",
+            **dict.fromkeys(("no-answer", "off-topic"), "unanswered"),
             "no-question": "no-question",
         },
     ),
@@ -139,7 +136,7 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
         fields.append(("Filled in:", f"{text}{score}"))
     if suggestion.because:
         fields.append(("Because:", suggestion.because))
-    return answers_panel([ShownAnswer(f"Suggested by {suggestion.source}", fields)])
+    return answers_panel([(f"Suggested by {suggestion.source}", fields)])
 
 
 def prediction(
