@@ -20,7 +20,7 @@ from goldpan.core.resources import unwritable, write_file
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import PLURAL
 from goldpan.report.distributions import frequent, levels, percent, share, short
-from goldpan.report.document import Report, formatted, number_columns
+from goldpan.report.document import Report, formatted, kind, number_columns
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
 
@@ -211,11 +211,7 @@ def document_page(report: Report, *, kind: str, made: str) -> str:
 
 def part_helpers() -> dict[str, Any]:
     """Return the functions by which templates show the parts of a document."""
-    return {"kind": _kind, "figure": _figures(), "formatted": formatted, "sides": number_columns}
-
-
-def _kind(part: object) -> str:
-    return type(part).__name__.lower()
+    return {"kind": kind, "figure": _figures(), "formatted": formatted, "sides": number_columns}
 
 
 def _figures() -> Callable[[str, str], Markup]:
