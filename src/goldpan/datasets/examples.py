@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.plugins import find, names_of
-from goldpan.datasets.family import Column, Family, described_by, kind_named
+from goldpan.datasets.family import Column, Family, column_of, described_by
 
 _DECLARED = tomllib.loads((files("goldpan.datasets") / "families.toml").read_text("utf-8"))
 EDITED_SINCE: str = _DECLARED["edited_since"]
@@ -21,7 +21,7 @@ def _columns(declared: list[str | dict[str, Any]]) -> tuple[Column, ...]:
     whole: list[dict[str, Any]] = []
     for one in declared:
         whole += _DECLARED["shared"][one] if isinstance(one, str) else [one]
-    return tuple(Column(**{**one, "kind": kind_named(one.get("kind", "string"))}) for one in whole)
+    return tuple(map(column_of, whole))
 
 
 def _family(declared: Mapping[str, Any], before: tuple[Column, ...] = ()) -> Family:

@@ -23,6 +23,7 @@ _KINDS = {
     "string": pa.string(),
     "int32": pa.int32(),
     "int64": pa.int64(),
+    "double": pa.float64(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "list<string>": pa.list_(pa.field("item", pa.string(), nullable=False)),
 }
@@ -62,6 +63,11 @@ class Column:
     """Its origin: `prose` and `code` come from people and are searched for secrets."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """The descriptions of a struct's fields."""
+
+
+def column_of(declared: Mapping[str, Any]) -> Column:
+    """Return a column that a file of ours declares; without a kind, it is one of strings."""
+    return Column(**{**declared, "kind": kind_named(declared.get("kind", "string"))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
