@@ -135,6 +135,7 @@ class BuildContext:
         return redacted.text
 
 
+_AS_STORED = ("issue", "pull", "created_at", "updated_at", "closed_at", "merged_at", "signals")
 _AT_ONCE = 64
 """Pairs whose patches git is asked for at once."""
 PAIR_REASONS = {
@@ -190,17 +191,11 @@ def fix_pairs(
             pair,
             {
                 **repository,
+                **{name: pair[name] for name in _AS_STORED},
                 "id": f"{family}:{repo}#{pair['issue']}+{pair['pull']}",
-                "issue": pair["issue"],
-                "pull": pair["pull"],
                 "title": context.text(pair["title"]),
                 "body": context.text(pair["body"]),
-                "created_at": pair["created_at"],
-                "updated_at": pair["updated_at"],
-                "closed_at": pair["closed_at"],
-                "merged_at": pair["merged_at"],
                 "labels": [context.text(label) for label in pair["labels"] or ()],
-                "signals": pair["signals"],
                 "raw": tuple(dict.fromkeys(raw)),
             },
         )

@@ -58,6 +58,7 @@ LEFT JOIN maintainers m ON m.author = d.answer_chosen_by
 LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robot
 ORDER BY i.number, t.created_at, t.comment_id
 """
+_AS_STORED = ("created_at", "updated_at", "closed_at", "question_role")
 _SUBJECTS: dict[str, Subject] = {"issues": "issue", "discussions": "discussion"}
 
 
@@ -112,14 +113,11 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                 **shared,
                 "id": f"{name}:{answer.reply.comment_id}" if of_all else name,
                 **accepted,
+                **{name: issue[name] for name in _AS_STORED},
                 "issue": number,
                 "title": title,
                 "body": body,
-                "created_at": issue["created_at"],
-                "updated_at": issue["updated_at"],
-                "closed_at": issue["closed_at"],
                 "labels": [context.text(label) for label in issue["labels"] or ()],
-                "question_role": issue["question_role"],
                 "answer": dialogue[1 + replies.index(answer.reply)]["content"],
                 "answer_role": answer.reply.role,
                 "answer_comment_id": answer.reply.comment_id,
