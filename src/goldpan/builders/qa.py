@@ -85,9 +85,11 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         issue = comments[0]
         number, question, replies = discussion_of(comments)
         accepted: dict[str, Any] = {"source": "issues", **dict.fromkeys(_ACCEPTED)}
+        answers: Sequence[Answer]
         if context.of_discussions:
             accepted = _accepted(issue)
-            answers, reason = _accepted_answer(issue, replies), "accepted"
+            chosen = [reply for reply in replies if reply.comment_id == issue["answer_id"]]
+            answers, reason = [Answer(reply, None, ()) for reply in chosen], "accepted"
         else:
             answers, reason = _answers(context, settings, number, question, replies)
         if not answers:
@@ -164,13 +166,6 @@ def _accepted(discussion: Mapping[str, Any]) -> dict[str, Any]:
         ),
         "answer_chosen_at": discussion["answer_chosen_at"],
     }
-
-
-def _accepted_answer(
-    discussion: Mapping[str, Any], replies: Sequence[IssueReply]
-) -> Sequence[Answer]:
-    answer_id = discussion["answer_id"]
-    return [Answer(reply, None, ()) for reply in replies if reply.comment_id == answer_id]
 
 
 def _turn(role: str | None, content: str, at: object, comment_id: int | None) -> dict[str, Any]:

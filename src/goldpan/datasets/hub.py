@@ -231,7 +231,8 @@ def publish(
     """
     _check_names(repo_id, tag)
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
-    call = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
+    with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
+        call = HubCall(repo_id, endpoint(), (token or get_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses)
     api = open_hub(call.token)
@@ -286,11 +287,6 @@ def _check_token(call: HubCall, *, required: bool) -> None:
             raise PublishError(f"There is no token for {call.host}", remedy)
     elif not _TOKEN.fullmatch(call.token):
         raise PublishError(f"The token for {call.host} has characters that no token has", remedy)
-
-
-def _own_token() -> str | None:
-    with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
-        return get_token()
 
 
 def _refuse_problems(directory: Path, allowed: Collection[str] | None) -> None:

@@ -89,17 +89,14 @@ def _passages(
     """Yield each part of a text that holds evidence; what lies close together is one."""
     waiting: list[Mapping[str, Any]] = []
     for span in sorted(spans, key=lambda span: (span["source"], span["start"] or 0)):
-        if waiting and not _is_close(waiting[-1], span):
-            yield _passage(waiting, row)
-            waiting = []
+        if waiting:
+            gap = (span["start"] or 0) - (waiting[-1]["end"] or 0)
+            if waiting[-1]["source"] != span["source"] or gap >= 2 * _AROUND:
+                yield _passage(waiting, row)
+                waiting = []
         waiting.append(span)
     if waiting:
         yield _passage(waiting, row)
-
-
-def _is_close(span: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    gap = (other["start"] or 0) - (span["end"] or 0)
-    return span["source"] == other["source"] and gap < 2 * _AROUND
 
 
 def _passage(spans: Sequence[Mapping[str, Any]], row: Mapping[str, Any]) -> dict[str, Any]:

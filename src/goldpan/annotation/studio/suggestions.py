@@ -89,9 +89,19 @@ def find_suggestions(
     the profile.
     """
     if form.name not in _REVIEWS:
-        return lambda task: _dataset_suggestion(form, task)
+        return lambda task: (
+            Suggestion("the dataset", {form.decides: task.dataset_labels})
+            if task.dataset_labels
+            else None
+        )
     reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
-    return lambda task: _of_reply(task, reviewed.get(task.subject_id))
+
+    def of_the_same_reply(task: StudioTask) -> Suggestion | None:
+        suggestion = reviewed.get(task.subject_id)
+        about = suggestion and suggestion.comment
+        return suggestion if about is None or about == task.comment else None
+
+    return of_the_same_reply
 
 
 def find_review_basis(
@@ -166,17 +176,6 @@ def prediction(
             f"The suggestion for {subject_id} is not an answer ({problem})", "Fix what made it"
         )
     return {"model_version": VERSION, "result": result, "score": suggestion.score}
-
-
-def _of_reply(task: StudioTask, suggestion: Suggestion | None) -> Suggestion | None:
-    """Return a suggestion unless it is about another reply than the one that people judge."""
-    about = suggestion and suggestion.comment
-    return suggestion if about is None or about == task.comment else None
-
-
-def _dataset_suggestion(form: Form, task: StudioTask) -> Suggestion | None:
-    labels = task.dataset_labels
-    return Suggestion("the dataset", {form.decides: labels}) if labels else None
 
 
 def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:

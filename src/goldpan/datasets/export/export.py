@@ -193,22 +193,20 @@ def swe_bench_row(row: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _alpaca(sample: ExportSample) -> dict[str, Any]:
-    """Return a sample in the columns of Stanford Alpaca: instruction, input and output."""
-    return {"instruction": sample.instruction, "input": sample.input, "output": sample.target}
+def _in_columns(sample: ExportSample, *names: str) -> dict[str, str]:
+    return dict(zip(names, (sample.instruction, sample.input, sample.target), strict=True))
 
 
 def _chat(sample: ExportSample) -> dict[str, Any]:
-    """Return a sample as the messages of a chat: system, user, assistant."""
-    turns = {"system": sample.instruction, "user": sample.input, "assistant": sample.target}
+    turns = _in_columns(sample, "system", "user", "assistant")
     return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
 
 
 TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
-    "alpaca": _alpaca,
+    "alpaca": lambda sample: _in_columns(sample, "instruction", "input", "output"),
     "chat": _chat,
 }
-"""The forms by name."""
+"""The forms by name: the columns of Stanford Alpaca, and the messages of a chat."""
 _CARRIED = ("swe-bench", "inspect", "lm-eval")
 """The forms whose rows have a place for findings."""
 _PROVED = ("swe-bench", "harbor")
