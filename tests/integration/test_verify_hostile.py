@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -160,24 +160,12 @@ def test_the_log_of_building_holds_no_secret(
     assert (lab.record_folder / "build.log").read_text() == "got ***\n"
 
 
-class Planting:
+@dataclass(frozen=True, slots=True)
+class Planting(NoIsolation):
     """An isolation in which installing puts a program in the interpreter's place."""
 
-    name = "planting"
-    is_own_system = True
-    image_id = ""
-
-    def __init__(self, program: str) -> None:
-        self.program = program
-        self.commands: list[str] = []
-
-    def testbed(self, directory: Path) -> str:
-        """Return the path under which a command sees its testbed."""
-        return str(directory)
-
-    def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
-        """Return no program."""
-        return ()
+    program: str = ""
+    commands: list[str] = field(default_factory=list)
 
     def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Note a command; foreign code of it writes into what it may write."""
@@ -193,7 +181,7 @@ class Planting:
 def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) -> None:
     if not Path(sys.executable).with_name("uv").exists():
         pytest.skip("uv is not installed")
-    planting = Planting(f"#!/bin/sh\ntouch {tmp_path}/proof\n")
+    planting = Planting(program=f"#!/bin/sh\ntouch {tmp_path}/proof\n")
     (tmp_path / "testbed").mkdir()
     (tmp_path / "testbed" / "pyproject.toml").write_text("a = " + "[" * 5_000)
     made = build_python_env(

@@ -199,7 +199,7 @@ def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
         panels.document(before, after, before),
         panels.change(before, diff),
         panels.dialogue([(before, after, True)]),
-        panels.answers_panel([panels.ShownAnswer(before, [(before, after)])]),
+        panels.answers_panel([(before, [(before, after)])]),
         panels.code(before, before),
         panels.text(before, before),
         panels.sentence(before),

@@ -17,7 +17,6 @@ from pathlib import Path
 from select import select
 from typing import Any
 
-import pyarrow.parquet as pq
 from rich.text import Text
 
 from goldpan.annotation.studio.client import Server
@@ -35,7 +34,7 @@ from goldpan.datasets.gold import (
     keep_judgement,
     read_judgements,
 )
-from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
+from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
 from goldpan.datasets.splits import draw_number, sample_by_hash
 
 Row = Mapping[str, Any]
@@ -43,7 +42,6 @@ Part = tuple[str, str | None]
 """A heading, and the text below it."""
 _SHOWN = 2_500
 _MOST = 100_000
-_AT_ONCE = 64
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
 _READINGS = ".readings.csv"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -187,9 +185,12 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
             f"{path} holds a sample drawn by the seed {kept[0].seed}",
             f"Give --seed {kept[0].seed}, or another file with --output",
         )
-    drawn = sample_by_hash(_rows(directory), size, seed, lambda row: str(row["id"]))
+    drawn = sample_by_hash(stored_rows(directory), size, seed, lambda row: str(row["id"]))
     drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
-    rows = tuple(DrawnRow(_item(question.kind, row), row) for row in drawn)
+    rows = tuple(
+        DrawnRow((row["repo"].lower(), row["issue"], row[question.kind.column]), row)
+        for row in drawn
+    )
     repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
     if kept and not repos & {each.item[0] for each in kept}:
         raise UsageError(
@@ -197,17 +198,6 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
             "Give another file with --output",
         )
     return LabelSample(question, rows, path, content_digest(provenance), seed, size)
-
-
-def _rows(directory: Path) -> Iterator[Row]:
-    for path in shard_paths(directory):
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(_AT_ONCE):
-                yield from batch.to_pylist()
-
-
-def _item(kind: GoldKind, row: Row) -> Item:
-    return row["repo"].lower(), row["issue"], row[kind.column]
 
 
 def read_in_terminal(sample: LabelSample, reader: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.criterion import Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView
@@ -53,14 +52,6 @@ class EarlierTexts:
                 version = text.before(moment)
                 return version.text if version and not text.lacks else None
         return None
-
-
-def read_earlier(
-    workspace: WorkspaceLayout, repo: str, issues: Collection[int], pulls: Collection[int]
-) -> EarlierTexts:
-    """Return the earlier texts of issues or discussions."""
-    with open_versions(workspace, repo) as versions:
-        return EarlierTexts(versions.of(issues), versions.work(pulls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +96,8 @@ class BuildContext:
             return None
         kept = self.view.sql("SELECT DISTINCT issue, pull FROM kept").to_pydict()
         pulls = {pull for pull in kept["pull"] if pull is not None}
-        return read_earlier(self.view.workspace, self.view.repo, set(kept["issue"]), pulls)
+        with open_versions(self.view.workspace, self.view.repo) as versions:
+            return EarlierTexts(versions.of(set(kept["issue"])), versions.work(pulls))
 
     def drop_all(self, reason: str) -> None:
         """Count all kept subjects as dropped."""
@@ -135,6 +127,7 @@ class BuildContext:
         return redacted.text
 
 
+_AS_STORED = ("issue", "pull", "created_at", "updated_at", "closed_at", "merged_at", "signals")
 _AT_ONCE = 64
 """Pairs whose patches git is asked for at once."""
 PAIR_REASONS = {
@@ -190,17 +183,11 @@ def fix_pairs(
             pair,
             {
                 **repository,
+                **{name: pair[name] for name in _AS_STORED},
                 "id": f"{family}:{repo}#{pair['issue']}+{pair['pull']}",
-                "issue": pair["issue"],
-                "pull": pair["pull"],
                 "title": context.text(pair["title"]),
                 "body": context.text(pair["body"]),
-                "created_at": pair["created_at"],
-                "updated_at": pair["updated_at"],
-                "closed_at": pair["closed_at"],
-                "merged_at": pair["merged_at"],
                 "labels": [context.text(label) for label in pair["labels"] or ()],
-                "signals": pair["signals"],
                 "raw": tuple(dict.fromkeys(raw)),
             },
         )

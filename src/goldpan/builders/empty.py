@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from goldpan.builders.recipes import Recipe
 from goldpan.core.errors import DatasetError, GoldpanError
@@ -77,7 +78,6 @@ def _why(
 
 
 def _count(name: str, count: Callable[[str], int]) -> int:
-    try:
+    with suppress(GoldpanError):  # its verdicts are older than the tables, or not reviewed
         return count(name)
-    except GoldpanError:  # its verdicts are older than the tables, or not reviewed
-        return 0
+    return 0

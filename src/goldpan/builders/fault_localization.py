@@ -47,8 +47,15 @@ def prune(paths: Iterable[str], suffixes: frozenset[str]) -> tuple[str, ...]:
     folders are there only for their files. Paths that no Linux can check out (over 4,096
     characters) are left out.
     """
-    shown = {path for path in paths if _is_shown(path) and _suffix(path) in suffixes}
-    return tuple(sorted(shown, key=_drawing_order))
+    shown = {
+        path
+        for path in paths
+        if path[path.rfind(".") :].lower() in suffixes
+        and not path.startswith(".")
+        and "/." not in path
+        and len(path) <= _LONGEST
+    }
+    return tuple(sorted(shown, key=lambda path: path.replace("/", "\0")))  # folder by folder
 
 
 def draw_tree(paths: Iterable[str], root: str = ".") -> str:
@@ -83,19 +90,6 @@ def count_directories(paths: Iterable[str]) -> int:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     return len(folders)
-
-
-def _suffix(path: str) -> str:
-    return path[path.rfind(".") :].lower()
-
-
-def _is_shown(path: str) -> bool:
-    return len(path) <= _LONGEST and not path.startswith(".") and "/." not in path
-
-
-def _drawing_order(path: str) -> str:
-    """Return what paths are sorted by to come in the order of a drawing, folder by folder."""
-    return path.replace("/", "\0")
 
 
 def _nest(paths: Iterable[str]) -> tuple[_Folder, int]:

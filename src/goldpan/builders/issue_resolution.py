@@ -55,7 +55,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                     context.dropped[change] += 1
                     continue
                 row = {
-                    **_row(context, objects, pair, shared, change),
+                    **_row(objects, pair, shared, change),
                     "hints_text": _hints(context, earlier, pair),
                 }
                 record = _record(context, row)
@@ -98,20 +98,15 @@ def _is_test(change: dict[str, Any], objects: Objects) -> bool:
 
 
 def _row(
-    context: BuildContext,
-    objects: Objects,
-    pair: dict[str, Any],
-    shared: dict[str, Any],
-    change: dict[str, Any],
+    objects: Objects, pair: dict[str, Any], shared: dict[str, Any], change: dict[str, Any]
 ) -> dict[str, Any]:
-    opened = pair["pull_created_at"]
     return {
         **shared,
         **change,
         "instance_id": f"{shared['owner']}__{shared['name']}-{pair['pull']}",
         "base_commit": pair["merge_base"],
         "problem_statement": f"{shared['title']}\n{shared['body']}".strip(),
-        "created_at": opened,
+        "created_at": pair["pull_created_at"],
         "issue_created_at": shared["created_at"],
         "version": _version(objects, pair["merge_base"]),
         "environment_setup_commit": pair["merge_base"],
@@ -151,14 +146,14 @@ def _record(context: BuildContext, row: dict[str, Any]) -> TrialRecord | None:
 
 
 def _proved(record: TrialRecord | None) -> dict[str, Any]:
+    if record is None:
+        nothing = dict.fromkeys(("verification", "verification_digest", "environment"))
+        return {"FAIL_TO_PASS": (), "PASS_TO_PASS": (), **nothing}
+    environment = orjson.dumps(dict(record.environment), option=orjson.OPT_SORT_KEYS)
     return {
-        "FAIL_TO_PASS": record.proof.fail_to_pass if record else (),
-        "PASS_TO_PASS": record.proof.pass_to_pass if record else (),
-        "verification": record.proof.verdict if record else None,
-        "verification_digest": record.digest if record else None,
-        "environment": _environment(record) if record else None,
+        "FAIL_TO_PASS": record.proof.fail_to_pass,
+        "PASS_TO_PASS": record.proof.pass_to_pass,
+        "verification": record.proof.verdict,
+        "verification_digest": record.digest,
+        "environment": environment.decode(),
     }
-
-
-def _environment(record: TrialRecord) -> str:
-    return orjson.dumps(dict(record.environment), option=orjson.OPT_SORT_KEYS).decode()

@@ -58,6 +58,7 @@ LEFT JOIN maintainers m ON m.author = d.answer_chosen_by
 LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robot
 ORDER BY i.number, t.created_at, t.comment_id
 """
+_AS_STORED = ("created_at", "updated_at", "closed_at", "question_role")
 _SUBJECTS: dict[str, Subject] = {"issues": "issue", "discussions": "discussion"}
 
 
@@ -84,9 +85,11 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         issue = comments[0]
         number, question, replies = discussion_of(comments)
         accepted: dict[str, Any] = {"source": "issues", **dict.fromkeys(_ACCEPTED)}
+        answers: Sequence[Answer]
         if context.of_discussions:
             accepted = _accepted(issue)
-            answers, reason = _accepted_answer(issue, replies), "accepted"
+            chosen = [reply for reply in replies if reply.comment_id == issue["answer_id"]]
+            answers, reason = [Answer(reply, None, ()) for reply in chosen], "accepted"
         else:
             answers, reason = _answers(context, settings, number, question, replies)
         if not answers:
@@ -112,14 +115,11 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                 **shared,
                 "id": f"{name}:{answer.reply.comment_id}" if of_all else name,
                 **accepted,
+                **{name: issue[name] for name in _AS_STORED},
                 "issue": number,
                 "title": title,
                 "body": body,
-                "created_at": issue["created_at"],
-                "updated_at": issue["updated_at"],
-                "closed_at": issue["closed_at"],
                 "labels": [context.text(label) for label in issue["labels"] or ()],
-                "question_role": issue["question_role"],
                 "answer": dialogue[1 + replies.index(answer.reply)]["content"],
                 "answer_role": answer.reply.role,
                 "answer_comment_id": answer.reply.comment_id,
@@ -166,13 +166,6 @@ def _accepted(discussion: Mapping[str, Any]) -> dict[str, Any]:
         ),
         "answer_chosen_at": discussion["answer_chosen_at"],
     }
-
-
-def _accepted_answer(
-    discussion: Mapping[str, Any], replies: Sequence[IssueReply]
-) -> Sequence[Answer]:
-    answer_id = discussion["answer_id"]
-    return [Answer(reply, None, ()) for reply in replies if reply.comment_id == answer_id]
 
 
 def _turn(role: str | None, content: str, at: object, comment_id: int | None) -> dict[str, Any]:

@@ -186,7 +186,8 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
         verdicts = _reviewed(request, repo, verdicts)
     archive = Archive(workspace.raw(repo))
     duplicates = _duplicates_of(request, repo)
-    clusters = _clusters(duplicates)
+    columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
+    clusters = {(name, number): cluster for name, number, cluster in zip(*columns, strict=True)}
     unfinished = request.scratch / uuid4().hex
     raw, dropped, redacted = sources_in(archive.records), Counter[str](), Counter[str]()
     untold = Counter[tuple[str, str]]()
@@ -275,13 +276,12 @@ def read_rows(
         with pa.OSFile(str(repository.path)) as file, pa.ipc.open_file(file) as rows:
             for index in range(rows.num_record_batches):
                 batch = rows.get_batch(index)
-                yield batch if places is None else _take_rows(batch, start, places)
+                if places is None:
+                    yield batch
+                else:
+                    here = [at for at in range(len(batch)) if start + at in places]
+                    yield batch.take(pa.array(here, pa.int64()))
                 start += len(batch)
-
-
-def _take_rows(batch: pa.RecordBatch, start: int, places: Container[int]) -> pa.RecordBatch:
-    indices = [index for index in range(len(batch)) if start + index in places]
-    return batch.take(pa.array(indices, pa.int64()))
 
 
 def _counted(
@@ -335,11 +335,6 @@ def _duplicates_of(request: RowsRequest, repo: str) -> pa.Table:
 @lru_cache(maxsize=1)
 def _read_duplicates(path: Path, _changed: int, _inode: int) -> pa.Table:
     return read_table(path)
-
-
-def _clusters(duplicates: pa.Table) -> dict[tuple[str, int], str]:
-    columns = (duplicates[name].to_pylist() for name in ("repo", "number", "cluster"))
-    return {(repo, number): cluster for repo, number, cluster in zip(*columns, strict=True)}
 
 
 def _grouped(

@@ -9,16 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
 import yaml  # type: ignore[import-untyped]
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan._version import __version__
 from goldpan.core.parquet import open_file
@@ -49,26 +47,13 @@ _KINDS = {
     "double": "number",
     "bool": "yes or no",
 }
-_SIZES = (
-    (10**3, "n<1K"),
-    (10**4, "1K<n<10K"),
-    (10**5, "10K<n<100K"),
-    (10**6, "100K<n<1M"),
-    (10**7, "1M<n<10M"),
-)
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 
 
-class _Raw(str):
-    """Text that is printed as it is."""
+class RawMarkdown(str):
+    """Text that templates print as it is."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _LicenseLine:
-    license: str
-    repositories: int
-    rows: int
 
 
 def write_card(written: Written, card: CardInputs, provenance: Provenance) -> None:
@@ -155,7 +140,7 @@ def title(written: Written, card: CardInputs) -> str:
 
 def size_category(rows: int) -> str:
     """Return the Hub's class of sizes, of which the largest here is ``10M<n<100M``."""
-    return next((name for bound, name in _SIZES if rows < bound), "10M<n<100M")
+    return _SIZES[min(max(len(str(rows)) - 3, 0), len(_SIZES) - 1)]
 
 
 def features(schema: pa.Schema) -> list[dict[str, Any]]:
@@ -189,38 +174,47 @@ def escape(text: object) -> str:
     return _SPECIAL.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), visible(one_line))
 
 
+def markdown(template: str, package: str = "goldpan.datasets", **values: Any) -> str:
+    """Return a filled template of a package; what is not marked as raw is escaped."""
+    text = _environment(package).get_template(template).render(values)
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
 @cache
-def _template() -> Template:
+def _environment(package: str) -> Environment:
     environment = Environment(
-        loader=PackageLoader("goldpan.datasets"),
-        finalize=lambda value: value if isinstance(value, _Raw) else escape(value),
+        loader=PackageLoader(package),
+        finalize=lambda value: value if isinstance(value, RawMarkdown) else escape(value),
         autoescape=False,  # noqa: S701  # finalize escapes for Markdown and HTML
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals["raw"] = _Raw
-    environment.globals["kind_name"] = kind_name
-    environment.globals["share"] = lambda estimate: _Raw(estimate.percent())
-    environment.globals["wilson"] = wilson
-    environment.globals["coefficient"] = _coefficient
-    environment.globals["shown_settings"] = _shown_settings
-    environment.globals["number"] = lambda value: _Raw(f"{value:,}")
-    return environment.get_template("card.md.jinja")
+    environment.globals |= {
+        "raw": RawMarkdown,
+        "kind_name": kind_name,
+        "share": lambda estimate: RawMarkdown(estimate.percent()),
+        "wilson": wilson,
+        "coefficient": _coefficient,
+        "shown_settings": _shown_settings,
+        "number": lambda value: RawMarkdown(f"{value:,}"),
+    }
+    return environment
 
 
 def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
     family = written.family
     until = max((s.mined_until for s in provenance.sources if s.mined_until), default=None)
-    text = _template().render(
+    return markdown(
+        "card.md.jinja",
         title=title(written, card),
         family=family,
         card=card,
         rows=f"{written.rows:,}",
         mined=until.date().isoformat() if until else None,
-        inputs=_Raw(", ".join(f"`{name}`" for name in family.inputs)),
-        target=_Raw(f"`{family.target}`"),
+        inputs=RawMarkdown(", ".join(f"`{name}`" for name in family.inputs)),
+        target=RawMarkdown(f"`{family.target}`"),
         splits=written.splits,
         report=written.report,
         drawn=written.report.plan.startswith(("random", "repository", "stratified")),
@@ -264,16 +258,15 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         citation=_citation(written, card, until.year if until else None),
         citations=[_fenced(entry) for entry in card.citations if not bibtex_problem(entry)],
     )
-    return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def _coefficient(estimate: Mapping[str, float | None]) -> _Raw:
+def _coefficient(estimate: Mapping[str, float | None]) -> RawMarkdown:
     value, low, high = (estimate[name] for name in ("value", "low", "high"))
     if value is None:
-        return _Raw("not defined")
+        return RawMarkdown("not defined")
     if low is None or high is None:
-        return _Raw(f"{value:.2f}")
-    return _Raw(f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})")
+        return RawMarkdown(f"{value:.2f}")
+    return RawMarkdown(f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})")
 
 
 def _shown_settings(settings: Mapping[str, Any]) -> str:
@@ -331,14 +324,9 @@ def _fenced(text: str) -> str:
     return "\n".join(map(visible, text.strip().splitlines())).replace("`", "'")
 
 
-def _license_lines(origins: tuple[Origin, ...]) -> list[_LicenseLine]:
-    repositories: Counter[str] = Counter()
-    rows: Counter[str] = Counter()
+def _license_lines(origins: tuple[Origin, ...]) -> list[tuple[str, list[int]]]:
+    """Return the rows of each repository under a license, by license, the most rows first."""
+    rows: dict[str, list[int]] = {}
     for origin in origins:
-        name = origin.license or "not known"
-        repositories[name] += 1
-        rows[name] += origin.rows
-    return [
-        _LicenseLine(name, repositories[name], rows[name])
-        for name in sorted(rows, key=lambda name: (-rows[name], name))
-    ]
+        rows.setdefault(origin.license or "not known", []).append(origin.rows)
+    return sorted(rows.items(), key=lambda item: (-sum(item[1]), item[0]))

@@ -27,20 +27,8 @@ _BASES = ("base_commit", "base_sha")
 _ISSUES = ("issue", "issue_number", "issue_numbers")
 _PULLS = ("pull", "pull_number", "pr_number")
 _TEXTS = (
-    "title",
-    "body",
-    "problem_statement",
-    "hints_text",
-    "patch",
-    "test_patch",
-    "diff",
-    "text",
-    "description",
-    "question",
-    "answer",
-    "prompt",
-    "completion",
-    "solution",
+    *("title", "body", "problem_statement", "hints_text", "patch", "test_patch", "diff"),
+    *("text", "description", "question", "answer", "prompt", "completion", "solution"),
 )
 _ISSUE_TEXT = ("title", "body")
 _INSTANCE = re.compile(r"([\w.-]+?)__([\w.-]+)-(\d+)")

@@ -64,7 +64,8 @@ def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dic
     """Return the metadata: each file with its hash, a record set a split, and how labels came."""
     family = written.family
     until = [source.mined_until for source in provenance.sources if source.mined_until]
-    licenses = sorted({_license(origin.license) for origin in written.origins})
+    licenses = {spdx(origin.license) for origin in written.origins}
+    pages = {f"https://spdx.org/licenses/{name}.html" if name else "not known" for name in licenses}
     labels = state_labels(written, card, provenance)
     return {
         "@context": _CONTEXT,
@@ -73,7 +74,7 @@ def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dic
         "name": title(written, card),
         "description": card.summary or family.task,
         "version": card.version,
-        "license": licenses,
+        "license": sorted(pages),
         "inLanguage": list(card.languages),
         "keywords": sorted({"github", *family.tags, *card.tags}),
         "citeAs": family.citation,
@@ -130,11 +131,6 @@ def _responsible(labels: LabelStatement) -> dict[str, list[str]]:
 
 def _files_id(split: WrittenSplit) -> str:
     return f"{split.name}-files"
-
-
-def _license(license: str | None) -> str:
-    identifier = spdx(license)
-    return f"https://spdx.org/licenses/{identifier}.html" if identifier else "not known"
 
 
 def _field(split: WrittenSplit, column: Column) -> dict[str, Any]:

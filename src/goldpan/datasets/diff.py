@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import orjson
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.card import escape
+from goldpan.datasets.card import markdown
 from goldpan.datasets.examples import known_family
 from goldpan.datasets.table_files import check_form, write_rows
 from goldpan.datasets.versions import (
@@ -146,53 +146,9 @@ _MOST_NAMED = 20
 
 def changelog(difference: DiffResult) -> str:
     """Return Markdown without a heading; whatever came from GitHub is escaped."""
-    return "\n\n".join(part for part in _parts(difference) if part)
-
-
-def _parts(difference: DiffResult) -> Iterator[str]:
-    in_task = (
-        f", {difference.changed_in_task:,} of them in what a model is given or should answer"
-        if difference.changed and difference.changed_in_task is not None
-        else ""
-    )
-    yield (
-        f"Compared with the version whose content is `{escape(difference.old.content)}` "
-        f"({difference.old.rows:,} examples, Goldpan {escape(difference.old.goldpan)}): "
-        f"{difference.added:,} added, {difference.gone:,} gone, "
-        f"{difference.changed:,} changed{in_task}, {difference.moved:,} in another split, "
-        f"{difference.same:,} the same."
-    )
-    yield _markdown_table(
-        ("change", "why", "examples"),
-        ((item.change, item.reason, f"{item.rows:,}") for item in difference.reasons),
-    )
-    yield " ".join(f"{escape(note[:1].upper() + note[1:])}." for note in difference.notes)
-    yield _markdown_table(
-        ("column", "examples that differ in it"),
-        ((name, f"{rows:,}") for name, rows in difference.columns.items()),
-    )
-    for verb, names in (
-        ("New columns", difference.columns_added),
-        ("Columns that are gone", difference.columns_gone),
-        ("Columns of another type", difference.columns_retyped),
-    ):
-        if names:
-            yield f"{verb}: {', '.join(map(escape, names))}."
-    yield _markdown_table(
-        ("made with", "before", "now"),
-        ((item.what, item.old or "none", item.new or "none") for item in difference.causes),
-    )
-    if removed := difference.examples["gone"][:_MOST_NAMED]:
-        more = difference.gone - len(removed)
-        named = ", ".join(escape(row.id) for row in removed)
-        yield f"Gone: {named}{f' and {more:,} more' if more else ''}."
-
-
-def _markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = ["| " + " | ".join(map(escape, row)) + " |" for row in rows]
-    if not lines:
-        return ""
-    return "\n".join([f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *lines])
+    values = {item.name: getattr(difference, item.name) for item in fields(difference)}
+    removed = difference.examples["gone"][:_MOST_NAMED]
+    return markdown("changes.md.jinja", **values, removed=removed).strip()
 
 
 # What the provenance of two versions tells otherwise: settings, rules, dates, versions.

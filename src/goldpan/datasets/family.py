@@ -23,6 +23,7 @@ _KINDS = {
     "string": pa.string(),
     "int32": pa.int32(),
     "int64": pa.int64(),
+    "double": pa.float64(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "list<string>": pa.list_(pa.field("item", pa.string(), nullable=False)),
 }
@@ -35,10 +36,14 @@ class _ByName:
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
         from pydantic_core import core_schema
 
-        return core_schema.no_info_plain_validator_function(_kind_named)
+        return core_schema.no_info_plain_validator_function(kind_named)
 
 
-def _kind_named(name: object) -> pa.DataType:
+def kind_named(name: object) -> pa.DataType:
+    """Return a type by its name, or for a table of names the type of a list of structs."""
+    if isinstance(name, dict):
+        fields = [(str(field), kind_named(kind)) for field, kind in name.items()]
+        return pa.list_(pa.field("item", pa.struct(fields), nullable=False))
     if name not in _KINDS:
         raise ValueError(f"{name!r} is none of {choices(_KINDS)}")
     return _KINDS[str(name)]
@@ -58,6 +63,11 @@ class Column:
     """Its origin: `prose` and `code` come from people and are searched for secrets."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """The descriptions of a struct's fields."""
+
+
+def column_of(declared: Mapping[str, Any]) -> Column:
+    """Return a column that a file of ours declares; without a kind, it is one of strings."""
+    return Column(**{**declared, "kind": kind_named(declared.get("kind", "string"))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

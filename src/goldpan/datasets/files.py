@@ -261,7 +261,13 @@ def _write_data(
         name for name in (family.stratum, family.partition, family.works) if name
     )
     schema = family.schema.append(pa.field(GROUP, pa.string()))
-    with spooled(spool_path, schema, map(_with_group, batches), list(facts)) as spool:
+    grouped = (
+        batch
+        if GROUP in batch.schema.names
+        else batch.append_column(GROUP, pa.nulls(len(batch), pa.string()))
+        for batch in batches
+    )
+    with spooled(spool_path, schema, grouped, list(facts)) as spool:
         splits = assign_splits(_candidates(spool.facts, family), plan)
         by = [(name, "ascending") for name in (*family.order, "id")]
         order = pc.sort_indices(spool.facts, sort_keys=by).to_pylist()
@@ -276,12 +282,6 @@ def _write_data(
         has_split = pa.array([name is not None for name in splits.names])
         origins = origins_of(count_origins(spool.facts.filter(has_split), family))
     return Written(building, family, tuple(written), splits.report, origins)
-
-
-def _with_group(batch: pa.RecordBatch) -> pa.RecordBatch:
-    if GROUP in batch.schema.names:
-        return batch
-    return batch.append_column(GROUP, pa.nulls(len(batch), pa.string()))
 
 
 def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:

@@ -231,14 +231,19 @@ def publish(
     """
     _check_names(repo_id, tag)
     local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
-    call = HubCall(repo_id, endpoint(), (token or _own_token() or "").strip() or None)
+    with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
+        call = HubCall(repo_id, endpoint(), (token or get_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses)
     api = open_hub(call.token)
     with quiet():
         state = read_hub_state(api, call) if call.token else None
-        if state:
-            _refuse_conflicts(call, state, private=private)
+        if state and private and not state.private:
+            raise PublishError(
+                f"{repo_id} is public, and the dataset is to be private",
+                f"Make it private at {call.endpoint}/datasets/{repo_id}/settings, choose "
+                "another name, or publish without --private",
+            )
         changes = compare(directory, local, state.files if state else {})
         if state:
             _refuse_overwriting(call, state, changes, tag, overwrite=overwrite)
@@ -284,11 +289,6 @@ def _check_token(call: HubCall, *, required: bool) -> None:
         raise PublishError(f"The token for {call.host} has characters that no token has", remedy)
 
 
-def _own_token() -> str | None:
-    with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
-        return get_token()
-
-
 def _refuse_problems(directory: Path, allowed: Collection[str] | None) -> None:
     problems = check_dataset(directory, allowed_licenses=allowed)
     if problems:
@@ -297,15 +297,6 @@ def _refuse_problems(directory: Path, allowed: Collection[str] | None) -> None:
             f"{directory} cannot be published, and nothing was sent:\n{shown}\n{len(problems)} in "
             "all",
             "Fix what is listed and publish again",
-        )
-
-
-def _refuse_conflicts(call: HubCall, state: HubState, *, private: bool) -> None:
-    if private and not state.private:
-        raise PublishError(
-            f"{call.repo_id} is public, and the dataset is to be private",
-            f"Make it private at {call.endpoint}/datasets/{call.repo_id}/settings, choose "
-            "another name, or publish without --private",
         )
 
 
@@ -353,11 +344,8 @@ def _send(
         for change in changes
         if change.action != "delete"
     ]
-    deletions = [
-        CommitOperationDelete(change.path, is_folder=False)
-        for change in changes
-        if change.action == "delete"
-    ]
+    deleted = [change.path for change in changes if change.action == "delete"]
+    deletions = [CommitOperationDelete(path, is_folder=False) for path in deleted]
     total = sum(change.size for change in changes)
     with reporter.task(f"Sending bytes to {call.host}", total) as task:
         for addition in additions:

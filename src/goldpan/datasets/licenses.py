@@ -47,59 +47,23 @@ def _closing(text: str, start: int) -> int:
 
 UNKNOWN = "unknown"
 OTHER = "other"
-# What GitHub recognizes, by SPDX identifier, with the name that the Hub documents for it.
+# What GitHub recognizes, by SPDX identifier: those whose name on the Hub is the same in lower case,
+# and those that the Hub has no name for.
+_ON_HUB = (
+    "AFL-3.0 AGPL-3.0 Apache-2.0 Artistic-2.0 BSD-2-Clause BSD-3-Clause BSD-3-Clause-Clear "
+    "BSL-1.0 CC-BY-4.0 CC-BY-SA-4.0 CC0-1.0 ECL-2.0 EPL-1.0 EPL-2.0 EUPL-1.1 GPL-2.0 GPL-3.0 ISC "
+    "LGPL-2.1 LGPL-3.0 LPPL-1.3c MIT MPL-2.0 MS-PL NCSA OFL-1.1 OSL-3.0 PostgreSQL Unlicense "
+    "WTFPL Zlib"
+)
+_NOT_ON_HUB = (
+    "0BSD BlueOak-1.0.0 BSD-2-Clause-Patent BSD-4-Clause CECILL-2.1 CERN-OHL-P-2.0 CERN-OHL-S-2.0 "
+    "CERN-OHL-W-2.0 EUPL-1.2 MIT-0 MS-RL MulanPSL-2.0 PSF-2.0 Python-2.0 Ruby UPL-1.0 Vim W3C"
+)
 _HUB_NAMES = {
-    "0BSD": OTHER,
-    "AFL-3.0": "afl-3.0",
-    "AGPL-3.0": "agpl-3.0",
-    "Apache-2.0": "apache-2.0",
-    "Artistic-2.0": "artistic-2.0",
-    "BlueOak-1.0.0": OTHER,
-    "BSD-2-Clause": "bsd-2-clause",
-    "BSD-2-Clause-Patent": OTHER,
-    "BSD-3-Clause": "bsd-3-clause",
-    "BSD-3-Clause-Clear": "bsd-3-clause-clear",
-    "BSD-4-Clause": OTHER,
-    "BSL-1.0": "bsl-1.0",
-    "CC-BY-4.0": "cc-by-4.0",
-    "CC-BY-SA-4.0": "cc-by-sa-4.0",
-    "CC0-1.0": "cc0-1.0",
-    "CECILL-2.1": OTHER,
-    "CERN-OHL-P-2.0": OTHER,
-    "CERN-OHL-S-2.0": OTHER,
-    "CERN-OHL-W-2.0": OTHER,
-    "ECL-2.0": "ecl-2.0",
-    "EPL-1.0": "epl-1.0",
-    "EPL-2.0": "epl-2.0",
-    "EUPL-1.1": "eupl-1.1",
-    "EUPL-1.2": OTHER,
+    **{name: name.lower() for name in _ON_HUB.split()},
+    **dict.fromkeys(_NOT_ON_HUB.split(), OTHER),
     "GFDL-1.3": "gfdl",
-    "GPL-2.0": "gpl-2.0",
-    "GPL-3.0": "gpl-3.0",
-    "ISC": "isc",
-    "LGPL-2.1": "lgpl-2.1",
-    "LGPL-3.0": "lgpl-3.0",
-    "LPPL-1.3c": "lppl-1.3c",
-    "MIT": "mit",
-    "MIT-0": OTHER,
-    "MPL-2.0": "mpl-2.0",
-    "MS-PL": "ms-pl",
-    "MS-RL": OTHER,
-    "MulanPSL-2.0": OTHER,
-    "NCSA": "ncsa",
     "ODbL-1.0": "odbl",
-    "OFL-1.1": "ofl-1.1",
-    "OSL-3.0": "osl-3.0",
-    "PostgreSQL": "postgresql",
-    "PSF-2.0": OTHER,
-    "Python-2.0": OTHER,
-    "Ruby": OTHER,
-    "Unlicense": "unlicense",
-    "UPL-1.0": OTHER,
-    "Vim": OTHER,
-    "W3C": OTHER,
-    "WTFPL": "wtfpl",
-    "Zlib": "zlib",
 }
 _BY_LOWER = {name.lower(): name for name in _HUB_NAMES}
 HUB_LICENSES = frozenset(_HUB_NAMES.values()) | {OTHER, UNKNOWN}

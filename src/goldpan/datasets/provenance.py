@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, suggested
@@ -26,6 +27,7 @@ from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = "provenance.json"
 _FORMAT = 1
+_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,14 @@ def shard_paths(directory: Path, split: str = "*") -> list[Path]:
         if file_digest(path) != contents[path]:
             raise DatasetError(f"{path} is damaged: {PROVENANCE} records another digest", remedy)
     return paths
+
+
+def stored_rows(directory: Path, split: str = "*") -> Iterator[dict[str, Any]]:
+    """Yield the rows of a split, or all, a few in memory at a time; raises as `shard_paths`."""
+    for path in shard_paths(directory, split):
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(_BATCH):
+                yield from batch.to_pylist()
 
 
 def finished_datasets(workspace: WorkspaceLayout) -> list[Path]:

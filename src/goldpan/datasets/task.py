@@ -7,14 +7,14 @@ built, are a dataset like any other: `write_dataset` writes the family that `tas
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from goldpan.core.plugin_parts import Kind
-from goldpan.datasets.family import Column, Family
+from goldpan.datasets.family import Column, Family, column_of
 
 TaskType = Literal[
     "binary", "multi-class", "multi-label", "regression", "ner", "mlm", "text-generation"
@@ -164,40 +164,10 @@ class Task:
         return tuple(label.name for label in self.labels)
 
 
-_TEXT = pa.string()
-_WORDS = pa.list_(pa.field("item", pa.string(), nullable=False))
-_SPANS = pa.list_(
-    pa.field("item", pa.struct([("start", pa.int32()), ("end", pa.int32())]), nullable=False)
-)
-_FACTS = (
-    Column("id", _TEXT, "The stable name of the row, as TASK:SOURCE."),
-    Column("repo", _TEXT, "The project that the text is from, where the source tells."),
-    Column("license", _TEXT, "The license of the source, as an SPDX identifier."),
-    Column("created_at", pa.timestamp("us", tz="UTC"), "When the text was written, if known."),
-    Column("document", _TEXT, "The larger text that it is from, such as a class or a thread."),
-    Column("position", pa.int32(), "Its place in the document, from 0."),
-    Column("partition", _TEXT, "The official split of the source: train, test, or null."),
-    Column("source", _TEXT, "The file and row that it was read from."),
-)
-_INPUT = Column("text", _TEXT, "What the model is given.", holds="prose")
-_TOKENS = Column("tokens", _WORDS, "The words that the model is given.", holds="prose")
-_TARGETS: dict[TaskType, Column] = {
-    "binary": Column("label", _TEXT, "The right label."),
-    "multi-class": Column("label", _TEXT, "The right label."),
-    "multi-label": Column("labels", _WORDS, "The right labels, in the task's order."),
-    "regression": Column("value", pa.float64(), "The right number."),
-    "ner": Column("tags", _WORDS, "The tag of each word (BIO)."),
-    "mlm": Column(
-        "masks",
-        _SPANS,
-        "The words to mask, as character spans of the text.",
-        parts={
-            "start": "Where the word starts, in characters from 0.",
-            "end": "Where it ends; the character there is not part of it.",
-        },
-    ),
-    "text-generation": Column("target", _TEXT, "The right answer.", holds="prose"),
-}
+_DECLARED = tomllib.loads((files("goldpan.datasets") / "task_columns.toml").read_text("utf-8"))
+_FACTS = tuple(map(column_of, _DECLARED["facts"]))
+_INPUT, _TOKENS = map(column_of, _DECLARED["inputs"])
+_TARGETS = {kind: column_of(declared) for kind, declared in _DECLARED["targets"].items()}
 
 
 def target_column(task_type: TaskType) -> Column:
@@ -224,21 +194,10 @@ def task_family(task: Task) -> Family:
         subject=("id",),
         inputs=(input_field.name,),
         target=target.name,
-        task_categories=(_CATEGORIES[task.type],),
+        task_categories=(_DECLARED["categories"][task.type],),
         tags=task.suites,
         limits=(task.source.note,) if task.source.note else (),
         stratum=target.name if task.type in CLASSIFICATION else "",
         partition="partition",
         origin=task.source.title,
     )
-
-
-_CATEGORIES: dict[TaskType, str] = {
-    "binary": "text-classification",
-    "multi-class": "text-classification",
-    "multi-label": "text-classification",
-    "regression": "text-scoring",
-    "ner": "token-classification",
-    "mlm": "fill-mask",
-    "text-generation": "text-generation",
-}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from goldpan.core.errors import GoldpanError
 
@@ -146,36 +144,6 @@ def environment_of(command: SandboxCommand) -> dict[str, str]:
         "TZ": "UTC",
         **command.environment,
     }
-
-
-class _Runs(Protocol):
-    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished: ...
-
-
-def printed_lines(
-    isolation: _Runs,
-    arguments: Sequence[str],
-    limits: CommandLimits,
-    readable: Sequence[Path] = (),
-    *,
-    lenient: bool = False,
-) -> list[str]:
-    """Return the lines that a command of ours prints where foreign code runs.
-
-    With `lenient` they tell as well why the engine did not begin it, which raises otherwise.
-    """
-    with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
-        log, testbed = Path(folder, "log"), Path(folder, "testbed")
-        testbed.mkdir()
-        log.touch()
-        with suppress(IsolationError) if lenient else nullcontext():
-            isolation.run(SandboxCommand(arguments, testbed, (), readable), limits, log)
-        return log.read_text("utf-8", "replace").splitlines()
-
-
-def lacking_here(programs: Sequence[str]) -> tuple[str, ...]:
-    """Return which of these programs this machine does not have."""
-    return tuple(name for name in programs if shutil.which(name) is None)
 
 
 def below_limits(command: SandboxCommand, limits: CommandLimits, *, own_users: bool) -> list[str]:

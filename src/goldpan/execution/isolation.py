@@ -11,11 +11,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 from uuid import uuid4
 
 from goldpan.execution.command import (
@@ -29,8 +31,6 @@ from goldpan.execution.command import (
     SandboxCommand,
     below_limits,
     environment_of,
-    lacking_here,
-    printed_lines,
     run_limited,
 )
 
@@ -61,27 +61,76 @@ _LACKING = 'for name do command -v "$name" > /dev/null || echo "$name"; done'
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
-    """A container engine that has docker's command line.
-
-    Programs, libraries and interpreters are the image's; of this machine a command sees only the
-    directories that it is given.
-    """
+class Isolation(ABC):
+    """Runs commands so that they reach nothing but what they are given."""
 
     name: str
-    image: str
-    is_own_system: bool = False
+    """Which engine it is, for records."""
+
+    @property
+    def is_own_system(self) -> bool:
+        """True where commands run this machine's programs, not those of an image."""
+        return True
+
+    @property
+    def image_id(self) -> str:
+        """The digest of the image, empty where there is none."""
+        return ""
 
     def testbed(self, directory: Path) -> str:
         """Return the path under which a command sees its testbed."""
         return TESTBED
 
     def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
+        """Return which of these programs are not installed where commands run."""
+        return tuple(name for name in programs if shutil.which(name) is None)
+
+    @abstractmethod
+    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
+        """Run a command to its end, appending what it prints to `log`, 64 MiB at most."""
+
+    def printed_lines(
+        self,
+        arguments: Sequence[str],
+        limits: CommandLimits,
+        readable: Sequence[Path] = (),
+        *,
+        lenient: bool = False,
+    ) -> list[str]:
+        """Return the lines that a command of ours prints where foreign code runs.
+
+        With `lenient` they tell as well why the engine did not begin it, which raises otherwise.
+        """
+        with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
+            log, testbed = Path(folder, "log"), Path(folder, "testbed")
+            testbed.mkdir()
+            log.touch()
+            with suppress(IsolationError) if lenient else nullcontext():
+                self.run(SandboxCommand(arguments, testbed, (), readable), limits, log)
+            return log.read_text("utf-8", "replace").splitlines()
+
+
+@dataclass(frozen=True, slots=True)
+class Container(Isolation):
+    """A container engine that has docker's command line.
+
+    Programs, libraries and interpreters are the image's; of this machine a command sees only the
+    directories that it is given.
+    """
+
+    image: str
+
+    @property
+    def is_own_system(self) -> bool:
+        """False: they run the image's."""
+        return False
+
+    def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
         """Return which of these programs the image does not have."""
         if not programs:
             return ()
         script = ["/bin/sh", "-c", _LACKING, "sh", *programs]
-        names = printed_lines(self, script, CommandLimits(_REPLY_SECONDS), lenient=True)
+        names = self.printed_lines(script, CommandLimits(_REPLY_SECONDS), lenient=True)
         return tuple(name for name in programs if name in names)
 
     def check(self) -> None:
@@ -90,7 +139,7 @@ class Container:
         The engine fetches the image where it has to.
         """
         limits = CommandLimits(_PULL_SECONDS)
-        lines = printed_lines(self, ["/bin/sh", "-c", _CHECK], limits, lenient=True)
+        lines = self.printed_lines(["/bin/sh", "-c", _CHECK], limits, lenient=True)
         if "ready" not in lines:
             raise IsolationError(
                 f"{self.name} cannot run the image {self.image}: {_end_of(lines)}",
@@ -168,18 +217,7 @@ class Container:
 
     def _ask(self, *arguments: str) -> str:
         """Return the engine's answer, nothing where it has none."""
-        try:
-            process = subprocess.run(  # noqa: S603 - an engine with our own arguments
-                [self.name, *arguments],
-                capture_output=True,
-                text=True,
-                timeout=_REPLY_SECONDS,
-                check=False,
-                env=engine_variables(),
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        return process.stdout.strip() if process.returncode == 0 else ""
+        return _answer([self.name, *arguments], _REPLY_SECONDS) or ""
 
 
 @lru_cache(maxsize=8)
@@ -201,9 +239,6 @@ def engine_variables() -> dict[str, str]:
 
 def _end_of(lines: Sequence[str]) -> str:
     return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "no reply")
-
-
-#
 
 
 # Keeps foreign code apart by namespaces of the Linux kernel, without a daemon.
@@ -237,20 +272,10 @@ BARE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bubblewrap:
+class Bubblewrap(Isolation):
     """Namespaces of the Linux kernel, without a daemon."""
 
     name: str = "bubblewrap"
-    is_own_system: bool = True
-    image_id: str = ""
-
-    def testbed(self, directory: Path) -> str:
-        """Return the path under which a command sees its testbed."""
-        return TESTBED
-
-    def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
-        """Return which of these programs this machine does not have."""
-        return lacking_here(programs)
 
     def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Run a command in namespaces of its own; limits are those of its processes."""
@@ -291,37 +316,6 @@ IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
 _ANSWER_SECONDS = 20
 
 
-class Isolation(Protocol):
-    """Runs commands so that they reach nothing but what they are given."""
-
-    @property
-    def name(self) -> str:
-        """Which engine it is, for records."""
-        ...
-
-    @property
-    def is_own_system(self) -> bool:
-        """True where commands run this machine's programs, not those of an image."""
-        ...
-
-    @property
-    def image_id(self) -> str:
-        """The digest of the image, empty where there is none."""
-        ...
-
-    def testbed(self, directory: Path) -> str:
-        """Return the path under which a command sees its testbed."""
-        ...
-
-    def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
-        """Return which of these programs are not installed where commands run."""
-        ...
-
-    def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
-        """Run a command to its end, appending what it prints to `log`, 64 MiB at most."""
-        ...
-
-
 def find_isolation(name: IsolationName = "auto", image: str = "") -> Isolation:
     """Return an engine that works on this machine, by name or the first of them.
 
@@ -339,12 +333,11 @@ def find_isolation(name: IsolationName = "auto", image: str = "") -> Isolation:
     automatic = ("docker", "podman", "bubblewrap") if image else ("bubblewrap",)
     tried = []
     for engine in automatic if name == "auto" else (name,):
-        if engine == "bubblewrap":
-            if _works(["bwrap", *BARE, "--", "/bin/sh", "-c", ":"]):
-                return Bubblewrap()
-        elif _works([engine, "info"]):
-            return checked_container(engine, image)
-        tried.append("bwrap" if engine == "bubblewrap" else engine)
+        is_container = engine != "bubblewrap"
+        probe = [engine, "info"] if is_container else ["bwrap", *BARE, "--", "/bin/sh", "-c", ":"]
+        if _answer(probe, _ANSWER_SECONDS) is not None:
+            return checked_container(engine, image) if is_container else Bubblewrap()
+        tried.append(probe[0])
     raise IsolationError(
         f"Nothing on this machine can isolate the code of repositories: {' and '.join(tried)} "
         f"{'do' if len(tried) > 1 else 'does'} not work",
@@ -353,37 +346,32 @@ def find_isolation(name: IsolationName = "auto", image: str = "") -> Isolation:
     )
 
 
-def _works(command: Sequence[str]) -> bool:
-    if shutil.which(command[0]) is None:
-        return False
+def _answer(command: Sequence[str], seconds: float) -> str | None:
+    """Return what an engine's program prints, None where it fails."""
     try:
         process = subprocess.run(  # noqa: S603 - an engine with our own arguments
             command,
             capture_output=True,
-            timeout=_ANSWER_SECONDS,
+            text=True,
+            errors="replace",
+            timeout=seconds,
             check=False,
             env=engine_variables(),
         )
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return process.returncode == 0
+        return None
+    return process.stdout.strip() if process.returncode == 0 else None
 
 
 @dataclass(frozen=True, slots=True)
-class NoIsolation:
+class NoIsolation(Isolation):
     """Runs foreign code as its user: for code that one trusts, or within a virtual machine."""
 
     name: str = "none"
-    is_own_system: bool = True
-    image_id: str = ""
 
     def testbed(self, directory: Path) -> str:
         """Return the path under which a command sees its testbed."""
         return str(directory)
-
-    def lacking(self, programs: Sequence[str]) -> tuple[str, ...]:
-        """Return which of these programs this machine does not have."""
-        return lacking_here(programs)
 
     def run(self, command: SandboxCommand, limits: CommandLimits, log: Path) -> Finished:
         """Run a command as any other, bounded in time and memory."""

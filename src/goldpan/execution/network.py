@@ -260,7 +260,8 @@ _CERTIFICATES = (
     "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust/extracted",
     "/etc/pki/java", "/etc/ca-certificates/extracted", "/etc/crypto-policies",
 )  # fmt: skip
-"""The public files of a machine's certificates; private keys lie beside them."""
+"""The public files of a machine's certificates, with private keys beside them; an image has its
+own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +307,11 @@ def open_network(
     no Python to forward requests by.
     """
     index = configured_index(os.environ) if recipe.is_python else PackageIndex({}, (), ())
-    variables, readable = dict(index.variables), [*_certificates(isolation), *index.folders]
+    certificates = [path for path in map(Path, _CERTIFICATES) if isolation.is_own_system]
+    variables, readable = (
+        dict(index.variables),
+        [*filter(Path.exists, certificates), *index.folders],
+    )
     authorities = os.environ.get("SSL_CERT_FILE", "")
     if recipe.is_python and authorities:
         variables["SSL_CERT_FILE"] = authorities
@@ -329,8 +334,3 @@ def open_network(
     named = {place_of(address) for address in (*index.addresses, *recipe.fields.index)}
     with open_proxy(named | file_places(index.addresses), named, log) as proxy:
         yield BuildNetwork(variables, tuple(readable), python, proxy)
-
-
-def _certificates(isolation: Isolation) -> list[Path]:
-    """Return what shows the certificates of this machine's authorities; an image has its own."""
-    return [path for path in map(Path, _CERTIFICATES) if isolation.is_own_system and path.exists()]

@@ -23,7 +23,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.imports import install_remedy
-from goldpan.execution.command import CommandLimits, Exceeded, SandboxCommand, printed_lines
+from goldpan.execution.command import CommandLimits, Exceeded, Finished, SandboxCommand
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.recipe import RunRecipe
@@ -76,7 +76,7 @@ def _installed(version: str, uv: str) -> str | None:
 def _of_image(isolation: Isolation, uv: str) -> dict[str, str]:
     """Return the interpreters of an image by version; uv runs there, in an empty folder."""
     arguments = ["/bin/sh", "-c", _FIND_ALL, "sh", uv, *RELEASED]
-    lines = printed_lines(isolation, arguments, CommandLimits(_SECONDS), (Path(uv),))
+    lines = isolation.printed_lines(arguments, CommandLimits(_SECONDS), (Path(uv),))
     pairs = (line.split(" ", 1) for line in lines if " /" in line)
     return {version: path for version, path in pairs if version in RELEASED}
 
@@ -172,17 +172,13 @@ def build_python_env(
     cache.mkdir(parents=True, exist_ok=True)
     directory.mkdir(parents=True, exist_ok=True)
 
-    exceeded: Exceeded | None = None
-
-    def run(*arguments: str) -> bool:
-        nonlocal exceeded
+    def run(*arguments: str) -> Finished:
         command = SandboxCommand(arguments, testbed, (directory, cache), readable, settings)
-        finished = isolation.run(network.through(command), limits, log)
-        exceeded = finished.exceeded
-        return finished.code == 0
+        return isolation.run(network.through(command), limits, log)
 
-    if not run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory)):
-        raise EnvironmentBuildError(exceeded)
+    made = run(uv, "venv", "--quiet", "--clear", "--python", str(interpreter), str(directory))
+    if made.code:
+        raise EnvironmentBuildError(made.exceeded)
     install = [uv, "pip", "install", "--python", str(python), "--exclude-newer", date]
     install += editable_cutoffs(date)
     extras, groups, requirements = declared(recipe, testbed)
@@ -193,21 +189,17 @@ def build_python_env(
     # What a project pins for its tests may be gone; the project with a runner alone may still do.
     # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
     attempts = [
-        (
-            copies,
-            [*(["--editable"] if own_package and not copies else []), *own_package, *declaration],
-        )
+        (is_copied, declaration)
         for declaration in ([declarations, []] if declarations else [[]])
-        for copies in ((False, True) if own_package else (False,))
+        for is_copied in ((False, True) if own_package else (False,))
     ]
-    is_copied: bool | None = None
-    for copies, attempt in attempts:
-        if run(*install, *attempt, *runner):
-            is_copied = copies
-        if is_copied is not None or exceeded:
+    for is_copied, declaration in attempts:
+        in_place = ["--editable"] if own_package and not is_copied else []
+        made = run(*install, *in_place, *own_package, *declaration, *runner)
+        if made.code == 0 or made.exceeded:
             break
-    if is_copied is None:
-        raise EnvironmentBuildError(exceeded)
+    if made.code:
+        raise EnvironmentBuildError(made.exceeded)
     # Not on this side: foreign code may have put another program in the interpreter's place.
     listing = directory.with_name("packages.txt")
     freeze = (uv, "pip", "freeze", "--exclude-editable", "--python", str(python))
@@ -224,10 +216,10 @@ def build_python_env(
 
 def _needed(isolation: Isolation, uv: str, interpreter: str) -> tuple[Path, ...]:
     """Return what of this machine isolated code has to see; an image has its own interpreter."""
-    if isolation.is_own_system:
-        base = Path(os.path.realpath(interpreter)).parent.parent
-        return tuple(path for path in (base, Path(uv)) if not path.is_relative_to("/usr"))
-    return (Path(uv),)
+    if not isolation.is_own_system:
+        return (Path(uv),)
+    base = Path(os.path.realpath(interpreter)).parent.parent
+    return tuple(path for path in (base, Path(uv)) if not path.is_relative_to("/usr"))
 
 
 def editable_cutoffs(date: str) -> tuple[str, ...]:

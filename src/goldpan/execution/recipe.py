@@ -125,11 +125,7 @@ class RunRecipe:
         `date` is the moment of the base commit.
         """
         values = {"{testbed}": testbed, "{home}": home, "{date}": date}
-        ways = (
-            (self.fields.build, self.fields.fallback)
-            if self.fields.fallback
-            else (self.fields.build,)
-        )
+        ways = [self.fields.build, *filter(None, [self.fields.fallback])]
         return [[[self._filled(part, values) for part in line] for line in way] for way in ways]
 
     @property
@@ -185,12 +181,8 @@ class RunRecipe:
     @property
     def scripts(self) -> tuple[Path, ...]:
         """The files beside the recipe that its commands and variables name."""
-        commands = (
-            *self.fields.build,
-            *self.fields.fallback,
-            *self.fields.tests,
-            tuple(self.fields.variables.values()),
-        )
+        fields = self.fields
+        commands = (*fields.build, *fields.fallback, *fields.tests, fields.variables.values())
         parts = (part for command in commands for part in command)
         names = {part.removeprefix("{recipe}/") for part in parts if part.startswith("{recipe}/")}
         return tuple(self.directory / name for name in sorted(names))

@@ -104,16 +104,16 @@ def prove(before: Sequence[Run], after: Sequence[Run]) -> Proof:
     if not any(after):
         return Proof("no-tests-run")
     tests = sorted(set().union(*before, *after))
-    differing = {test for test in tests if _differs(test, before) or _differs(test, after)}
-    flaky = tuple(sorted(differing))
-    steady = [test for test in tests if test not in differing]
-    passing = {test for test in steady if after[0].get(test) == "passed"}
-    passed = {test for test in steady if before and before[0].get(test) == "passed"}
-    skipped = {test for test in steady if before and before[0].get(test) == "skipped"}
-    fail_to_pass = tuple(test for test in steady if test in passing - passed - skipped)
-    pass_to_pass = tuple(test for test in steady if test in passing & passed)
-    failing = {test for test in steady if after[0].get(test) == "failed"}
-    broken = tuple(test for test in steady if test in passed & failing)
+    flaky = tuple(test for test in tests if _differs(test, before) or _differs(test, after))
+    first = before[0] if before else {}
+    differing = set(flaky)
+    same = [test for test in tests if test not in differing]
+    steady = {test: (first.get(test), after[0].get(test)) for test in same}
+    fail_to_pass = tuple(
+        test for test, (was, now) in steady.items() if now == "passed" and was in (None, "failed")
+    )
+    pass_to_pass = tuple(test for test, both in steady.items() if both == ("passed", "passed"))
+    broken = tuple(test for test, both in steady.items() if both == ("passed", "failed"))
     if not any(outcome == "passed" for run in after for outcome in run.values()):
         return Proof("no-test-passes-after", flaky=flaky)
     if fail_to_pass:

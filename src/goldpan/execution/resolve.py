@@ -129,6 +129,11 @@ class ScoringJob:
     """SEARCH/REPLACE blocks or a git diff."""
 
     @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests that have to pass."""
+        return (*self.record.proof.fail_to_pass, *self.record.proof.pass_to_pass)
+
+    @property
     def settings(self) -> str:
         """The SHA-256 of how the tests are run: with more time they may end."""
         recipes = {recipe.name: recipe.digest for recipe in load_recipes(self.job.recipes)}
@@ -242,9 +247,7 @@ def _forged(trial: Trial, answer: ScoringJob, change: Callable[[Path], None]) ->
     Tests that pass all the same with the merged fix, such as a documentation string's, cannot be
     made to fail, and are none of them.
     """
-    instance = answer.job.instance
-    proof = answer.record.proof
-    tests = (*proof.fail_to_pass, *proof.pass_to_pass)
+    instance, tests = answer.job.instance, answer.tests
 
     def passed(name: str, change: Callable[[Path], None]) -> set[str]:
         failing = False
@@ -274,9 +277,7 @@ def _inside(testbed: Path, path: str) -> str:
 
 
 def _judge(answer: ScoringJob, run: Run, restored: tuple[str, ...]) -> Resolution:
-    proof = answer.record.proof
-    tests = (*proof.fail_to_pass, *proof.pass_to_pass)
-    failed = tuple(test for test in tests if run.get(test) != "passed")
+    failed = tuple(test for test in answer.tests if run.get(test) != "passed")
     outcome: Outcome = "tests-fail" if failed else "resolved"
     return Resolution(answer.job.instance, outcome, failed, restored)
 

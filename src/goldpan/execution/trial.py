@@ -28,7 +28,7 @@ from goldpan.execution.checkout import (
     nearest_version,
     submodules,
 )
-from goldpan.execution.command import CommandLimits, Finished, SandboxCommand, printed_lines
+from goldpan.execution.command import CommandLimits, SandboxCommand
 from goldpan.execution.isolation import Isolation, find_isolation
 from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
 from goldpan.execution.packages import package_cache
@@ -176,7 +176,7 @@ class Trial:
     def answer(self, script: str) -> list[str]:
         """Return the lines that a shell script of ours prints where the tests run."""
         command = ("/bin/sh", "-c", script)
-        return printed_lines(self._isolation, command, CommandLimits(_ANSWER_SECONDS))
+        return self._isolation.printed_lines(command, CommandLimits(_ANSWER_SECONDS))
 
     @property
     def imports(self) -> Imports:
@@ -328,25 +328,17 @@ class Runner:
             if number:
                 with log.open("a", encoding="utf-8") as file:
                     file.write(f"goldpan: this failed, so packages are not limited to {date}\n")
-            finished = self._build_by(commands, testbed, network, log)
-            if finished.code == 0:
+            for arguments in commands:
+                seen = (testbed, (self._home,), self.readable, self.variables)
+                command = network.through(SandboxCommand(arguments, *seen))
+                finished = self._isolation.run(command, self._limits, log)
+                if finished.code != 0:
+                    break
+            else:
                 return number > 0
             if finished.exceeded:
                 break
         raise EnvironmentBuildError(finished.exceeded)
-
-    def _build_by(
-        self, commands: Sequence[Sequence[str]], testbed: Path, network: BuildNetwork, log: Path
-    ) -> Finished:
-        finished = Finished(0)
-        for arguments in commands:
-            command = SandboxCommand(
-                arguments, testbed, (self._home,), self.readable, self.variables
-            )
-            finished = self._isolation.run(network.through(command), self._limits, log)
-            if finished.code != 0:
-                break
-        return finished
 
     def run(
         self, testbed: Path, files: Sequence[str], name: str, conditions: Conditions = USUAL

@@ -78,7 +78,8 @@ def verify_instance(job: TrialJob) -> TrialRecord:
         if missing and proof.verdict != "verified":
             without = f"without submodule {', '.join(missing)}"
             detail = f"{detail}; {without}" if detail else without
-    environment = {**_described(job.settings), **trial.environment}
+    described = {name: value for name, value in asdict(job.settings).items() if name not in _ACTUAL}
+    environment = {**described, **trial.environment}
     return write_record(directory, instance, run, proof, detail, environment, seconds)
 
 
@@ -118,10 +119,6 @@ def _run(
     if state == "after" and trial.imports.inside:
         trial.environment["imported"] = list(trial.imports.inside[:_MOST_IMPORTED])
     return run
-
-
-def _described(settings: TrialSettings) -> dict[str, Any]:
-    return {name: value for name, value in asdict(settings).items() if name not in _ACTUAL}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from goldpan.report.comparison.summary import (
     warnings,
 )
 from goldpan.report.document import Cell, Content, Remark, Report, ReportTable, Section, cut
-from goldpan.report.html import part_helpers, render, write_page
+from goldpan.report.html import document_page, write_page
 from goldpan.report.text_forms import latex_tables, markdown_report
 
 _MOST = 40
@@ -199,14 +199,7 @@ def _write_files(
 
 def evaluation_page(report: Report) -> str:
     """Return the report as one HTML page that needs nothing else."""
-    return render(
-        "evaluation.html.jinja",
-        styles=("report.css", "evaluation.css"),
-        title=f"Goldpan evaluation: {report.title}",
-        report=report,
-        links=_links(report),
-        **part_helpers(),
-    )
+    return document_page(report, "evaluation.html.jinja", " evaluation", links=_links(report))
 
 
 def _write(text: str, output: Path) -> WrittenFile:

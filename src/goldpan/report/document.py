@@ -122,6 +122,11 @@ class SideBySide:
 Content = Remark | ReportTable | Figure | Matrix | Mistake | Fold | SideBySide
 
 
+def kind(part: Content) -> str:
+    """Return by which name templates know a kind of content."""
+    return type(part).__name__.lower()
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of the report with a heading."""

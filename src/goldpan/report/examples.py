@@ -13,12 +13,12 @@ import duckdb
 
 from goldpan.audit.stored_audit import StoredAudit
 from goldpan.code.patch import split_patch
-from goldpan.code.unified_diff import Sides, blocks_as_diff, side_by_side
+from goldpan.code.unified_diff import blocks_as_diff, side_by_side
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
-from goldpan.report.health import Health, ShownFinding, examples_of, show_findings, summarize
+from goldpan.report.health import examples_of, show_findings, summarize
 from goldpan.report.tables import file_list, public_line, rows
 from goldpan.text.markdown import Excerpt, excerpt
 
@@ -40,83 +40,8 @@ ORDER BY subject, NOT decides, criterion
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ShownVerdict:
-    """The verdict of one criterion on the subject of an example."""
-
-    subject: str
-    criterion: str
-    decides: bool
-    keep: bool | None
-    reason: str | None
-    value: float | None
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Something said in a dialogue."""
-
-    role: str
-    at: str
-    text: Excerpt
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceAnswer:
-    """The reference of a question, and what else was said."""
-
-    reference: Turn
-    dialogue: tuple[Turn, ...]
-    left_out: int
-    """Turns that are not shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """The file that a fix changed, in its folder tree."""
-
-    path: str
-    branches: tuple[Branch, ...]
-    files: int
-
-
-@dataclass(frozen=True, slots=True)
-class ShownEdit:
-    """The change of one file."""
-
-    path: str
-    previous_path: str | None
-    language: str
-    pull_title: str
-    pull_body: Excerpt
-    sides: Sides
-    patch: Excerpt | None
-    """The blocks as they are, where they make no diff."""
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetExample:
-    """One row of a dataset with what the filters said of its subject."""
-
-    id: str
-    split: str
-    repo: str
-    issue: int
-    pull: int | None
-    title: str
-    body: Excerpt
-    role: str
-    """The author association of who opened the issue, where the row tells."""
-    opened: str
-    labels: tuple[str, ...]
-    verdicts: tuple[ShownVerdict, ...]
-    answer: ReferenceAnswer | None = None
-    location: Location | None = None
-    edit: ShownEdit | None = None
-    findings: tuple[ShownFinding, ...] = ()
-    because: tuple[tuple[str, str], ...] = ()
-    """Why the label is right: what shows it, and a text where there is one."""
+DatasetExample = dict[str, Any]
+"""One row of a dataset, as pages show it, with what the filters said of its subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +55,7 @@ class DatasetExamples:
     """None where its rows are of no issue or fix pair, such as of an imported task."""
     splits: Mapping[str, int]
     examples: tuple[DatasetExample, ...]
-    health: Health
+    health: Mapping[str, Any]
 
     @property
     def rows(self) -> int:
@@ -187,8 +112,9 @@ def draw_examples(
         ) from error
     drawn_rows.sort(key=lambda row: (ids.index(row["id"]), row["filename"]))
     examples = tuple(_example(connection, one, audit) for one in drawn_rows[:most])
-    found = [shown for name, i in flagged for shown in show_findings(audit, having[i], (name,))]
-    health = replace(health, examples=tuple(found))
+    health["examples"] = [
+        shown for name, i in flagged for shown in show_findings(audit, having[i], (name,))
+    ]
     return DatasetExamples(
         name, family.title, family, dict(sorted(splits.items())), examples, health
     )
@@ -212,27 +138,27 @@ def _example(
 ) -> DatasetExample:
     title, _, body = str(row.get("problem_statement") or "").partition("\n")
     subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
-    return DatasetExample(
-        id=row["id"],
-        split=_split(row["filename"]),
-        repo=row["repo"] or "",
-        issue=row["issue"] or 0,
-        pull=row.get("pull"),
-        title=row.get("title") or title,
-        body=excerpt(row.get("body") or body),
-        role=row.get("question_role") or "",
-        opened=_day(row.get("created_at")),
-        labels=tuple(row.get("labels") or ())[:12],
-        verdicts=tuple(
-            ShownVerdict(**{**verdict, "evidence": public_line(verdict["evidence"])})
+    return {
+        "id": row["id"],
+        "split": _split(row["filename"]),
+        "repo": row["repo"] or "",
+        "issue": row["issue"] or 0,
+        "pull": row.get("pull"),
+        "title": row.get("title") or title,
+        "body": excerpt(row.get("body") or body),
+        "role": row.get("question_role") or "",  # of who opened the issue
+        "opened": _day(row.get("created_at")),
+        "labels": (row.get("labels") or ())[:12],
+        "verdicts": [
+            {**verdict, "evidence": public_line(verdict["evidence"])}
             for verdict in rows(connection, _VERDICTS, **subject)
-        ),
-        answer=_answer(row) if "answer" in row else None,
-        location=_location(row) if "changed_path" in row else None,
-        edit=_edit(row) if "patch" in row else None,
-        findings=show_findings(audit, row),
-        because=tuple(_because(connection, row, subject)),
-    )
+        ],
+        "answer": _answer(row) if "answer" in row else None,
+        "location": _location(row) if "changed_path" in row else None,
+        "edit": _edit(row) if "patch" in row else None,
+        "findings": show_findings(audit, row),
+        "because": list(_because(connection, row, subject)),
+    }
 
 
 def _because(
@@ -248,40 +174,42 @@ def _because(
         yield from ((signal, told.get(signal, "")) for signal in row.get("signals") or ())
 
 
-def _answer(row: Mapping[str, Any]) -> ReferenceAnswer:
-    reference = Turn(
-        row.get("answer_role") or "", _day(row.get("answer_created_at")), excerpt(row["answer"])
-    )
+def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
     turns: Sequence[Mapping[str, Any]] = row.get("dialogue") or ()
+    answer = _turn(row.get("answer_role"), row.get("answer_created_at"), excerpt(row["answer"]))
     others = [
-        Turn(turn["role"] or "", _day(turn["created_at"]), excerpt(turn["content"], 600, 2000))
+        _turn(turn["role"], turn["created_at"], excerpt(turn["content"], 600, 2000))
         for turn in turns[1 : 1 + _MOST_TURNS]
     ]
-    return ReferenceAnswer(reference, tuple(others), max(0, len(turns) - 1 - _MOST_TURNS))
+    left_out = max(0, len(turns) - 1 - _MOST_TURNS)
+    return {"reference": answer, "dialogue": others, "left_out": left_out}
 
 
-def _location(row: Mapping[str, Any]) -> Location:
-    path = row["changed_path"] or ""
-    paths = row.get("paths") or ()
+def _turn(role: str | None, at: datetime | None, text: Excerpt) -> dict[str, Any]:
+    return {"role": role or "", "at": _day(at), "text": text}
+
+
+def _location(row: Mapping[str, Any]) -> dict[str, Any]:
+    path, paths = row["changed_path"] or "", row.get("paths") or ()
     branches = draw_around(paths, path) if path in paths else [Branch("", path, changed=True)]
-    return Location(path, tuple(branches), len(paths))
+    return {"path": path, "branches": branches, "files": len(paths)}
 
 
-def _edit(row: Mapping[str, Any]) -> ShownEdit:
+def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
     whole = row["patch"] if "test_patch" in row else ""  # of several files, a git diff
     sides = side_by_side(row.get("diff") or whole)
     if not sides.rows:  # git takes UTF-16 for binary
         blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
         sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
-    return ShownEdit(
-        path=row.get("path") or ", ".join(part.path for part in split_patch(whole)),
-        previous_path=row.get("previous_path"),
-        language=row.get("code_language") or "",
-        pull_title=row.get("pull_title") or "",
-        pull_body=excerpt(row.get("pull_body"), 500, 4000),
-        sides=sides,
-        patch=None if sides.rows else excerpt(row["patch"]),
-    )
+    return {
+        "path": row.get("path") or ", ".join(part.path for part in split_patch(whole)),
+        "previous_path": row.get("previous_path"),
+        "language": row.get("code_language") or "",
+        "pull_title": row.get("pull_title") or "",
+        "pull_body": excerpt(row.get("pull_body"), 500, 4000),
+        "sides": sides,
+        "patch": None if sides.rows else excerpt(row["patch"]),  # blocks that make no diff
+    }
 
 
 def _day(moment: datetime | None) -> str:
@@ -298,16 +226,6 @@ class Branch:
     changed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _TreeEntry:
-    name: str
-    folder: bool
-
-    @property
-    def label(self) -> str:
-        return f"{self.name}/" if self.folder else self.name
-
-
 def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Branch]:
     """Draw the folders that lead to a file, each with at most `others` of its other entries."""
     above: list[Branch] = []
@@ -316,12 +234,12 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
     way = changed.split("/")
     for depth, ours in enumerate(way):
         entries = _entries(inside)
-        at = entries.index(_TreeEntry(ours, depth < len(way) - 1))
+        at = entries.index(f"{ours}/" if depth < len(way) - 1 else ours)
         # Neighbours of the way tell more than the first entries of a long folder.
         start = max(0, min(at - others // 2, len(entries) - others - 1))
         end = min(len(entries), start + others + 1)
         branches = [Branch(f"{indent}├── ", f"… {start:,} more")] if start else []
-        branches += [Branch(f"{indent}├── ", entry.label) for entry in entries[start:end]]
+        branches += [Branch(f"{indent}├── ", entry) for entry in entries[start:end]]
         if end < len(entries):
             branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
         branches[-1] = replace(branches[-1], lines=f"{indent}└── ")
@@ -335,7 +253,7 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
     return above + below
 
 
-def _entries(paths: Iterable[str]) -> list[_TreeEntry]:
+def _entries(paths: Iterable[str]) -> list[str]:
     """Return what a folder holds, in the order of dataset trees: folders among files."""
-    entries = {_TreeEntry(path.split("/", 1)[0], "/" in path) for path in paths}
-    return sorted(entries, key=lambda entry: (entry.name, entry.folder))
+    entries = {"".join(path.partition("/")[:2]) for path in paths}
+    return sorted(entries, key=lambda entry: (entry.removesuffix("/"), entry))

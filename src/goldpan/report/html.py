@@ -6,11 +6,10 @@ import base64
 import hashlib
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,7 +19,7 @@ from goldpan.core.resources import unwritable, write_file
 from goldpan.core.sanitize import line, visible
 from goldpan.filters.funnel import PLURAL
 from goldpan.report.distributions import frequent, levels, percent, share, short
-from goldpan.report.document import Report, formatted, number_columns
+from goldpan.report.document import Report, formatted, kind, number_columns
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
 
@@ -31,20 +30,13 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
     `styles` are files of `templates/`, put together in one style sheet. The policy in the page's
     head allows that by its digest, and nothing else at all.
     """
-    style = "".join(map(_style, styles))
+    folder = Path(__file__).parent / "templates"
+    style = "".join((folder / name).read_text(encoding="utf-8") for name in styles)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return (
-        _templates()
-        .get_template(template)
-        .render(
-            # The style sheet is ours; escaping it would change its digest.
-            style=Markup(style),  # noqa: S704
-            policy=policy,
-            version=__version__,
-            **values,
-        )
-    )
+    # The style sheet is ours; escaping it would change its digest.
+    given = {"style": Markup(style), "policy": policy, "version": __version__}  # noqa: S704
+    return _templates().get_template(template).render(given, **values)
 
 
 @cache
@@ -52,7 +44,8 @@ def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("goldpan.report"),
         autoescape=True,
-        finalize=_finalize,
+        # Macros have made visible what they print.
+        finalize=lambda value: visible(value) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
@@ -80,15 +73,6 @@ def write_page(page: str, output: Path) -> None:
         write_file(output, page)
     except OSError as error:
         raise unwritable(output, error) from None
-
-
-def _style(name: str) -> str:
-    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
-
-
-def _finalize(value: object) -> object:
-    """Make whatever a template prints visible; macros have done so with their own."""
-    return visible(value) if type(value) is str else value
 
 
 def _github(repo: str | None, number: int | None, kind: str) -> str:
@@ -196,29 +180,23 @@ def _tight(text: str | None) -> str | None:
     return None if text is not None and not text.strip() else text
 
 
-def document_page(report: Report, *, kind: str, made: str) -> str:
-    """Return the page; `kind` stands above the title, `made` says what it was made of."""
-    return render(
-        "document.html.jinja",
-        styles=("report.css", "evaluation.css"),
-        title=f"Goldpan: {report.title}",
-        report=report,
-        kicker=kind,
-        made=made,
-        **part_helpers(),
-    )
+def document_page(
+    report: Report, template: str = "document.html.jinja", of: str = "", **values: object
+) -> str:
+    """Return a document as one HTML page that needs nothing else; `of` begins its title.
 
-
-def part_helpers() -> dict[str, Any]:
-    """Return the functions by which templates show the parts of a document."""
-    return {"kind": _kind, "figure": _figures(), "formatted": formatted, "sides": number_columns}
-
-
-def _kind(part: object) -> str:
-    return type(part).__name__.lower()
-
-
-def _figures() -> Callable[[str, str], Markup]:
-    """Return what puts figures into a page, each with names of its own."""
+    Beside the report, the template `document.html.jinja` shows its `kicker` above the title, and
+    what it was `made` of.
+    """
     numbers = count(1)
-    return lambda svg, label: inline_figure(svg, label, f"f{next(numbers)}")
+    return render(
+        template,
+        styles=("report.css", "evaluation.css"),
+        title=f"Goldpan{of}: {report.title}",
+        report=report,
+        kind=kind,
+        figure=lambda svg, label: inline_figure(svg, label, f"f{next(numbers)}"),
+        formatted=formatted,
+        sides=number_columns,
+        **values,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import UsageError
@@ -19,14 +20,7 @@ from goldpan.report.distributions import measure
 from goldpan.report.document import count
 from goldpan.report.examples import draw_examples
 from goldpan.report.html import render, write_page
-from goldpan.report.tables import (
-    Dropped,
-    Overview,
-    draw_dropped,
-    open_repositories,
-    overview,
-    total,
-)
+from goldpan.report.tables import Overview, draw_dropped, open_repositories, overview, total
 
 SEED = 0
 _MOST_EXAMPLES = 12
@@ -75,21 +69,6 @@ class RowFacts(Result):
         """Yield which row it is about and where it is."""
         yield Line(f"{self.id} of {self.dataset}, {self.size / 1e3:.0f} kB")
         yield Line(f"Open {self.output} in a browser")
-
-
-@dataclass(frozen=True, slots=True)
-class _CriterionGroup:
-    """A criterion with what it drops."""
-
-    name: str
-    subject: str
-    decides: bool
-    out: int
-    undecided: int
-    definition: str
-    source: str
-    settings: tuple[tuple[str, str], ...]
-    dropped: tuple[Dropped, ...]
 
 
 def write_report(
@@ -196,9 +175,9 @@ def _largest(funnels: Sequence[Funnels]) -> list[Funnels]:
 def _groups(
     profile: Profile,
     funnels: Sequence[Funnel],
-    dropped: Mapping[tuple[str, str], Sequence[Dropped]],
-) -> list[_CriterionGroup]:
-    """Return all criteria of the verdicts in the order of the funnels."""
+    dropped: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
+) -> list[dict[str, Any]]:
+    """Return all criteria of the verdicts in the order of the funnels, with what they drop."""
     available = profile.criteria()
     groups = []
     for funnel in funnels:
@@ -206,17 +185,13 @@ def _groups(
             criterion = available.get(step.criterion)
             settings = profile.settings_of(step.criterion) if criterion else {}
             groups.append(
-                _CriterionGroup(
-                    step.criterion,
-                    funnel.subject,
-                    step.decides,
-                    step.out,
-                    step.undecided,
-                    criterion.definition if criterion else "",
-                    criterion.source if criterion else "",
-                    tuple((name, _setting(value)) for name, value in settings.items()),
-                    tuple(dropped.get((funnel.subject, step.criterion), ())),
-                )
+                {
+                    "step": step,
+                    "subject": funnel.subject,
+                    "criterion": criterion,
+                    "settings": [(name, _setting(value)) for name, value in settings.items()],
+                    "dropped": dropped.get((funnel.subject, step.criterion), ()),
+                }
             )
     return groups
 

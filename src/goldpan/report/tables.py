@@ -26,7 +26,7 @@ from goldpan.core.schemas import (
 )
 from goldpan.core.sealed import verify_parquet
 from goldpan.core.workspace import WorkspaceLayout
-from goldpan.text.markdown import Excerpt, excerpt
+from goldpan.text.markdown import excerpt
 from goldpan.text.redaction import redact
 
 # Says what each repository gave.
@@ -209,48 +209,23 @@ ORDER BY s.subject, s.criterion, s.place, s.reason
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A subject that a criterion drops, or cannot judge."""
-
-    repo: str
-    issue: int
-    pull_repo: str | None
-    pull: int | None
-    title: str
-    pull_title: str
-    body: Excerpt
-    reason: str
-    value: float | None
-    evidence: str
-    others: Sequence[str]
-    """The other deciding criteria that drop it as well."""
-
-
 def draw_dropped(
     connection: duckdb.DuckDBPyConnection, seed: int, most: int = 3
-) -> dict[tuple[str, str], list[Dropped]]:
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Draw at most `most` dropped subjects a criterion, of different reasons first.
 
     Keys are subject and criterion. What is private in the texts is made unreadable, as in
-    datasets.
+    datasets. `others` are the other deciding criteria that drop a subject as well.
     """
     connection.execute(_DROPPED, {"seed": str(seed), "most": most})
-    samples: dict[tuple[str, str], list[Dropped]] = {}
+    samples: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows(connection, _SHOWN, most=most, longest=_LONGEST):
-        dropped = Dropped(
-            repo=row["repo"],
-            issue=row["issue"],
-            pull_repo=row["pull_repo"],
-            pull=row["pull"],
-            title=public_line(row["title"]),
-            pull_title=public_line(row["pull_title"]),
-            body=excerpt(redact(row["body"] or "").text, 280, 280),
-            reason=row["reason"] or ("undecided" if row["undecided"] else "dropped"),
-            value=row["value"],
-            evidence=public_line(row["evidence"]),
-            others=row["others"],
-        )
+        dropped = {
+            **row,
+            **{name: public_line(row[name]) for name in ("title", "pull_title", "evidence")},
+            "body": excerpt(redact(row["body"] or "").text, 280, 280),
+            "reason": row["reason"] or ("undecided" if row["undecided"] else "dropped"),
+        }
         samples.setdefault((row["subject"], row["criterion"]), []).append(dropped)
     return samples
 

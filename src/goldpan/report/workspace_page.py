@@ -76,7 +76,7 @@ def write_workspace_page(
     ]
     page = document_page(
         _report(workspace, held, addition),
-        kind="Workspace overview",
+        kicker="Workspace overview",
         made="from the tables, verdicts and datasets of the workspace.",
     )
     write_page(page, output)

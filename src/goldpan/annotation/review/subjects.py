@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import html
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -162,7 +164,7 @@ def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
     case = ReviewItem(repo, "pair", row["issue"], row["pull_repo"], row["pull"])
     if not patch:
         return replace(case, obstacle="no-diff")
-    files = [file for file in _FILE.split(patch) if file.strip()]
+    changes = [file for file in _FILE.split(patch) if file.strip()]
     return replace(
         case,
         parts=(
@@ -170,8 +172,8 @@ def _case(repo: str, row: dict[str, Any], patch: str | None) -> ReviewItem:
             PromptPart("pull request title", row["pull_title"] or ""),
             PromptPart("pull request body", row["pull_body"] or ""),
             *(
-                PromptPart(f"change {number} of {len(files)}", file[:_LONGEST], "code")
-                for number, file in enumerate(files[:_FILES], 1)
+                PromptPart(f"change {number} of {len(changes)}", file[:_LONGEST], "code")
+                for number, file in enumerate(changes[:_FILES], 1)
             ),
         ),
     )
@@ -190,61 +192,21 @@ PROMPTS: dict[ReviewSubject, str] = {
 # Finds texts that try to steer the model that reads them.
 #
 # Patterns find what attackers write, not what they could write: a text in which nothing is found
-# may still be hostile, which is why texts are fenced as well. What is found goes to people. Every
-# quantifier is bounded, so time is linear in the text.
+# may still be hostile, which is why texts are fenced as well. What is found goes to people.
 
-_MODEL = (
-    r"(?:AI|LLM|large language model|language model|chatbot|ChatGPT|GPT-?\d\w{0,3}|Claude|Gemini"
-    r"|Copilot)"
+_DECLARED = tomllib.loads(
+    (files("goldpan.annotation.review") / "injection.toml").read_text("utf-8")
 )
-_TOLD = r"(?:instructions?|prompts?|rubric|guidelines|directives|commands)"
-_PATTERNS = {
-    "override": (
-        rf"\b(?:ignore|disregard|forget|override|skip)\b[^.\n]{{0,30}}\b(?:previous|prior|above|"
-        rf"earlier|preceding|your|these|original|system)\b[^.\n]{{0,20}}\b{_TOLD}\b"
-        rf"|\b(?:ignore|disregard|forget) (?:all|any|every|the) {_TOLD}\b"
-        r"|\bnew (?:system )?(?:instructions|prompt):"
-        r"|\byour (?:real|new|true|actual) (?:task|job|instructions)\b"
-        r"|\bdo not follow (?:the|your|any) (?:\w{1,20} )?instructions\b"
-        r"|\byou are now (?:in )?(?:an?|the|DAN|developer|debug|jailbroken)\b"
-    ),
-    "addressed": (
-        rf"\b(?:if|when|since|as) you(?:'re| are) an? (?:\w{{1,20}} )?{_MODEL}\b"
-        r"|\b(?:note|message|attention|instructions?|hint|dear|hello|hey)[ ,:]{1,3}(?:to|for)?[ ]?"
-        rf"(?:the |any |all )?{_MODEL}(?:s)?\b(?: reviewer| assistant| model| judge)?[ ]?[:,]"
-        rf"|\byou(?:'re| are) (?:an?|the) (?:helpful |impartial )?(?:{_MODEL}|AI assistant|judge"
-        r"|grader|reviewing model)\b"
-    ),
-    "answer": (
-        r"\b(?:answer|respond|reply|output|return|say|print|write)\b[^.\n]{0,30}"
-        r"(?:[\"'`“](?:yes|keep|approved?|accept)[\"'`”]|(?-i:\bKEEP\b|\bYES\b))"
-        r"|\"?verdict\"?\s{0,5}[:=]\s{0,5}\"?(?:keep|drop|yes)\b"
-        r"|\b(?:verdict|rating|label) (?:must|should|has to|is to) be\b[^.\n]{0,20}\bkeep\b"
-        r"|\b(?:rate|score|grade|judge|classify|label) (?:this|it|the \w{1,20}) (?:as|with)\b"
-        r"[^.\n]{0,20}\b(?:keep|kept|yes|accepted|approved)\b"
-        r"|\bkeep\b[^.\n]{0,20}\bconfidence\b[^.\n]{0,10}\b(?:1|100)\b"
-        r"|\bmark (?:this|it) as (?:keep|kept|accepted|valid)\b"
-        r"|\b(?:confidence|score)\s{0,3}[:=]\s{0,3}1(?:\.0)?\b[^\n]{0,40}\b(?:keep|verdict)"
-    ),
-    "role": (
-        r"<[|｜][\w▁ ]{1,40}[|｜]>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>"
-        r"|</?(?:system|assistant|developer)(?:_(?:prompt|message))?>"
-        r"|\"role\"\s{0,5}:\s{0,5}\"(?:system|developer)\""
-        r"|^\W{0,5}(?:begin|end|start)(?:ing)? (?:of )?(?:the )?(?:system|assistant|developer) "
-        r"(?:prompt|message)"
-        r"|^\s{0,3}(?:\#{1,6} |\*\*)?(?:system|developer)(?: prompt| message)(?:\*\*)?:"
-    ),
-    "tool": (
-        r"</?(?:tool_calls?|function_calls?|tool_response|function_results?|invoke|antml:\w{1,20})\b"
-        r"[^>\n]{0,80}>|\"(?:tool_calls|function_call)\"\s{0,5}:"
-    ),
-    "delimiter": (
-        r"^===? [0-9a-f]{8,64} (?:begin|end) "
-        r"|^\W{0,9}(?:begin|end)(?: of)?(?: the| untrusted| user)?"
-        r" (?:data|input|texts?|context|document|issue|user content|review)\W{0,9}$"
-    ),
-}
-_FINDERS = {kind: re.compile(pattern, re.I | re.M) for kind, pattern in _PATTERNS.items()}
+_PART = re.compile("<([A-Z]+)>")
+
+
+def _finder(alternatives: list[str]) -> re.Pattern[str]:
+    parts = _DECLARED["parts"]
+    whole = _PART.sub(lambda match: parts[match[1]], "|".join(alternatives))
+    return re.compile(whole, re.I | re.M)
+
+
+_FINDERS = {kind: _finder(written) for kind, written in _DECLARED["patterns"].items()}
 _TAGS = re.compile("(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0020-\U000e007f]+")
 _REORDERED = re.compile("[\u202d\u202e]")
 _ZEROS = re.compile("&#0++(?=[0-9])")

@@ -46,11 +46,16 @@ class Vote:
     """The texts as the voter saw them."""
 
     @property
+    def answer(self) -> ReviewAnswer | None:
+        """The answer, where there is a valid one."""
+        return self.outcome.answer if self.outcome else None
+
+    @property
     def verdict(self) -> str:
         """The verdict, or why there is none."""
         if self.outcome is None:
             return NOT_ASKED
-        return self.outcome.answer.verdict if self.outcome.answer else str(self.outcome.failure)
+        return self.answer.verdict if self.answer else str(self.outcome.failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +105,19 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     if case.obstacle:
         return ReviewDecision(None, case.obstacle, None, "")
     counts = Counter(_counted(vote, settings) for vote in votes)
-    replies = Counter(_reply(vote) for vote in votes if _counted(vote, settings) == "keep")
+    # Where the prompt asks for no reply, the number is 0.
+    replies = Counter(
+        (vote.answer and vote.answer.reply) or 0
+        for vote in votes
+        if _counted(vote, settings) == "keep"
+    )
     reply = max(replies, key=lambda number: (replies[number], -number), default=0)
     decided = {"keep": replies[reply], "drop": counts["drop"]}
-    winner = max(decided, key=lambda name: decided[name])
+    winner = max(decided, key=decided.__getitem__)
     share = decided[winner] / len(votes)
-    value = share if len(votes) > 1 else _confidence(votes[0])
+    value: float | None = share
+    if len(votes) == 1:
+        value = votes[0].answer.confidence if votes[0].answer else None
     if case.suspicions:
         return ReviewDecision(None, "injection", value, line("; ".join(case.suspicions)))
     if any(vote.outcome is None for vote in votes):
@@ -128,15 +140,10 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
 
 
 def _counted(vote: Vote, settings: ReviewSettings) -> str:
-    answer = vote.outcome.answer if vote.outcome else None
+    answer = vote.answer
     if answer and answer.verdict != "unsure" and answer.confidence < settings.confidence:
         return "unsure"
     return vote.verdict
-
-
-def _reply(vote: Vote) -> int:
-    """Return the number of the reply that a vote names; 0 where its prompt asks for none."""
-    return (vote.outcome and vote.outcome.answer and vote.outcome.answer.reply) or 0
 
 
 def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) -> str:
@@ -148,7 +155,7 @@ def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) ->
 def _missing(votes: Sequence[Vote]) -> str | None:
     """Return the first quote that stands in no text, or that a verdict rests on none."""
     for vote in votes:
-        answer = vote.outcome.answer if vote.outcome else None
+        answer = vote.answer
         if answer is None or answer.verdict == "unsure":
             continue
         if not answer.evidence:
@@ -159,35 +166,23 @@ def _missing(votes: Sequence[Vote]) -> str | None:
 
 
 def _reason(votes: Sequence[Vote]) -> str:
-    codes = Counter(
-        vote.outcome.answer.reasons[0]
-        for vote in votes
-        if vote.outcome
-        and vote.outcome.answer
-        and vote.outcome.answer.verdict == "drop"
-        and vote.outcome.answer.reasons
-    )
+    answers = [vote.answer for vote in votes if vote.answer and vote.answer.verdict == "drop"]
+    codes = Counter(answer.reasons[0] for answer in answers if answer.reasons)
     return min(codes, key=lambda code: (-codes[code], code), default="unexplained")
 
 
 def _quote(votes: Sequence[Vote], winner: str) -> str:
-    answers = [vote.outcome.answer for vote in votes if vote.outcome and vote.outcome.answer]
-    quotes = [reply.evidence[0] for reply in answers if reply.verdict == winner]
-    return line(quotes[0])
-
-
-def _confidence(vote: Vote) -> float | None:
-    return vote.outcome.answer.confidence if vote.outcome and vote.outcome.answer else None
+    answers = (vote.answer for vote in votes if vote.answer and vote.answer.verdict == winner)
+    return line(next(answers).evidence[0])
 
 
 def _votes_line(votes: Sequence[Vote]) -> str:
     """Return what each voter said, in one line."""
     notes = []
     for vote in votes:
-        confidence = _confidence(vote)
         detail = vote.outcome.detail if vote.outcome else ""
-        if confidence is not None:
-            detail = f"{confidence:.2f}"
+        if vote.answer:
+            detail = f"{vote.answer.confidence:.2f}"
         notes.append(f"{vote.voter.name}: {vote.verdict} {detail}".rstrip())
     return line("; ".join(notes))
 
@@ -278,16 +273,9 @@ def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
 
 def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
     """Return what tells verdicts by other prompts, models or rules apart."""
-    parts = [
-        prompt.label,
-        settings.models,
-        settings.samples,
-        settings.temperature,
-        settings.seed,
-        settings.max_tokens,
-        settings.bounded_schema,
-        settings.max_characters,
-        settings.agreement,
-        settings.confidence,
-    ]
+    names = (
+        *("models", "samples", "temperature", "seed", "max_tokens", "bounded_schema"),
+        *("max_characters", "agreement", "confidence"),
+    )
+    parts = [prompt.label, *(getattr(settings, name) for name in names)]
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]

@@ -21,7 +21,7 @@ import pyarrow as pa
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE, Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
-from goldpan.annotation.studio.panels import ShownAnswer, answers_panel, without_answers
+from goldpan.annotation.studio.panels import Fields, answers_panel, without_answers
 from goldpan.annotation.studio.project import (
     Project,
     RawExports,
@@ -80,14 +80,9 @@ def _shown_data(
     raw: RawExports, decisions: Mapping[str, Decision], configuration: Configuration
 ) -> dict[str, Mapping[str, Any]]:
     """Return the data of wanted subjects as the annotators saw it."""
-    shown: dict[str, Mapping[str, Any]] = {}
-    for export in raw.read():
-        for task in export.tasks:
-            if task["data"].get("id") in decisions and set(configuration.panels) <= set(
-                task["data"]
-            ):
-                shown[task["data"]["id"]] = task["data"]
-    return shown
+    every = (task["data"] for export in raw.read() for task in export.tasks)
+    wanted = {"id", *configuration.panels}
+    return {data["id"]: data for data in every if wanted <= set(data) and data["id"] in decisions}
 
 
 def _tasks(
@@ -103,22 +98,13 @@ def _tasks(
         panels["note"] = without_answers(panels["note"]) + answers_panel(
             _answers(subject, decision.answers, labels)
         )
-        key = decision.key
-        yield StudioTask(
-            subject,
-            key["subject"],
-            key["repo"],
-            key["issue"],
-            key["pull_repo"],
-            key["pull"],
-            panels,
-            comment=key["comment"],
-        )
+        key = {name: value for name, value in decision.key.items() if name != "subject_id"}
+        yield StudioTask(subject_id=subject, panels=panels, **key)
 
 
 def _answers(
     subject: str, answers: Iterable[PersonAnswer], labels: Mapping[str, str]
-) -> Iterator[ShownAnswer]:
+) -> Iterator[tuple[str, Fields]]:
     """Yield the answers in an order that only the subject and the words decide."""
 
     def order(answer: PersonAnswer) -> str:
@@ -132,7 +118,7 @@ def _answers(
             fields.append(("In doubt.", ""))
         if answer.reason:
             fields.append(("Because:", answer.reason))
-        yield ShownAnswer(letter, fields)
+        yield letter, fields
 
 
 How = Literal["agreed", "adjudicated", "conflict", "unfinished"]
@@ -206,11 +192,9 @@ def read_answers(
     Raises `WorkspaceError` before the first pull.
     """
     project = open_project(workspace, name)
-    form = find_form(project.facts.form)
-    answers, keys = _answers_that_count(project.annotations(), form)
+    answers, keys = _answers_that_count(project.annotations(), find_form(project.facts.form))
     for subject in sorted(answers):
-        for answer in answers[subject]:
-            yield keys[subject], answer
+        yield from ((keys[subject], answer) for answer in answers[subject])
 
 
 def write_decisions(workspace: WorkspaceLayout, name: str) -> list[Decision]:

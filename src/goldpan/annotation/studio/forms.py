@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -128,11 +129,8 @@ _OWN = {
             "verdict",
             frozenset({"fixes"}),
             gold={
-                "fixes": "fixes",
-                "partly": "partly",
-                "unrelated": "not",
-                "no-problem": "not",
-                CANNOT_TELL: CANNOT_TELL,
+                **{name: name for name in ("fixes", "partly", CANNOT_TELL)},
+                **dict.fromkeys(("unrelated", "no-problem"), "not"),
             },
         ),
         Form(
@@ -142,11 +140,8 @@ _OWN = {
             frozenset({"answered"}),
             gold={
                 "answered": "answers",
-                "partly": "partly",
-                "unanswered": "not",
-                "other-reply": "not",
-                "no-question": "not",
-                CANNOT_TELL: CANNOT_TELL,
+                **{name: name for name in ("partly", CANNOT_TELL)},
+                **dict.fromkeys(("unanswered", "other-reply", "no-question"), "not"),
             },
         ),
         Form(
@@ -184,12 +179,9 @@ def make_task(form: Form, row: DatasetRow) -> StudioTask:
         name, pull_repo, pull = f"issue:{repo}#{issue}", None, None
     else:
         name, pull_repo, pull, issue = str(row["id"]), None, None, None
-    panels = reading.draw(row)
+    subject = (name, reading.subject, repo or "", issue, pull_repo, pull)
     comment = row["answer_comment_id"] if reading is QUESTION_ANSWER else None
-    labels = given_labels(form, row)
-    return StudioTask(
-        name, reading.subject, repo or "", issue, pull_repo, pull, panels, labels, comment
-    )
+    return StudioTask(*subject, reading.draw(row), given_labels(form, row), comment)
 
 
 def given_labels(form: Form, row: DatasetRow) -> tuple[str, ...]:
@@ -260,29 +252,6 @@ def _speaks(form: Form, row: DatasetRow) -> bool:
 
 _KEYS = "123456789"
 _DOUBT_KEY = "0"
-_PAGE = """\
-<View>
-  <Style/>
-  <View className="gp-note"><HyperText name="note" value="$note" inline="true"/></View>
-  <View className="gp-page">
-    <View className="gp-right"><HyperText name="text" value="$text_panel" inline="true"/></View>
-    <View className="gp-side"><Header size="6" value={definition}/><Definitions/></View>
-  </View>
-  <View className="gp-answer">
-    <Choices name="{field}" toName="text" choice="{choice}" layout="inline" required="true"
-             requiredMessage="{message}">
-{choices}
-    </Choices>
-    <View className="gp-rest">
-      <Choices name="doubt" toName="text" choice="multiple" layout="inline">
-        <Choice value="I am in doubt" alias="doubt" hotkey="{doubt}"/>
-      </Choices>
-      <TextArea name="reason" toName="text" rows="1" maxSubmissions="1"
-                placeholder="Why, in one sentence"/>
-    </View>
-  </View>
-</View>
-"""
 
 
 def task_form(task: Task) -> Form:
@@ -299,7 +268,8 @@ def task_form(task: Task) -> Form:
     labels = [(label.name, label) for label in task.labels]
     if several:
         labels.append((NONE, Label("None of these", "", "")))
-    xml = _PAGE.format(
+    page = (files("goldpan.annotation.studio") / "templates/task.xml").read_text(encoding="utf-8")
+    xml = page.format(
         definition=quoteattr(task.definition),
         field=TASK_FIELD,
         choice="multiple" if several else "single-radio",

@@ -7,7 +7,8 @@ escaped, unseen characters are written out, and no element stands here that is n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from itertools import groupby
 from typing import Any, Literal
@@ -59,14 +60,8 @@ MOST_CHARACTERS = 20_000
 MOST_ROWS = 600
 """The rows of one diff."""
 _ANSWERS = '<div class="gp-answers">'
-
-
-@dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """An annotator's answer, for the person who decides between answers."""
-
-    name: str
-    fields: Sequence[tuple[str, str]]
+Fields = Sequence[tuple[str, str]]
+"""Names and values of an answer."""
 
 
 def heading(text: str) -> str:
@@ -146,16 +141,14 @@ def dialogue(turns: Iterable[tuple[str, str, bool]]) -> str:
     return "".join(parts)
 
 
-def answers_panel(rated: Iterable[ShownAnswer]) -> str:
-    """Return what annotators answered, side by side."""
+def answers_panel(answers: Iterable[tuple[str, Fields]]) -> str:
+    """Return what annotators answered, side by side, each with a name and its fields."""
     cells = []
-    for answer in rated:
-        fields = "".join(
-            f"<div><b>{escape(name)}</b> {escape(line(value, 400))}</div>"
-            for name, value in answer.fields
-        )
-        cells.append(f'<div class="gp-given"><div class="gp-kicker">{escape(answer.name)}</div>')
-        cells.append(f"{fields}</div>")
+    for title, fields in answers:
+        cells.append(f'<div class="gp-given">{_kicker(title)}')
+        for name, value in fields:
+            cells.append(f"<div><b>{escape(name)}</b> {escape(line(value, 400))}</div>")
+        cells.append("</div>")
     return f"{_ANSWERS}{''.join(cells)}</div>"
 
 
@@ -259,12 +252,9 @@ def _issue(row: DatasetRow) -> Mapping[str, str]:
 
 def _issue_text(row: DatasetRow) -> Mapping[str, str]:
     # The title and body are easier to read than the text that models are given.
-    if row.get("title"):
-        return {
-            "note": _origin(row),
-            "issue_panel": document(row["title"], row.get("body"), "Issue"),
-        }
-    return {"note": _origin(row), "issue_panel": text(row["text"], "Text")}
+    shown = row.get("title")
+    panel = document(shown, row.get("body"), "Issue") if shown else text(row["text"], "Text")
+    return {"note": _origin(row), "issue_panel": panel}
 
 
 def _sentence(row: DatasetRow) -> Mapping[str, str]:
@@ -285,13 +275,8 @@ def _origin(row: DatasetRow) -> str:
     return heading(": ".join(dict.fromkeys(str(part) for part in where if part)) or "Text")
 
 
-def _task_text(row: DatasetRow) -> Mapping[str, str]:
-    shown = _issue_text(row)
-    return {"note": shown["note"], "text_panel": shown["issue_panel"]}
-
-
-def _task_issue(row: DatasetRow) -> Mapping[str, str]:
-    shown = _issue(row)
+def _as_text(draw: Callable[[DatasetRow], Mapping[str, str]], row: DatasetRow) -> Mapping[str, str]:
+    shown = draw(row)
     return {"note": shown["note"], "text_panel": shown["issue_panel"]}
 
 
@@ -315,6 +300,6 @@ SENTENCE = RowShape(
 )
 SENTENCE_TEXT = RowShape("text", _TEXT, _sentence, ("document", *_LABELS))
 """A row of a task on comments."""
-TASK_TEXT = RowShape("text", _TEXT, _task_text, ("document", "title", "body", *_LABELS))
+TASK_TEXT = replace(ISSUE_TEXT, draw=partial(_as_text, _issue_text))
 """A row of any task on texts, before a form that was made of it."""
-TASK_ISSUE = RowShape("issue", _ISSUE, _task_issue)
+TASK_ISSUE = replace(ISSUE, draw=partial(_as_text, _issue))

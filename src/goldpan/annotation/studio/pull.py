@@ -328,14 +328,9 @@ class CollectedAnswers(Result):
         return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
 
     @property
-    def unreadable(self) -> bool:
-        """Tell whether the server failed to export a task."""
-        return any(ratings.unreadable for ratings in (self.original, *self.adjudications))
-
-    @property
     def exit_code(self) -> int:
         """3 where the server could not export a task."""
-        return 3 if self.unreadable else 0
+        return 3 if any(one.unreadable for one in (self.original, *self.adjudications)) else 0
 
     def plain(self) -> dict[str, Any]:
         """Return the counts of the project, its adjudications and the decisions."""
@@ -377,16 +372,9 @@ def collect(
     ]
     for project in (original, *third):
         check_server(project, server)
-    fetched = [
-        pull(
-            workspace,
-            server,
-            project.name,
-            reporter,
-            named=named,
-            accept_configuration=accept_configuration,
-        )
-        for project in (original, *third)
-    ]
+    options = {"named": named, "accept_configuration": accept_configuration}
+    first, *others = (
+        pull(workspace, server, project.name, reporter, **options) for project in (original, *third)
+    )
     decisions = write_decisions(workspace, original.name)
-    return CollectedAnswers(name, fetched[0], tuple(fetched[1:]), tuple(decisions))
+    return CollectedAnswers(name, first, tuple(others), tuple(decisions))

@@ -244,9 +244,8 @@ def reconcile(
     removed = 0
     created: list[tuple[int, str]] = []
     for number, subject in sorted(missing.items()):
-        if first.setdefault(subject, number) == number:
-            created.append((number, subject))
-        elif _untouched(studio, project, number):
+        is_copy = first.setdefault(subject, number) != number
+        if is_copy and _untouched(studio, project, number):
             studio.delete_task(number)
             removed += 1
         else:

@@ -63,13 +63,11 @@ def choose_server(
     Raises `UsageError` where there is neither, or one is wrong.
     """
     if url is None and not environment.get("LABEL_STUDIO_URL"):
-        try:
+        with suppress(OSError, ValueError, KeyError, TypeError):  # none runs, or it was killed
             data = orjson.loads((server_directory(workspace) / _FILE).read_bytes())
             server = Server(str(data["url"]), str(data["token"]))
-        except (OSError, ValueError, KeyError, TypeError):  # none runs, or it was killed
-            return find_server(url, environment)
-        register(server.token)
-        return server
+            register(server.token)
+            return server
     return find_server(url, environment)
 
 
@@ -317,11 +315,8 @@ def _create(installation: Path, directory: Path, account: Account) -> None:
 def _environment(directory: Path, account: Account) -> dict[str, str]:
     variables = without_secrets(os.environ)
     inherited = {key: value for key, value in variables.items() if not key.startswith(_OURS)}
-    return inherited | _settings(directory, account)
-
-
-def _settings(directory: Path, account: Account) -> dict[str, str]:
     return {
+        **inherited,
         "LABEL_STUDIO_BASE_DATA_DIR": str(directory.resolve()),
         "LABEL_STUDIO_USERNAME": account.address,
         "LABEL_STUDIO_PASSWORD": account.password,

@@ -17,7 +17,7 @@ import duckdb
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, StudioTask
-from goldpan.annotation.studio.panels import ShownAnswer, answers_panel
+from goldpan.annotation.studio.panels import answers_panel
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.parquet import connect
 from goldpan.core.workspace import WorkspaceLayout
@@ -64,10 +64,8 @@ _REVIEWS = {
         "fixes",
         {
             "partial": "partly",
-            "unrelated": "unrelated",
-            "work-around": "unrelated",
-            "no-problem": "no-problem",
-            "not-self-contained": "no-problem",
+            **dict.fromkeys(("unrelated", "work-around"), "unrelated"),
+            **dict.fromkeys(("no-problem", "not-self-contained"), "no-problem"),
         },
     ),
     "question-answer": _Review(
@@ -75,8 +73,7 @@ _REVIEWS = {
         "answered",
         {
             "incomplete": "partly",
-            "no-answer": "unanswered",
-            "off-topic": "unanswered",
+            **dict.fromkeys(("no-answer", "off-topic"), "unanswered"),
             "no-question": "no-question",
         },
     ),
@@ -92,9 +89,19 @@ def find_suggestions(
     the profile.
     """
     if form.name not in _REVIEWS:
-        return lambda task: _dataset_suggestion(form, task)
+        return lambda task: (
+            Suggestion("the dataset", {form.decides: task.dataset_labels})
+            if task.dataset_labels
+            else None
+        )
     reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
-    return lambda task: _of_reply(task, reviewed.get(task.subject_id))
+
+    def of_the_same_reply(task: StudioTask) -> Suggestion | None:
+        suggestion = reviewed.get(task.subject_id)
+        about = suggestion and suggestion.comment
+        return suggestion if about is None or about == task.comment else None
+
+    return of_the_same_reply
 
 
 def find_review_basis(
@@ -139,7 +146,7 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
         fields.append(("Filled in:", f"{text}{score}"))
     if suggestion.because:
         fields.append(("Because:", suggestion.because))
-    return answers_panel([ShownAnswer(f"Suggested by {suggestion.source}", fields)])
+    return answers_panel([(f"Suggested by {suggestion.source}", fields)])
 
 
 def prediction(
@@ -169,17 +176,6 @@ def prediction(
             f"The suggestion for {subject_id} is not an answer ({problem})", "Fix what made it"
         )
     return {"model_version": VERSION, "result": result, "score": suggestion.score}
-
-
-def _of_reply(task: StudioTask, suggestion: Suggestion | None) -> Suggestion | None:
-    """Return a suggestion unless it is about another reply than the one that people judge."""
-    about = suggestion and suggestion.comment
-    return suggestion if about is None or about == task.comment else None
-
-
-def _dataset_suggestion(form: Form, task: StudioTask) -> Suggestion | None:
-    labels = task.dataset_labels
-    return Suggestion("the dataset", {form.decides: labels}) if labels else None
 
 
 def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:

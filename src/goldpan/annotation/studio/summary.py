@@ -142,6 +142,11 @@ class Round:
     """All together first, then each annotator."""
     adjudication_times: tuple[AnnotationTimes, ...]
 
+    @property
+    def as_said(self) -> int:
+        """How many adjudications chose what an annotator had said."""
+        return sum(item.decided in item.answers.values() for item in self.adjudicated)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:

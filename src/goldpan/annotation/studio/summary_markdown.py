@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,15 @@ from typing import Any
 import orjson
 
 from goldpan._version import __version__
-from goldpan.annotation.studio.configuration import FormQuestion, Guideline
 from goldpan.annotation.studio.gold import GoldSet
-from goldpan.annotation.studio.summary import AnnotationTimes, Answers, Round, Summary
+from goldpan.annotation.studio.summary import Answers, Summary
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.workspace import write_whole
-from goldpan.datasets.card import escape
+from goldpan.datasets.card import RawMarkdown, markdown
 
 MARKDOWN, JSON = "annotation.md", "annotation.json"
 _MOST = 100
@@ -96,206 +95,28 @@ def write_summary(summary: Summary, directory: Path) -> tuple[Path, Path]:
 
 def render(summary: Summary) -> str:
     """Return a summary as Markdown."""
-    parts = ["# Annotation", f"Written by Goldpan {__version__} of the answers that were pulled."]
-    parts += ["## What annotators were shown", *map(_guideline, summary.guidelines)]
-    parts += ["## Rounds", *_rounds(summary.rounds)]
-    parts += ["## Agreement by round", *_agreement(summary.rounds)]
-    parts += ["## Items adjudicated", *_adjudicated(summary.rounds)]
-    parts += ["## Open conflicts", *_conflicts(summary.rounds)]
-    parts += ["## Time per item", *_times(summary.rounds)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _guideline(guideline: Guideline) -> str:
-    lines = [
-        f"### {escape(guideline.form)}",
-        "",
-        f"Form `{guideline.configuration}`. On the page: {escape(', '.join(guideline.shown))}. "
-        "Who adjudicated saw the annotators' answers above them, without names.",
-        "",
-    ]
-    lines += [f"> {escape(statement)}\n" for statement in guideline.statements]
-    for question in guideline.questions:
-        lines.append(f"- **{escape(question.field)}** ({_kind(question)})")
-        if question.words:
-            lines[-1] += f": {escape(question.words)}"
-        for choice in question.choices:
-            hint = f": {escape(choice.hint)}" if choice.hint else ""
-            lines.append(f"  - {escape(choice.label)} ({escape(choice.value)}){hint}")
-    return "\n".join(lines)
-
-
-def _kind(question: FormQuestion) -> str:
-    if not question.choices:
-        kind = "free text"
-    elif len(question.choices) == 1:
-        kind = "a mark"
-    else:
-        kind = "one or more choices" if question.multiple else "one choice"
-    return kind if question.required else f"{kind}, not required"
-
-
-def _rounds(rounds: Sequence[Round]) -> Iterator[str]:
-    columns = ("round", "form", "items", "people an item", "finished", "agreed", "adjudicated")
-    yield _table(
-        (*columns, "open conflicts", "answers", "first answer", "last answer"),
-        (
-            (
-                annotated.project,
-                annotated.form,
-                annotated.items,
-                annotated.wanted,
-                annotated.finished,
-                annotated.agreed,
-                len(annotated.adjudicated),
-                len(annotated.conflicts),
-                annotated.answers,
-                f"{annotated.first_at:%Y-%m-%d}" if annotated.first_at else "-",
-                f"{annotated.last_at:%Y-%m-%d}" if annotated.last_at else "-",
-            )
-            for annotated in rounds
-        ),
+    text = markdown(
+        "annotation.md.jinja",
+        "goldpan.annotation.studio",
+        version=__version__,
+        guidelines=summary.guidelines,
+        rounds=summary.rounds,
+        most=_MOST,
+        estimate=_estimate,
+        answers=_answers,
+        more=lambda lists: sum(max(0, len(items) - _MOST) for items in lists),
     )
-    for annotated in rounds:
-        if not annotated.blind:
-            yield (
-                f"{escape(annotated.project)} was not blind: {annotated.accepted:,} of "
-                f"{annotated.filled_in:,} suggestions were left as they were, so agreement in it "
-                "is no proof."
-            )
-        if annotated.not_counted:
-            reasons = ", ".join(
-                f"{count:,} {reason}" for reason, count in annotated.not_counted.items()
-            )
-            yield f"Answers in {escape(annotated.project)} that do not count: {escape(reasons)}."
-
-
-def _agreement(rounds: Sequence[Round]) -> Iterator[str]:
-    yield (
-        "Of the annotators' own answers, before anything was adjudicated. Intervals hold 95 % of "
-        "1,000 bootstrap samples of the items."
-    )
-    rows: list[Sequence[object]] = []
-    categories: list[Sequence[object]] = []
-    for annotated in rounds:
-        for field in annotated.agreement:
-            key = (annotated.project, field.field)
-            rows.append((*key, "raw agreement", field.items, *_estimate(field.raw)))
-            for pair in field.pairs:
-                name = f"Cohen's kappa, {' and '.join(pair.raters)}"
-                rows.append((*key, name, pair.items, *_estimate(pair.kappa)))
-            rows.append((*key, "Fleiss' kappa", field.fleiss_items, *_estimate(field.fleiss)))
-            rows.append((*key, "Krippendorff's alpha", field.items, *_estimate(field.alpha)))
-            categories += [
-                (*key, category.category, category.chosen, *_estimate(category.alpha))
-                for category in field.categories
-            ]
-    yield _table(("round", "field", "measure", "items", "value", "95 % interval"), rows)
-    yield "Krippendorff's alpha of each category against all others:"
-    columns = ("round", "field", "category", "chosen", "alpha", "95 % interval")
-    yield _table(columns, categories)
-
-
-def _adjudicated(rounds: Sequence[Round]) -> Iterator[str]:
-    if not any(annotated.adjudicated for annotated in rounds):
-        yield "None."
-        return
-    yield _table(
-        ("round", "adjudicated", "of a conflict", "of a doubt", "as an annotator said"),
-        (
-            (
-                annotated.project,
-                len(annotated.adjudicated),
-                sum(not decision.doubt for decision in annotated.adjudicated),
-                sum(decision.doubt for decision in annotated.adjudicated),
-                sum(
-                    decision.decided in decision.answers.values()
-                    for decision in annotated.adjudicated
-                ),
-            )
-            for annotated in rounds
-        ),
-    )
-    columns = ("round", "item", "answers", "decided", "by")
-    yield from _listed(
-        columns,
-        [
-            [
-                (
-                    annotated.project,
-                    decision.item,
-                    _answers(decision.answers),
-                    _values(decision.decided),
-                    decision.by,
-                )
-                for decision in annotated.adjudicated
-            ]
-            for annotated in rounds
-        ],
-    )
-
-
-def _conflicts(rounds: Sequence[Round]) -> Iterator[str]:
-    if not any(annotated.conflicts for annotated in rounds):
-        yield "None."
-        return
-    items = [
-        [
-            (annotated.project, conflict.item, _answers(conflict.answers))
-            for conflict in annotated.conflicts
-        ]
-        for annotated in rounds
-    ]
-    yield from _listed(("round", "item", "answers"), items)
-
-
-def _times(rounds: Sequence[Round]) -> Iterator[str]:
-    yield (
-        "Seconds an item was open before its answer, as Label Studio counted; pauses are in it, "
-        "so quartiles say more than means."
-    )
-    columns = ("round", "annotator", "items", "lower quartile", "median", "upper quartile")
-    rows = [row for annotated in rounds for row in _timed(annotated.project, annotated.times)]
-    rows += [
-        row
-        for annotated in rounds
-        for row in _timed(f"{annotated.project}, adjudication", annotated.adjudication_times)
-    ]
-    yield _table(columns, rows)
-
-
-def _timed(title: str, times: Iterable[AnnotationTimes]) -> Iterator[Sequence[object]]:
-    for spread in times:
-        times_of = (spread.lower, spread.median, spread.upper)
-        shown = ("-" if seconds is None else f"{seconds:.1f}" for seconds in times_of)
-        yield (title, spread.annotator or "all", spread.answers, *shown)
-
-
-def _listed(columns: Sequence[str], items: Sequence[Sequence[Sequence[object]]]) -> Iterator[str]:
-    """Yield a table with the first items of each round, and how many more there are."""
-    yield _table(columns, (row for rows in items for row in rows[:_MOST]))
-    more = sum(max(0, len(rows) - _MOST) for rows in items)
-    if more:
-        yield f"{more:,} more are in {JSON}."
+    return text.strip() + "\n"
 
 
 def _answers(answers: Answers) -> str:
-    return "; ".join(f"{who}: {_values(values)}" for who, values in answers.items())
+    return "; ".join(f"{who}: {', '.join(said) or 'nothing'}" for who, said in answers.items())
 
 
-def _values(values: Sequence[str]) -> str:
-    return ", ".join(values) or "nothing"
-
-
-def _estimate(value: Estimate) -> tuple[str, str]:
+def _estimate(value: Estimate) -> RawMarkdown:
+    """Return the cells of an estimate and its interval."""
     if value.value is None:
-        return "not defined", "-"
+        return RawMarkdown("not defined | -")
     if value.low is None or value.high is None:
-        return f"{value.value:.3f}", "-"
-    return f"{value.value:.3f}", f"{value.low:.3f} to {value.high:.3f}"
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [columns, ["---"] * len(columns)]
-    lines += [[f"{x:,}" if isinstance(x, int) else escape(x) for x in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return RawMarkdown(f"{value.value:.3f} | -")
+    return RawMarkdown(f"{value.value:.3f} | {value.low:.3f} to {value.high:.3f}")

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
-import pyarrow.parquet as pq
 
 from goldpan.code.edits.apply import EditError
 from goldpan.core.errors import DatasetError, UsageError
@@ -43,7 +42,7 @@ from goldpan.datasets.export.samples import (
     require_family,
     sample_of,
 )
-from goldpan.datasets.provenance import shard_paths
+from goldpan.datasets.provenance import stored_rows
 
 # Results of an export: the rows that were written, and those left out.
 
@@ -88,7 +87,6 @@ class ExportResult(Result):
 
 MARK = "goldpan-export.json"
 """Says what a directory is, so that a later export may take its place."""
-_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,31 +118,18 @@ class ExportWriter:
         path.write_bytes(mask(content).encode())
         path.chmod(0o755 if executable else 0o644)
 
-    def lines(self, name: str, values: Iterator[Mapping[str, Any]]) -> int:
-        """Write JSON lines; return how many there are.
+    def lines(self, name: str, values: Iterator[Mapping[str, Any] | None]) -> int:
+        """Write JSON lines, without None; return how many there are.
 
         Each value is one line for every reader: characters at which some of them break lines, as
         U+2028, are escaped.
         """
         count = 0
         with (self.directory / name).open("w", encoding="utf-8", newline="\n") as file:
-            for value in values:
+            for value in filter(None, values):
                 file.write(for_json(mask(orjson.dumps(value).decode())) + "\n")
                 count += 1
         return count
-
-
-def read_rows(dataset: Path, split: str, convert: Callable[[dict[str, Any]], Any]) -> Iterator[Any]:
-    """Yield what `convert` makes of each row of a split; rows of which it makes None are skipped.
-
-    Memory follows a batch of rows. Raises `DatasetError` for a damaged file.
-    """
-    for path in shard_paths(dataset, split):
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(_BATCH):
-                for row in batch.to_pylist():
-                    if (sample := convert(row)) is not None:
-                        yield sample
 
 
 @contextmanager
@@ -183,15 +168,7 @@ def _refuse_foreign(directory: Path) -> None:
 VERIFIED = "verified"
 NOT_RUN = "not-run"
 """The reason of rows whose tests were not run when the dataset was built."""
-_TEXTS = (
-    "instance_id",
-    "repo",
-    "base_commit",
-    "patch",
-    "test_patch",
-    "problem_statement",
-    "hints_text",
-)
+_TEXTS = ("instance_id", "repo", "base_commit", "patch", "test_patch", "problem_statement")
 
 
 def why_not(row: Mapping[str, Any]) -> str | None:
@@ -205,35 +182,31 @@ def why_not(row: Mapping[str, Any]) -> str | None:
 def swe_bench_row(row: Mapping[str, Any]) -> dict[str, str]:
     """Return a row of issue-resolution as SWE-bench publishes its own (section 2, Table 5)."""
     return {
-        **{name: row[name] or "" for name in _TEXTS},
+        **{name: row[name] or "" for name in (*_TEXTS, "hints_text")},
         "created_at": row["created_at"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "version": row["version"] or "",
-        "FAIL_TO_PASS": _tests(row["FAIL_TO_PASS"]),
-        "PASS_TO_PASS": _tests(row["PASS_TO_PASS"]),
+        **{
+            name: orjson.dumps(row[name] or []).decode()
+            for name in ("FAIL_TO_PASS", "PASS_TO_PASS")
+        },
         "environment_setup_commit": row["environment_setup_commit"] or "",
     }
 
 
-def _tests(names: list[str] | None) -> str:
-    return orjson.dumps(names or []).decode()
-
-
-def _alpaca(sample: ExportSample) -> dict[str, Any]:
-    """Return a sample in the columns of Stanford Alpaca: instruction, input and output."""
-    return {"instruction": sample.instruction, "input": sample.input, "output": sample.target}
+def _in_columns(sample: ExportSample, *names: str) -> dict[str, str]:
+    return dict(zip(names, (sample.instruction, sample.input, sample.target), strict=True))
 
 
 def _chat(sample: ExportSample) -> dict[str, Any]:
-    """Return a sample as the messages of a chat: system, user, assistant."""
-    turns = {"system": sample.instruction, "user": sample.input, "assistant": sample.target}
+    turns = _in_columns(sample, "system", "user", "assistant")
     return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
 
 
 TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
-    "alpaca": _alpaca,
+    "alpaca": lambda sample: _in_columns(sample, "instruction", "input", "output"),
     "chat": _chat,
 }
-"""The forms by name."""
+"""The forms by name: the columns of Stanford Alpaca, and the messages of a chat."""
 _CARRIED = ("swe-bench", "inspect", "lm-eval")
 """The forms whose rows have a place for findings."""
 _PROVED = ("swe-bench", "harbor")
@@ -265,7 +238,7 @@ def export_dataset(
     export in the directory is replaced. Raises `UsageError` where the family has no such form,
     `DatasetError` where no row is left or the directory holds something else.
     """
-    findings = (findings or ExportedFindings()) if to in _CARRIED else ExportedFindings()
+    findings = findings if findings and to in _CARRIED else ExportedFindings()
     labelling = None
     if family not in FAMILIES and to not in _PROVED:
         labelling = find_labelling(dataset, family, tasks)
@@ -286,7 +259,7 @@ def export_dataset(
         else:
             convert = _converter(family, to, writer.left_out, labelling, findings, unverified)
             rows = {
-                split: writer.lines(f"{split}.jsonl", read_rows(dataset, split, convert))
+                split: writer.lines(f"{split}.jsonl", map(convert, stored_rows(dataset, split)))
                 for split in splits
             }
         written = [split for split in splits if rows[split]]
@@ -320,27 +293,17 @@ def _converter(
         def proved(row: Row) -> Mapping[str, Any] | None:
             reason = None if unverified else why_not(row)
             if reason is None:
-                told = findings.of(row["id"])
-                return {
-                    **swe_bench_row(row),
-                    **{k: orjson.dumps(v).decode() for k, v in told.items()},
-                }
+                told = {k: orjson.dumps(v).decode() for k, v in findings.of(row["id"]).items()}
+                return {**swe_bench_row(row), **told}
             left_out[reason] += 1
             return None
 
         return proved
-    shapes: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
-        **TEXT_TO_TEXT,
-        "inspect": inspect_sample,
-        "lm-eval": lm_eval_doc,
-    }
-    shape = shapes[to]
+    shape = {**TEXT_TO_TEXT, "inspect": inspect_sample, "lm-eval": lm_eval_doc}[to]
 
     def asked(row: Row) -> Mapping[str, Any] | None:
         try:
-            sample = (
-                sample_of(family, row) if labelling is None else labelled_sample(labelling, row)
-            )
+            sample = labelled_sample(labelling, row) if labelling else sample_of(family, row)
             return shape(replace(sample, facts={**sample.facts, **findings.of(sample.id)}))
         except EditError:
             left_out["does-not-apply"] += 1
@@ -352,7 +315,7 @@ def _converter(
 def _write_tasks(writer: ExportWriter, dataset: Path, split: str) -> int:
     """Write a folder for each row of a split that is proved; return how many there are."""
     count = 0
-    for row in read_rows(dataset, split, lambda row: row):
+    for row in stored_rows(dataset, split):
         harbor = why_not(row) or harbor_task(row)
         folder = f"{split}/{row['instance_id']}"
         if isinstance(harbor, str) or (writer.directory / folder).exists():

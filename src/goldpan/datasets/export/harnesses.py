@@ -40,11 +40,18 @@ _TOKENS = {
     LABELS: 256,
 }
 _FOLDER = files("goldpan.datasets.export")
+_PLACE = re.compile("@([A-Z_]+)@")
+
+
+def _file(file: str, **values: object) -> str:
+    """Return a file that goes into exports, with values in their places, as @NAME@."""
+    text = (_FOLDER / file).read_text(encoding="utf-8")
+    return _PLACE.sub(lambda match: str(values[match[1].lower()]), text)
 
 
 def scoring_module() -> str:
     """Return the module that scores answers, which stands beside the task files."""
-    return (_FOLDER / "scoring.py").read_text(encoding="utf-8")
+    return _file("scoring.py")
 
 
 def inspect_sample(sample: ExportSample) -> dict[str, Any]:
@@ -64,14 +71,9 @@ def task_name(dataset: str) -> str:
 
 def inspect_task(name: str, kind: str, split: str) -> str:
     """Return the Python file with the task that `inspect eval` runs."""
-    template = (_FOLDER / "inspect_task.py.txt").read_text(encoding="utf-8")
-    names = orjson.dumps(METRICS[kind]).decode()
-    return (
-        template.replace("@NAME@", name)
-        .replace("@KIND@", kind)
-        .replace("@SPLIT@", split)
-        .replace("@TOKENS@", str(_TOKENS[kind]))
-        .replace("@METRICS@", names)
+    metrics, tokens = orjson.dumps(METRICS[kind]).decode(), _TOKENS[kind]
+    return _file(
+        "inspect_task.py.txt", name=name, kind=kind, split=split, tokens=tokens, metrics=metrics
     )
 
 
@@ -82,46 +84,24 @@ def lm_eval_doc(sample: ExportSample) -> dict[str, Any]:
 
 def lm_eval_task(name: str, kind: str, splits: list[str], split: str) -> str:
     """Return the task in YAML; `splits` are those with a file, `split` the one to score."""
-    lines = [
-        f"task: {name}",
-        "custom_dataset: !function lm_eval_scoring.load_rows  # the files beside this one",
-        *(["training_split: train"] if "train" in splits and split != "train" else []),
-        f"test_split: {split}",
-        "output_type: generate_until",
-        "doc_to_text: prompt  # columns, not templates: no text is rendered",
-        "doc_to_target: target",
-        'target_delimiter: "\\n\\n"',
-        "process_results: !function lm_eval_scoring.process_results",
-        "generation_kwargs:",
-        "  until: []",
-        "  do_sample: false",
-        f"  max_gen_toks: {_TOKENS[kind]}",
-        "metric_list:",
-    ]
-    for name in METRICS[kind]:
-        lines += [f"  - metric: {name}", "    aggregation: mean", "    higher_is_better: true"]
-    return "\n".join([*lines, "metadata:", "  version: 1.0", ""])
+    metrics = "".join(
+        f"  - metric: {metric}\n    aggregation: mean\n    higher_is_better: true\n"
+        for metric in METRICS[kind]
+    )
+    training = "training_split: train\n" if "train" in splits and split != "train" else ""
+    return _file(
+        "lm_eval_task.yaml.txt",
+        name=name,
+        training=training,
+        split=split,
+        tokens=_TOKENS[kind],
+        metrics=metrics,
+    )
 
 
 def lm_eval_scoring(kind: str, splits: list[str]) -> str:
     """Return the module that the YAML names: the scoring module, and what finds the rows."""
-    return f'''{scoring_module()}
-
-def load_rows(**_: Any) -> Any:
-    """Return the rows by split, from the files beside this one."""
-    from pathlib import Path
-
-    import datasets
-
-    folder = Path(__file__).resolve().parent
-    files = {{name: str(folder / f"{{name}}.jsonl") for name in {splits!r}}}
-    return datasets.load_dataset("json", data_files=files)
-
-
-def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, float]:
-    """Return the metrics of a document's answer."""
-    return score("{kind}", results[0], doc["target"], doc)
-'''
+    return _file("lm_eval_scoring.py.txt", scoring=scoring_module(), splits=splits, kind=kind)
 
 
 NO_ENVIRONMENT = "no-environment"
@@ -137,68 +117,6 @@ _CHECKED = {
 }
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _UV_IMAGE = "ghcr.io/astral-sh/uv:0.9"
-_SCORE = "harbor_score.py.txt"
-_INSTRUCTION = """\
-The folder /testbed holds the repository {repo}. Change its files so that the issue below is
-resolved. Tests that you do not see are run afterwards; what you change in tests is undone.
-
-{issue}
-"""
-_TASK = """\
-schema_version = "1.1"
-
-[task]
-name = {name}
-description = {description}
-keywords = ["issue-resolution", "python", "goldpan"]
-
-[metadata]
-repo = {repo}
-base_commit = {base_commit}
-issue = {issue}
-pull = {pull}
-license = {license}
-
-[verifier]
-timeout_sec = 1800.0
-
-[agent]
-timeout_sec = 3600.0
-
-[environment]
-build_timeout_sec = 1800.0
-cpus = 2
-memory_mb = 8192
-storage_mb = 16384
-workdir = "/testbed"
-"""
-_DOCKERFILE = """\
-FROM {uv} AS uv
-FROM python:{python}-slim
-RUN apt-get update \\
-    && apt-get install --yes --no-install-recommends build-essential git \\
-    && rm -rf /var/lib/apt/lists/*
-COPY --from=uv /uv /usr/local/bin/uv
-ENV SETUPTOOLS_SCM_PRETEND_VERSION={version} PBR_VERSION={version} PYTHONHASHSEED=0 TZ=UTC{path}
-WORKDIR /testbed
-RUN git init --quiet . \\
-    && git fetch --quiet --depth 1 https://github.com/{repo}.git {base_commit} \\
-    && git checkout --quiet --detach FETCH_HEAD \\
-    && rm -f .git/FETCH_HEAD
-COPY packages.txt /opt/packages.txt
-RUN uv pip install --system --no-deps --requirement /opt/packages.txt
-RUN uv pip install --system --no-deps {cutoffs} {project}
-"""
-_TEST = """\
-#!/bin/sh
-exec python /tests/score.py
-"""
-_SOLVE = """\
-#!/bin/sh
-set -e
-cd /testbed
-git apply --whitespace=nowarn /solution/fix.patch
-"""
 Row = Mapping[str, Any]
 
 
@@ -208,16 +126,17 @@ def harbor_task(row: Row) -> Mapping[str, str] | str:
     sound = _COMMIT.fullmatch(row["base_commit"]) and _REPO.fullmatch(row["repo"])
     if environment is None or not sound or not _NAME.fullmatch(row["instance_id"]):
         return NO_ENVIRONMENT
+    issue = sample_of(ISSUE_RESOLUTION.name, row).input
     return {
         "task.toml": _task(row),
-        "instruction.md": _instruction(row),
+        "instruction.md": _file("harbor/instruction.md", repo=row["repo"], issue=issue),
         "environment/Dockerfile": _dockerfile(row, environment),
         "environment/packages.txt": "".join(f"{name}\n" for name in environment["packages"]),
-        "tests/test.sh": _TEST,
-        "tests/score.py": (files("goldpan.datasets.export") / _SCORE).read_text(encoding="utf-8"),
+        "tests/test.sh": _file("harbor/test.sh"),
+        "tests/score.py": _file("harbor_score.py.txt"),
         "tests/task.json": _tests(row),
         "tests/test.patch": row["test_patch"],
-        "solution/solve.sh": _SOLVE,
+        "solution/solve.sh": _file("harbor/solve.sh"),
         "solution/fix.patch": row["patch"],
     }
 
@@ -242,17 +161,14 @@ def _task(row: Row) -> str:
         "license": "".join(filter(str.isprintable, row["license"] or "")),
     }
     quoted = {name: orjson.dumps(text).decode() for name, text in texts.items()}
-    return _TASK.format(issue=int(row["issue"]), pull=int(row["pull"]), **quoted)
-
-
-def _instruction(row: Row) -> str:
-    return _INSTRUCTION.format(repo=row["repo"], issue=sample_of(ISSUE_RESOLUTION.name, row).input)
+    return _file("harbor/task.toml", issue=int(row["issue"]), pull=int(row["pull"]), **quoted)
 
 
 def _dockerfile(row: Row, environment: Mapping[str, Any]) -> str:
     in_place = environment.get("in_place", True)
     date = environment["newest_packages"]
-    return _DOCKERFILE.format(
+    return _file(
+        "harbor/Dockerfile",
         uv=_UV_IMAGE,
         python=environment["python"],
         version=environment["version"],

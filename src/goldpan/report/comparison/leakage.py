@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -66,18 +66,7 @@ _PARTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Distances:
-    """Scores on harder terms."""
-
-    section: Section
-    headline: tuple[str, ...]
-    """Sentences to read before any score; none where little was seen."""
-    warnings: tuple[str, ...]
-    """The most important of the rest, a sentence each."""
-
-
-def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distances:
+def distance_section(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Section:
     """Return what is known of scores on harder terms, and what is not known."""
     content: list[Content] = []
     for part in _PARTS:
@@ -96,14 +85,13 @@ def distances(compared: ComparisonResult, tasks: Mapping[str, Task]) -> Distance
     content += _neighbours(compared)
     content += _cutoffs(compared)
     content += _elsewhere(compared)
-    section = Section(
+    return Section(
         "distance",
         "Honest distances",
         tuple(content),
         "What is left of the scores on harder terms. A test row whose text, document or project"
         " was seen in training says little of those that nobody has seen.",
     )
-    return Distances(section, headlines(compared), tuple(_warnings(content)))
 
 
 def headlines(compared: ComparisonResult) -> tuple[str, ...]:
@@ -123,9 +111,8 @@ def _telling_dates(compared: ComparisonResult) -> Iterator[str]:
 
 def _reading_dates(compared: ComparisonResult) -> str:
     names = [system.name for system in compared.ranked if system.uses_dates]
-    if not names:
-        return ""
-    return f" {listed(names)} {'reads' if len(names) == 1 else 'read'} the date itself."
+    verb = "reads" if len(names) == 1 else "read"
+    return f" {listed(names)} {verb} the date itself." if names else ""
 
 
 def _repeated_texts(compared: ComparisonResult) -> tuple[str, ...]:
@@ -208,9 +195,9 @@ def _part(
     yield ReportTable(part.title, _COLUMNS, tuple(rows), note)
 
 
-def _warnings(content: Iterable[Content]) -> Iterator[str]:
+def lost_on_parts(section: Section) -> Iterator[str]:
     """Yield how far the first model's score falls on each part."""
-    for part in content:
+    for part in section.content:
         if isinstance(part, ReportTable) and part.columns[1:3] == _COLUMNS[1:3] and part.rows:
             model, every, without_shared, difference = part.rows[0][:4]
             if isinstance(difference, float) and difference < -_NOTABLE:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 
 from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison.facts import Skipped, Study, StudyTraining, chosen_by, study_of
+from goldpan.evaluation.comparison.facts import Skipped, Study, chosen_by, study_of
 from goldpan.evaluation.comparison.question import ComparisonResult, System, setting
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison import summary
@@ -18,7 +18,7 @@ from goldpan.report.comparison.conditions import (
     in_part_sentences,
     resolved_section,
 )
-from goldpan.report.comparison.leakage import distances
+from goldpan.report.comparison.leakage import distance_section, headlines, lost_on_parts
 from goldpan.report.comparison.measures import (
     confusion,
     drift,
@@ -76,7 +76,7 @@ def make_report(
     study = study_of(compared)
     mistakes = find_mistakes(compared)
     rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
-    harder = distances(compared, tasks)
+    distance = distance_section(compared, tasks)
     sections = [
         ranking_section(compared),
         resolved_section(compared),
@@ -85,15 +85,18 @@ def make_report(
         *_steps(compared, study, tasks),
         mistakes_section(compared, mistakes, rows_by_task),
         costs_section(compared),
-        harder.section,
+        distance,
         conditions_section(compared),
     ]
     return Report(
         title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
         lead="Which models differ, which cannot be told apart, and what that rests on.",
         facts=_facts(compared),
-        summary=(*harder.headline, *summary.sentences(compared)),
-        warnings=(*summary.warnings(compared, harder.warnings), *in_part_sentences(compared)),
+        summary=(*headlines(compared), *summary.sentences(compared)),
+        warnings=(
+            *summary.warnings(compared, lost_on_parts(distance)),
+            *in_part_sentences(compared),
+        ),
         sections=tuple(section for section in sections if section is not None),
     )
 
@@ -103,12 +106,16 @@ def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
     runs = [run for system in compared.systems for run in system.every()]
     invalid = sum(run.scores.invalid for run in runs)
     seeds = {run.seed for run in runs}
+
+    def counted(things: Sized, noun: str) -> tuple[str, str]:
+        return f"{len(things):,}", f"{noun}s" if len(things) > 1 else noun
+
     return (
-        (f"{len(compared.systems):,}", "models" if len(compared.systems) > 1 else "model"),
-        (f"{len(compared.tasks):,}", "tasks" if len(compared.tasks) > 1 else "task"),
+        counted(compared.systems, "model"),
+        counted(compared.tasks, "task"),
         (f"{summary.examples(compared, compared.tasks):,}", "test examples"),
-        (f"{len(runs):,}", "runs" if len(runs) > 1 else "run"),
-        (f"{len(seeds):,}", "seeds" if len(seeds) > 1 else "seed"),
+        counted(runs, "run"),
+        counted(seeds, "seed"),
         (f"{invalid:,}", "answers not valid"),
     )
 
@@ -225,8 +232,7 @@ def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     content: tuple[Content, ...] = (
         ReportTable("What settings were chosen on", columns, tuple(rows)),
     )
-    cheated = _chosen_on_the_test(tuned)
-    if cheated:
+    if cheated := sorted({run.model for run in tuned if "test" in run.tuned_on.casefold().split()}):
         names = ", ".join(cheated)
         warning = Remark(f"The test set chose the settings of {names}: their scores are too high")
         content = (*content, warning)
@@ -283,11 +289,6 @@ def _split_table(study: Study) -> ReportTable:
     )
     columns = ("task", "method", "train", "validation", "test", "seed", "test opened", "split hash")
     return ReportTable("How the data were split", columns, rows)
-
-
-def _chosen_on_the_test(tuned: Sequence[StudyTraining]) -> list[str]:
-    """Return the models whose settings the test set chose."""
-    return sorted({run.model for run in tuned if "test" in run.tuned_on.casefold().split()})
 
 
 def _settings(system: System) -> str:

@@ -198,11 +198,8 @@ def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
         matrices = tuple(matrix for matrix in candidates if matrix is not None)
         if matrices:
             folds.append(Fold(task, (SideBySide(matrices),), open=len(folds) < _OPEN))
-    content: list[Content] = []
-    if folds:
-        content.append(Remark(_matrices_note(compared)))
-    content += folds
-    return (*content, *_more_tasks(compared), whole)
+    note = (Remark(_matrices_note(compared)),) if folds else ()
+    return (*note, *folds, *_more_tasks(compared), whole)
 
 
 def _summed(study: Study) -> ReportTable:
@@ -228,15 +225,14 @@ def _summed(study: Study) -> ReportTable:
 
 def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
     """Show the score that ranks by task, then more metrics of each task (S7)."""
-    content: list[Content] = [cut(score_table(compared)), *_more_tasks(compared)]
     shown = compared.tasks[:MOST_TASKS]
-    content += [Fold(f"More metrics of {task}", (_task_metrics(compared, task),)) for task in shown]
-    return tuple(content)
+    more = (Fold(f"More metrics of {task}", (_task_metrics(compared, task),)) for task in shown)
+    return (cut(score_table(compared)), *_more_tasks(compared), *more)
 
 
-def score_table(compared: ComparisonResult, systems: Sequence[System] | None = None) -> ReportTable:
+def score_table(compared: ComparisonResult) -> ReportTable:
     """Return the score that ranks, a row a task and a column a model."""
-    shown = compared.ranked if systems is None else systems
+    shown = compared.ranked
     rows: list[tuple[Cell, ...]] = []
     strong: set[tuple[int, int]] = set()
     mixed = len(set(compared.metrics.values())) > 1

@@ -86,14 +86,6 @@ RowsByTask = Mapping[str, TaskRows | str]
 """By task: its test rows, or why they cannot be read."""
 
 
-def _no_rows(compared: ComparisonResult, task: Task) -> Sequence[str]:
-    return ()
-
-
-def _nothing(compared: ComparisonResult) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ReportSection:
     """A section of the report, and what the summary says of it."""
@@ -102,11 +94,11 @@ class ReportSection:
     make: Callable[[ComparisonResult, Mapping[str, Task], RowsByTask], Section | None]
     """Returns the section; None where there is nothing to say. Tables for papers are those that it
     has without tasks and rows."""
-    sentence: Callable[[ComparisonResult], str | None] = _nothing
+    sentence: Callable[[ComparisonResult], str | None] = lambda _: None
     """For the summary; None where there is nothing to say."""
-    rows: Callable[[ComparisonResult, Task], Sequence[str]] = _no_rows
+    rows: Callable[[ComparisonResult, Task], Sequence[str]] = lambda _, __: ()
     """The ids of the test rows that it reads of `RowsByTask`."""
-    plain: Callable[[ComparisonResult], Any] = _nothing
+    plain: Callable[[ComparisonResult], Any] = lambda _: None
     """The value of the name in ``goldpan evaluate compare --json``; None leaves it out."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec python /tests/score.py
