@@ -13,7 +13,6 @@ Flow's types; .m is Objective-C, .pl and .pm Perl, .fs F#, .v Verilog, .d D, .r 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -21,6 +20,7 @@ from typing import Any, Literal
 
 from goldpan.code.grammar import Grammar
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, LexicalRules
+from goldpan.core.settings_file import read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,7 @@ _LEXES = {"C": C_LIKE, "Go": GO, "Java": JAVA, "Solidity": SOLIDITY}
 
 def _read_languages() -> Iterator[Language]:
     """Yield the languages of `languages.toml`; a grammar `like` another says what is its own."""
-    text = resources.files(__package__).joinpath("languages.toml").read_text("utf-8")
-    entries = tomllib.loads(text)
+    entries = read_toml(resources.files(__package__) / "languages.toml").values
     grammars: dict[str, Grammar] = {}
     for entry in entries["languages"]:
         name, own = entry["name"], entry.get("grammar")
