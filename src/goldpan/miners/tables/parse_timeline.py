@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any, NamedTuple
 
+from goldpan.core.settings_file import read_toml
 from goldpan.miners.tables.columns import UnreadableValue, actor, inner
 from goldpan.miners.tables.rows import Rows, add_commit
 
@@ -20,79 +22,9 @@ SUBJECTS = {
 }
 """The field that holds the object of each event in an entry's history."""
 WITHOUT_ROWS = frozenset(
-    (
-        "added_to_merge_queue",
-        "added_to_project",
-        "added_to_project_v2",
-        "auto_merge_disabled",
-        "auto_merge_enabled",
-        "auto_rebase_enabled",
-        "auto_squash_enabled",
-        "automatic_base_change_failed",
-        "automatic_base_change_succeeded",
-        "base_ref_changed",
-        "base_ref_deleted",
-        "base_ref_force_pushed",
-        "blocked_by_added",
-        "blocked_by_removed",
-        "blocking_added",
-        "blocking_removed",
-        "closed",
-        "comment_deleted",
-        "comment_pinned",
-        "comment_unpinned",
-        "commented",
-        "commit-commented",
-        "committed",
-        "connected",
-        "convert_to_draft",
-        "converted_from_draft",
-        "converted_note_to_issue",
-        "converted_to_discussion",
-        "cross-referenced",
-        "deployed",
-        "deployment_environment_changed",
-        "disconnected",
-        "head_ref_deleted",
-        "head_ref_force_pushed",
-        "head_ref_restored",
-        "issue_type_added",
-        "issue_type_changed",
-        "issue_type_removed",
-        "line-commented",
-        "locked",
-        "marked_as_duplicate",
-        "mentioned",
-        "merged",
-        "moved_columns_in_project",
-        "parent_issue_added",
-        "parent_issue_removed",
-        "pinned",
-        "project_v2_item_status_changed",
-        "ready_for_review",
-        "referenced",
-        "removed_from_merge_queue",
-        "removed_from_project",
-        "removed_from_project_v2",
-        "review_dismissed",
-        "review_request_removed",
-        "review_requested",
-        "reviewed",
-        "sub_issue_added",
-        "sub_issue_removed",
-        "subscribed",
-        "transferred",
-        "unlocked",
-        "unmarked_as_duplicate",
-        "unpinned",
-        "unsubscribed",
-        "user_blocked",
-    )
+    read_toml(resources.files(__package__) / "events_without_rows.toml").values["events"]
 )
-"""Events of which no table has rows.
-
-An event that stands neither here nor in a table is counted in the table `unknown`.
-"""
+"""Events of which no table has rows."""
 
 
 # Adds the references that the API itself tells of.
