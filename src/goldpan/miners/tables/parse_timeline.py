@@ -54,28 +54,9 @@ def add_link(
     entry read over GraphQL, for what REST cannot tell, "entry" the entry itself; "sub_issues",
     "blocked_by" and "blocking" are lists of their own.
     """
-    rows.facets["links"].append(
-        (
-            source.repo,
-            source.number,
-            target.repo,
-            target.number,
-            sha,
-            signal,
-            observed_on,
-            at,
-            None,
-            None,
-            None,
-            part,
-            None,
-            None,
-            None,
-            None,
-            part,
-            rows.sequence,
-        )
-    )
+    link = (*source, *target, sha, signal, observed_on, at)
+    evidence = (part, None, None, None, None)
+    rows.facets["links"].append((*link, None, None, None, *evidence, part, rows.sequence))
 
 
 def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
@@ -95,6 +76,7 @@ def subject_of(data: Any) -> End:
     return End(inner(data.get("repository"), "nameWithOwner"), data["number"])
 
 
+_COMMIT = ("oid", "message", "authoredDate", "committedDate")
 EVENTS = {
     "LabeledEvent": "labeled",
     "UnlabeledEvent": "unlabeled",
@@ -126,15 +108,8 @@ def parse_event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool)
             ends.sort(key=lambda end: end["__typename"] != "PullRequest")
             if len(ends) == 2:
                 signal = "connected" if kind == "ConnectedEvent" else "disconnected"
-                add_link(
-                    rows,
-                    number,
-                    signal,
-                    subject_of(ends[0]),
-                    subject_of(ends[1]),
-                    at=at,
-                    part="links",
-                )
+                source, target = map(subject_of, ends)
+                add_link(rows, number, signal, source, target, at=at, part="links")
         case "ClosedEvent":
             closer = item.get("closer")
             if closer and closer["__typename"] == "PullRequest":
@@ -153,31 +128,14 @@ def parse_event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool)
             source = End(inner(item.get("fromRepository"), "nameWithOwner"))
             add_link(rows, number, "transferred_from", source, own, at=at, part="links")
         case "PullRequestCommit":
-            commit = item["commit"]
-            add_commit(
-                rows,
-                number,
-                commit.get("oid"),
-                commit.get("message"),
-                commit.get("authoredDate"),
-                commit.get("committedDate"),
-            )
+            add_commit(rows, number, *map(item["commit"].get, _COMMIT))
         case _ if kind not in EVENTS:
             rows.facets["unknown"].append((number, kind, rows.sequence))
 
 
 def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
-    rows.facets["events"].append(
-        (
-            number,
-            event,
-            item.get("createdAt"),
-            *actor(item.get("actor")),
-            inner(item.get("label"), "name"),
-            item.get("milestoneTitle"),
-            actor(item.get("assignee")).login,
-            item.get("previousTitle"),
-            item.get("currentTitle"),
-            rows.sequence,
-        )
-    )
+    label, assignee = inner(item.get("label"), "name"), actor(item.get("assignee")).login
+    titles = item.get("previousTitle"), item.get("currentTitle")
+    subjects = (label, item.get("milestoneTitle"), assignee, *titles)
+    happened = (number, event, item.get("createdAt"), *actor(item.get("actor")))
+    rows.facets["events"].append((*happened, *subjects, rows.sequence))
