@@ -19,13 +19,16 @@ from rich.console import Console
 
 from goldpan.core.archive import Archive
 from goldpan.core.config import Settings
+from goldpan.core.errors import GoldpanError
 from goldpan.core.schemas import MINED
 from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.github.announced import Path as Via
+from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
+from goldpan.miners.mine_many import predict_many
 from tests.program import MINE, Done, Running, goldpan, start
 from tests.shared_folder import made_once
 from tests.twin import Limits, Request, Twin, World, synthetic_world
@@ -131,6 +134,14 @@ def mine_twin(
     """Mine the twin's main repository (or another) with one token; `given` are settings."""
     settings = twin_settings(twin, workspace, via, **changes)
     return mine(settings, repo or twin.world.main.full_name, notes or Notes(), PACE)
+
+
+def predict(settings: Settings, repo: str, notes: Notes, pace: Pace) -> CostEstimate:
+    """Return what mining one repository would cost; raises why that cannot be told."""
+    predicted = predict_many(settings, [repo], notes, pace)[repo]
+    if isinstance(predicted, GoldpanError):
+        raise predicted
+    return predicted
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import pytest
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import LengthSample, graphql_requests, sweep_requests
 from goldpan.miners.github.cost import RequestRate as RequestPace
-from goldpan.miners.mine import predict
 from tests.mining import (
     BOTH,
     PACE,
@@ -21,6 +20,7 @@ from tests.mining import (
     coverage_of,
     graphql_daily,
     mine_twin,
+    predict,
     twin_settings,
 )
 from tests.program import MINE, goldpan

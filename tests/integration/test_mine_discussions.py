@@ -10,7 +10,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
-from goldpan.miners.mine import MineResult, predict
+from goldpan.miners.mine import MineResult
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import (
     PACE,
@@ -25,6 +25,7 @@ from tests.mining import (
     keys_kept_twice,
     mine_twin,
     operations,
+    predict,
     rows,
     table_bytes,
     twin_settings,

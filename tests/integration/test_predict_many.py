@@ -12,9 +12,8 @@ import pytest
 
 from goldpan.core.errors import RepositoryError, UsageError
 from goldpan.miners.github.cost import CostEstimate
-from goldpan.miners.mine import predict
 from goldpan.miners.mine_many import predict_many
-from tests.mining import PACE, SOFT, Notes, twin_settings
+from tests.mining import PACE, SOFT, Notes, predict, twin_settings
 from tests.planning import run, write_plan
 from tests.twin import Twin, mills_world
 from tests.twin.transport import Received, Reply

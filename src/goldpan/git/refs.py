@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
-from goldpan.core.errors import DamagedError, GitError, UsageError, WorkspaceError
-from goldpan.core.parquet import read_table
+from goldpan.core.errors import DamagedError, GitError, UsageError
+from goldpan.core.parquet import read_table, reading
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import WorkspaceLayout, write_whole
 from goldpan.git.objects import verify_objects
@@ -256,11 +255,6 @@ def _mined_facts(workspace: WorkspaceLayout, repo: str) -> dict[str, str | None]
     path = workspace.table(repo, "repositories")
     if not path.exists():
         return {}
-    try:
+    with reading(path, "Rebuild it with goldpan normalize"):
         rows = read_table(path, columns=["repo", "license"]).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise WorkspaceError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})",
-            "Rebuild it with goldpan normalize",
-        ) from None
     return dict(rows[0]) if rows else {}

@@ -20,6 +20,7 @@ from goldpan.miners.github import queries
 from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path
 from goldpan.miners.github.client import GitHub, connect
 from goldpan.miners.github.cost import CostEstimate, DryRunArchive, Miner, price, price_first
+from goldpan.miners.github.graphql_entries import GraphQLRun
 from goldpan.miners.github.graphql_miner import GraphQLMiner
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.rest_lists import Lists
@@ -186,26 +187,14 @@ def mine(
     return asyncio.run(ask())
 
 
-def predict(
-    settings: Settings, repo: str, reporter: Reporter, pace: Pace | None = None
-) -> CostEstimate:
-    """Return what mining a repository would cost; nothing is written.
-
-    A first crawl is predicted from what GitHub announces and a sample; an update, or a crawl
-    since a date, by reading the lists that tell what changed.
-    """
-
-    async def ask() -> CostEstimate:
-        async with connect(settings, reporter, pace) as github:
-            return await predict_with(github, settings, repository_name(repo), reporter, pace)
-
-    return asyncio.run(ask())
-
-
 async def predict_with(
     github: GitHub, settings: Settings, repo: str, reporter: Reporter, pace: Pace | None
 ) -> CostEstimate:
-    """Predict by a client that counts for this repository alone, as `predict` does."""
+    """Predict, by a client that counts for it alone, what mining a repository would cost.
+
+    Nothing is written. A first crawl is predicted from what GitHub announces and a sample; an
+    update, or a crawl since a date, by reading the lists that tell what changed.
+    """
     announced = await announce(github, settings, repo)
     archive = DryRunArchive(WorkspaceLayout(settings.workspace).raw(announced.repo))
     if settings.since is None and not archive.holds_entries:
@@ -330,36 +319,18 @@ def _miner(
 ) -> Miner:
     repo, path = announced.repo, chosen_path(settings)
     dialect, workers = announced.dialect, settings.concurrency
-    sweep = Sweep(github, journal, repo=repo, since=settings.since, dialect=dialect, pace=pace)
+    sweep = Sweep(github, journal, repo, settings.since, dialect, pace)
     if path == "graphql":
         owner, name = repo.split("/")
         github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
         kinds = queries.KINDS if settings.include else queries.KINDS[:2]
-        return GraphQLMiner(
-            github,
-            journal,
-            reporter,
-            sweep,
-            dialect=dialect,
-            workers=workers,
-            pace=pace,
-            kinds=kinds,
-        )
+        run = GraphQLRun(github, journal, reporter, dialect, workers, pace)
+        return GraphQLMiner(run, sweep, kinds)
     github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
     swept = sweep if settings.tokens else None
     lists = Lists(github, journal, repo)
-    surveyor = RestSurveyor(lists, journal, reporter, since=settings.since, sweep=swept)
-    return RestMiner(
-        github,
-        journal,
-        reporter,
-        surveyor,
-        lists,
-        repo=repo,
-        workers=workers,
-        identity=announced.identity,
-        sweep=swept,
-    )
+    surveyor = RestSurveyor(lists, reporter, settings.since, swept)
+    return RestMiner(surveyor, workers, announced.identity)
 
 
 def _say(estimate: CostEstimate, reporter: Reporter) -> None:

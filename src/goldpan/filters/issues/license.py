@@ -3,52 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import resources
 
+from goldpan.core.settings_file import read_toml
 from goldpan.filters.criterion import Criterion, query_judge
+
+_ALLOWED = tuple(read_toml(resources.files("goldpan.filters") / "licenses.toml").values["allowed"])
 
 
 @dataclass(frozen=True, slots=True)
 class LicenseSettings:
     """Which licenses are allowed."""
 
-    allowed: tuple[str, ...] = (
-        "0BSD",
-        "AFL-3.0",
-        "Apache-2.0",
-        "Artistic-2.0",
-        "BlueOak-1.0.0",
-        "BSD-2-Clause",
-        "BSD-2-Clause-Patent",
-        "BSD-3-Clause",
-        "BSD-3-Clause-Clear",
-        "BSD-4-Clause",
-        "BSL-1.0",
-        "CC-BY-4.0",
-        "CC0-1.0",
-        "CDDL-1.0",
-        "CDDL-1.1",
-        "ECL-2.0",
-        "EPL-1.0",
-        "EPL-2.0",
-        "ISC",
-        "LGPL-2.1",
-        "LGPL-3.0",
-        "MIT",
-        "MIT-0",
-        "MPL-2.0",
-        "MS-PL",
-        "MulanPSL-2.0",
-        "NCSA",
-        "PostgreSQL",
-        "Python-2.0",
-        "Unicode-3.0",
-        "Unlicense",
-        "UPL-1.0",
-        "Vim",
-        "WTFPL",
-        "X11",
-        "Zlib",
-    )
+    allowed: tuple[str, ...] = _ALLOWED
     """SPDX identifiers: permissive licenses and those whose copyleft ends at files or libraries.
     An identifier covers its `-only` and `-or-later` forms."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from importlib import resources
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ import pyarrow as pa
 from goldpan.core.errors import UsageError
 from goldpan.core.registry import unknown_name
 from goldpan.core.schemas import TableSchema
+from goldpan.core.settings_file import read_toml
 from goldpan.miners.tables.columns import user
 
 _TEXT = pa.string()
@@ -85,33 +87,9 @@ ARCHIVE_HOURS = TableSchema(
 
 ISSUES = "IssuesEvent"
 COMMENTS = "IssueCommentEvent"
-PULLS = "PullRequestEvent"
 
-TYPES = (
-    "CommitCommentEvent",
-    "CreateEvent",
-    "DeleteEvent",
-    "DiscussionCommentEvent",
-    "DiscussionEvent",
-    "DownloadEvent",
-    "FollowEvent",
-    "ForkApplyEvent",
-    "ForkEvent",
-    "GistEvent",
-    "GollumEvent",
-    COMMENTS,
-    ISSUES,
-    "MemberEvent",
-    "PublicEvent",
-    PULLS,
-    "PullRequestReviewCommentEvent",
-    "PullRequestReviewEvent",
-    "PullRequestReviewThreadEvent",
-    "PushEvent",
-    "ReleaseEvent",
-    "SponsorshipEvent",
-    "TeamAddEvent",
-    "WatchEvent",
+TYPES: tuple[str, ...] = tuple(
+    read_toml(resources.files(__package__) / "event_types.toml").values["types"]
 )
 """Every type of event that GH Archive holds or once held."""
 

@@ -10,71 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import resources
+
+from goldpan.core.settings_file import read_toml
 
 _TOKEN = re.compile(r'"[^"]*"|\w+|\.\.\.|\$\w+|[^\s,]')
 
-# Of each field with a selection, the type that it yields; a connection's nodes follow from its
-# name. A field of the same name that yields something else is named with its parent.
 _TYPES = {
-    "actor": "Actor",
-    "answer": "DiscussionComment",
-    "answerChosenBy": "Actor",
-    "assignedActors": "AssigneeConnection",
-    "assignee": "Assignee",
-    "assignees": "UserConnection",
-    "author": "Actor",
-    "blockedBy": "IssueConnection",
-    "blocking": "IssueConnection",
-    "canonical": "IssueOrPullRequest",
-    "category": "DiscussionCategory",
-    "closedByPullRequestsReferences": "PullRequestConnection",
-    "closer": "Closer",
-    "closingIssuesReferences": "IssueConnection",
-    "comments": "IssueCommentConnection",
-    "commit": "Commit",
-    "commits": "PullRequestCommitConnection",
-    "defaultBranchRef": "Ref",
-    "discussions": "DiscussionConnection",
-    "duplicate": "IssueOrPullRequest",
-    "duplicateOf": "IssueOrPullRequest",
-    "editor": "Actor",
-    "files": "PullRequestChangedFileConnection",
-    "fromRepository": "Repository",
-    "headRepository": "Repository",
-    "issueComment": "IssueComment",
-    "issueDependenciesSummary": "IssueDependenciesSummary",
-    "issueType": "IssueType",
-    "issues": "IssueConnection",
-    "label": "Label",
-    "labels": "LabelConnection",
-    "licenseInfo": "License",
-    "mergeCommit": "Commit",
-    "milestone": "Milestone",
-    "node": "Node",
-    "nodes": "Node",
-    "pageInfo": "PageInfo",
-    "parent": "Issue",
-    "pinnedIssueComment": "PinnedIssueComment",
-    "primaryLanguage": "Language",
-    "pullRequestReview": "PullRequestReview",
-    "pullRequests": "PullRequestConnection",
-    "rateLimit": "RateLimit",
-    "reactions": "ReactionConnection",
-    "replies": "DiscussionCommentConnection",
-    "replyTo": "PullRequestReviewComment",
-    "repository": "Repository",
-    "reviewThreads": "PullRequestReviewThreadConnection",
-    "reviews": "PullRequestReviewConnection",
-    "source": "ReferencedSubject",
-    "subIssues": "IssueConnection",
-    "subIssuesSummary": "SubIssuesSummary",
-    "subject": "ReferencedSubject",
-    "userContentEdits": "UserContentEditConnection",
-    "Discussion.comments": "DiscussionCommentConnection",
-    "Issue.timelineItems": "IssueTimelineItemsConnection",
-    "PullRequest.timelineItems": "PullRequestTimelineItemsConnection",
-    "PullRequestReviewThread.comments": "PullRequestReviewCommentConnection",
+    field: kind
+    for kind, fields in read_toml(resources.files(__package__) / "types.toml").values.items()
+    for field in fields
 }
+"""The type that each field with a selection yields."""
 _ENUMS = {
     "Issue.timelineItems": "IssueTimelineItemsItemType",
     "PullRequest.timelineItems": "PullRequestTimelineItemsItemType",

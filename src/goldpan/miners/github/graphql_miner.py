@@ -13,16 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldpan.core.archive import Record
-from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
-from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS
 from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
-from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, key_of
 from goldpan.miners.github.graphql_lists import PART_OF, More, list_flaw, open_lists, read_problems
-from goldpan.miners.github.limits import Pace, TokenPool
+from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.queries import KINDS, Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
@@ -250,23 +248,12 @@ def choose_hidden(
 class GraphQLMiner:
     """Fetches one repository's new and changed entries into its journal."""
 
-    def __init__(
-        self,
-        github: GitHub,
-        journal: Journal,
-        reporter: Reporter,
-        sweep: Sweep,
-        *,
-        dialect: Dialect,
-        workers: int,
-        pace: Pace,
-        kinds: Sequence[Kind] = ("issue", "pull"),
-    ) -> None:
+    def __init__(self, run: GraphQLRun, sweep: Sweep, kinds: Sequence[Kind]) -> None:
         self._kinds = kinds
-        self._run = GraphQLRun(github, journal, reporter, dialect, workers, pace)
+        self._run = run
         self._sweep = sweep
-        self._entries = EntryFetcher(self._run, sweep)
-        self._pages = PageFetcher(self._run)
+        self._entries = EntryFetcher(run, sweep)
+        self._pages = PageFetcher(run)
         self._listed: frozenset[int] = frozenset()
         self._targets: Mapping[Kind, tuple[Target, ...]] = dict.fromkeys(KINDS, ())
         self._hidden = Hidden()

@@ -41,74 +41,6 @@ class WallError(Exception):
     """GitHub pages no further."""
 
 
-class Pages:
-    """The pages of a repository's lists."""
-
-    def __init__(self, github: GitHub, journal: Journal, repo: str) -> None:
-        self._github = github
-        self._journal = journal
-        self._repo = repo
-
-    def first_url(self, feed: Feed, order: dict[str, str]) -> str:
-        """Return the address of a list's first page, in this order."""
-        query = urlencode({**feed.fixed, "per_page": "100", **order})
-        return f"/repos/{self._repo}/{feed.path}?{query}"
-
-    async def read(self, feed: Feed, url: str, attempt: int) -> Record:
-        """Return one page of a list, from the journal if this run has it.
-
-        Raises `NoAnswerError` where it is not answered, `RefusedError` where GitHub does not serve
-        the list, `StaleCursorError` and `WallError` where it does not serve this page.
-        """
-        key = f"{feed.part}|{self._journal.run}|{attempt}|{url}"
-        record = self._journal.find(key)
-        if record is not None:
-            return record
-        old = self._journal.find(f"{feed.part}|{url}")
-        tag = tag_of(old) if old is not None else None
-        reply = await self._ask(feed, url, tag)
-        if reply.status == 304 and old is not None:
-            return self._journal.mark(
-                "unchanged",
-                [key],
-                of=feed.part,
-                items=old.meta["items"],
-                refers=[],
-                next=old.meta["next"],
-            )
-        return self._journal.keep(
-            feed.part,
-            [key, f"{feed.part}|{url}"],
-            {"url": url},
-            reply,
-            token=reply.token,
-            items=[feed.item(item) for item in reply.data if feed.can_list(item)],
-            refers=sorted(mentions_of(reply.data, self._repo).items()),
-            relations=relations_of(reply.data) if feed is ISSUES else {},
-            next=links_of(reply).get("next"),
-        )
-
-    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> HttpReply:
-        """Ask for a page, for less of it where that fails and its place is named by a cursor."""
-        query = dict(parse_qsl(urlsplit(url).query))
-        is_numbered = "page" in query and "after" not in query
-        lengths = (int(query["per_page"]),) if is_numbered else _SMALLER
-        for length in lengths:
-            try:
-                reply = await self._github.get(_with_length(url, length), tag)
-                break
-            except NoAnswerError:
-                if length == lengths[-1]:
-                    raise
-        if reply.status == 304 or (reply.status == 200 and isinstance(reply.data, list)):
-            return reply
-        if "after" in query and reply.status in (400, 404, 422):
-            raise StaleCursorError(reply.problem)
-        if is_numbered and reply.status == 422:
-            raise WallError(reply.problem)
-        raise RefusedError(urlsplit(url).path, reply)
-
-
 def tag_of(record: Record) -> Tag | None:
     """Return the ETag of an archived reply, if it has one and its token is known."""
     etag, owner = record.meta["headers"].get("etag"), record.meta.get("token")
@@ -174,21 +106,21 @@ class _FailedPage:
     goes_on: bool
 
 
+@dataclass(slots=True)
 class Lists:
     """Walks a repository's lists into the journal; a page that fails costs that page.
 
     Such pages are asked for once more at the end of the run, and then recorded as failed.
     """
 
-    def __init__(self, github: GitHub, journal: Journal, repo: str) -> None:
-        self._github = github
-        self._journal = journal
-        self._pages = Pages(github, journal, repo)
-        self._failed: list[_FailedPage] = []
+    github: GitHub
+    journal: Journal
+    repo: str
+    _failed: list[_FailedPage] = field(default_factory=list)
 
     async def whole(self, feed: Feed) -> Listing:
         """Read all of a list."""
-        listing = Listing(len(self._journal.archive.records))
+        listing = Listing(len(self.journal.archive.records))
         try:
             listing.is_whole = await self._walk_retrying(feed, _OLDEST_FIRST, listing)
         except WallError:
@@ -200,7 +132,7 @@ class Lists:
 
     async def changed(self, feed: Feed, since: str) -> Listing:
         """Read what was updated since a time."""
-        listing = Listing(len(self._journal.archive.records))
+        listing = Listing(len(self.journal.archive.records))
         if feed.takes_since:
             await self._windows(feed, since, listing)
         else:
@@ -214,9 +146,9 @@ class Lists:
             url: str | None = page.url
             while url is not None:
                 try:
-                    record = await self._pages.read(page.feed, url, page.attempt)
+                    record = await self._read(page.feed, url, page.attempt)
                 except (NoAnswerError, StaleCursorError, WallError) as error:
-                    self._journal.fail(None, page.feed.part, describe_failure(url, error))
+                    self.journal.fail(None, page.feed.part, describe_failure(url, error))
                     break
                 url = record.meta["next"] if page.goes_on else None
 
@@ -225,9 +157,9 @@ class Lists:
 
         A list that cannot be read to its end may name it.
         """
-        for record in self._journal.of_run("issues"):
+        for record in self.journal.of_run("issues"):
             if any(item[0] == number for item in record.meta["items"]):
-                reply = await self._github.get(record.meta["request"]["url"])
+                reply = await self.github.get(record.meta["request"]["url"])
                 if reply.status == 200 and isinstance(reply.data, list):
                     return any(item.get("number") == number for item in reply.data)
         listing = Listing(0)
@@ -250,7 +182,7 @@ class Lists:
                 return await self._walk(feed, order, listing, attempt, until, to_wall=to_wall)
             except StaleCursorError as error:
                 reason = str(error)
-        self._journal.fail(None, feed.part, f"its cursors do not hold ({reason})")
+        self.journal.fail(None, feed.part, f"its cursors do not hold ({reason})")
         return False
 
     async def _windows(self, feed: Feed, since: str, listing: Listing) -> bool:
@@ -260,12 +192,12 @@ class Lists:
         """
         while True:
             order = {**_BY_UPDATE, **({"since": since} if since else {})}
-            url: str | None = self._pages.first_url(feed, order)
+            url: str | None = self._first_url(feed, order)
             newest = since
             while url is not None and newest == since:
                 # More than a page may have been updated in one second: then links are followed.
                 try:
-                    record = await self._pages.read(feed, url, 0)
+                    record = await self._read(feed, url, 0)
                 except (NoAnswerError, StaleCursorError, WallError) as error:
                     self._failed.append(_FailedPage(feed, url, 0, goes_on=True))
                     if isinstance(error, RefusedError) and not listing.items:
@@ -300,7 +232,7 @@ class Lists:
             in_a_row = 0
             while url is not None:
                 try:
-                    record = await self._pages.read(feed, url, attempt)
+                    record = await self._read(feed, url, attempt)
                 except NoAnswerError as error:
                     failed.append(url)
                     in_a_row += 1
@@ -318,11 +250,11 @@ class Lists:
                     break  # the rest is older still
             return [*failed, ""] if not in_a_row else failed
 
-        *failed, last = await follow(self._pages.first_url(feed, order))
+        *failed, last = await follow(self._first_url(feed, order))
         later: list[tuple[str, bool]] = []
         for url in [*failed, *filter(None, [last])]:
             try:
-                record = await self._pages.read(feed, url, attempt)
+                record = await self._read(feed, url, attempt)
             except (NoAnswerError, WallError) as error:
                 later.append((url, url == last))
                 if isinstance(error, RefusedError) and not listing.items:
@@ -335,3 +267,61 @@ class Lists:
                 later += [(end, True)] if end else []
         self._failed += [_FailedPage(feed, url, attempt, goes_on) for url, goes_on in later]
         return not later
+
+    def _first_url(self, feed: Feed, order: dict[str, str]) -> str:
+        query = urlencode({**feed.fixed, "per_page": "100", **order})
+        return f"/repos/{self.repo}/{feed.path}?{query}"
+
+    async def _read(self, feed: Feed, url: str, attempt: int) -> Record:
+        """Return one page of a list, from the journal if this run has it.
+
+        Raises `NoAnswerError` where it is not answered, `RefusedError` where GitHub does not serve
+        the list, `StaleCursorError` and `WallError` where it does not serve this page.
+        """
+        key = f"{feed.part}|{self.journal.run}|{attempt}|{url}"
+        record = self.journal.find(key)
+        if record is not None:
+            return record
+        old = self.journal.find(f"{feed.part}|{url}")
+        tag = tag_of(old) if old is not None else None
+        reply = await self._ask(feed, url, tag)
+        if reply.status == 304 and old is not None:
+            return self.journal.mark(
+                "unchanged",
+                [key],
+                of=feed.part,
+                items=old.meta["items"],
+                refers=[],
+                next=old.meta["next"],
+            )
+        return self.journal.keep(
+            feed.part,
+            [key, f"{feed.part}|{url}"],
+            {"url": url},
+            reply,
+            token=reply.token,
+            items=[feed.item(item) for item in reply.data if feed.can_list(item)],
+            refers=sorted(mentions_of(reply.data, self.repo).items()),
+            relations=relations_of(reply.data) if feed is ISSUES else {},
+            next=links_of(reply).get("next"),
+        )
+
+    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> HttpReply:
+        """Ask for a page, for less of it where that fails and its place is named by a cursor."""
+        query = dict(parse_qsl(urlsplit(url).query))
+        is_numbered = "page" in query and "after" not in query
+        lengths = (int(query["per_page"]),) if is_numbered else _SMALLER
+        for length in lengths:
+            try:
+                reply = await self.github.get(_with_length(url, length), tag)
+                break
+            except NoAnswerError:
+                if length == lengths[-1]:
+                    raise
+        if reply.status == 304 or (reply.status == 200 and isinstance(reply.data, list)):
+            return reply
+        if "after" in query and reply.status in (400, 404, 422):
+            raise StaleCursorError(reply.problem)
+        if is_numbered and reply.status == 422:
+            raise WallError(reply.problem)
+        raise RefusedError(urlsplit(url).path, reply)

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github.batches import together
-from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.cost import MOST_FILES, LengthSample
 from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, relations_of
-from goldpan.miners.github.rest_lists import Lists, RefusedError
+from goldpan.miners.github.rest_lists import RefusedError
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
-from goldpan.miners.github.sweep import Sweep
-from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError, links_of, parse_json
 
 _LENGTHS = (100, 30, 10, 1)
@@ -27,27 +24,13 @@ Fetch = Callable[[int], Awaitable[None]]
 class RestMiner:
     """Fetches one repository's new and changed entries into its journal."""
 
-    def __init__(
-        self,
-        github: GitHub,
-        journal: Journal,
-        reporter: Reporter,
-        surveyor: RestSurveyor,
-        lists: Lists,
-        *,
-        repo: str,
-        workers: int,
-        identity: int | None,
-        sweep: Sweep | None,
-    ) -> None:
-        self._github = github
-        self._journal = journal
-        self._reporter = reporter
+    def __init__(self, surveyor: RestSurveyor, workers: int, identity: int | None) -> None:
         self._surveyor = surveyor
-        self._lists = lists
-        self._root = f"/repos/{repo}"
+        self._lists = surveyor.lists
+        self._github = self._lists.github
+        self._journal = self._lists.journal
+        self._root = f"/repos/{self._lists.repo}"
         self._identity = identity
-        self._sweep = sweep
         self._workers = workers
         self._survey = RestSurvey(frozenset(), {}, {})
         self._later: list[tuple[int, str, Fetch]] = []
@@ -77,10 +60,10 @@ class RestMiner:
     async def run(self) -> None:
         """Fetch what the survey found, and what failed once more at the end."""
         survey = self._survey
-        self._reporter.note(
+        self._surveyor.reporter.note(
             f"{len(survey.listed):,} entries; {survey.count:,} lists of entries to fetch"
         )
-        with self._reporter.task("Timelines and files", survey.count) as task:
+        with self._surveyor.reporter.task("Timelines and files", survey.count) as task:
             await self._fetch_each(survey.issues, "entry", self._issue, task)
             await self._fetch_each(survey.pulls, "entry", self._pull, task)
             await self._fetch_each(survey.timelines, "timeline", self._timeline, task)
@@ -93,7 +76,9 @@ class RestMiner:
                 await self._fetch_each(numbers, part, fetch, task)
         self._is_last = True
         if self._later:
-            self._reporter.note(f"{len(self._later):,} lists failed: asking for them once more")
+            self._surveyor.reporter.note(
+                f"{len(self._later):,} lists failed: asking for them once more"
+            )
         for number, part, fetch in self._later:
             await self._guarded(number, part, fetch)
         for number, reason in sorted(self._lost.items()):
@@ -240,10 +225,8 @@ class RestMiner:
         if self._lost.pop(number, None) is None:
             return
         try:
-            target = self._survey.targets.get(number)
-            listed = await (
-                self._sweep.lists(target) if self._sweep and target else self._lists.names(number)
-            )
+            sweep, target = self._surveyor.sweep, self._survey.targets.get(number)
+            listed = await (sweep.lists(target) if sweep and target else self._lists.names(number))
         except NoAnswerError as error:
             listed, reason = True, error.reason
         if listed:

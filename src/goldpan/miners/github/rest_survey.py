@@ -70,28 +70,25 @@ class RestSurvey:
 
 
 class RestSurveyor:
-    """Reads a repository's lists into the journal, and compares them with what it has."""
+    """Reads a repository's lists into the journal, and compares them with what it has.
+
+    `sweep` is None without a token.
+    """
 
     def __init__(
-        self,
-        lists: Lists,
-        journal: Journal,
-        reporter: Reporter,
-        *,
-        since: datetime | None,
-        sweep: Sweep | None,
+        self, lists: Lists, reporter: Reporter, since: datetime | None, sweep: Sweep | None
     ) -> None:
-        self._lists = lists
-        self._journal = journal
-        self._reporter = reporter
-        self._sweep = sweep
+        self.lists = lists
+        self.journal = lists.journal
+        self.reporter = reporter
+        self.sweep = sweep
         self._limit = stamp(since)
-        self._changed_since = _latest(_finished_until(journal, self._limit), self._limit)
+        self._changed_since = _latest(_finished_until(lists.journal, self._limit), self._limit)
 
     async def run(self) -> RestSurvey:
         """Read the lists and find what is to be fetched."""
         targets = await self._swept()
-        with self._reporter.task("Lists", len(FEEDS)) as task:
+        with self.reporter.task("Lists", len(FEEDS)) as task:
             issues, pulls, comments, reviews = await together(
                 *(
                     self._listing(feed, task, swept=bool(targets))
@@ -110,7 +107,7 @@ class RestSurveyor:
                 named.update(n for n, updated in newest if updated >= self._changed_since)
         if issues.is_whole:
             numbers = sorted({item[0] for item in issues.items})
-            self._journal.mark("listed", [], of="issues", numbers=numbers, begun=issues.begun)
+            self.journal.mark("listed", [], of="issues", numbers=numbers, begun=issues.begun)
         if self._changed_since and not targets:
             self._tell_unseen(self._changed_since)
         entries = self._newest("issues", "issue")
@@ -119,26 +116,24 @@ class RestSurveyor:
 
     def _tell_unseen(self, since: str) -> None:
         """Note what no list of REST shows: a cross reference touches no entry that it leads to."""
-        self._reporter.note(
+        self.reporter.note(
             f"Not seen without a token: {UNSEEN.format(since=since)}, unless the entry that they "
             "lead to changes otherwise. A run with GITHUB_TOKEN set finds them"
         )
-        if not any(self._journal.of_run("unseen")):
-            self._journal.mark("unseen", [], since=since)
+        if not any(self.journal.of_run("unseen")):
+            self.journal.mark("unseen", [], since=since)
 
     async def _swept(self) -> dict[int, Target]:
         """Return all entries by the GraphQL sweep, none where that is not to be had."""
-        if self._sweep is None:
+        if self.sweep is None:
             return {}
         try:
-            with self._reporter.task("Sweep", 0) as task:
-                listed = await together(
-                    self._sweep.run("issue", task), self._sweep.run("pull", task)
-                )
+            with self.reporter.task("Sweep", 0) as task:
+                listed = await together(self.sweep.run("issue", task), self.sweep.run("pull", task))
         except QueryError as error:
-            self._reporter.note(f"{error.problem}: REST's own lists must do")
+            self.reporter.note(f"{error.problem}: REST's own lists must do")
             return {}
-        if any(record.meta["number"] is None for record in self._journal.of_run("failed")):
+        if any(record.meta["number"] is None for record in self.journal.of_run("failed")):
             return {}
         return {target.number: target for targets in listed for target in targets}
 
@@ -147,7 +142,7 @@ class RestSurveyor:
         since = self._changed_since
         if feed is ISSUES and not swept and not self._limit:
             since = None  # the list itself must tell which entries there are
-        listing = await (self._lists.changed(feed, since) if since else self._lists.whole(feed))
+        listing = await (self.lists.changed(feed, since) if since else self.lists.whole(feed))
         task.advance()
         return listing
 
@@ -166,7 +161,7 @@ class RestSurveyor:
         entries: Mapping[int, list[Any]],
         named: set[int],
     ) -> RestSurvey:
-        states = _LastStates(self._journal)
+        states = _LastStates(self.journal)
         pulls = self._newest("pulls", "pull")
         versions = {
             number: targets[number].version if number in targets else f"rest|{entries[number][1]}"
@@ -191,7 +186,7 @@ class RestSurveyor:
                 or late_comment
             ):
                 survey.issues.append(number)
-            fresh = self._journal.find(f"timeline|{self._journal.run}|{number}") is not None
+            fresh = self.journal.find(f"timeline|{self.journal.run}|{number}") is not None
             if (
                 not is_current
                 or (number, "timeline") in states.failed
@@ -214,7 +209,7 @@ class RestSurveyor:
     def _relations(self, versions: Mapping[int, str], states: _LastStates) -> list[tuple[int, str]]:
         """Return the lists of relations that issues have or had and that were not read since."""
         failed = {(number, part) for number, part in states.failed if part in RELATIONS}
-        for record in self._journal.archive.records:
+        for record in self.journal.archive.records:
             meta = record.meta
             if meta["part"] in RELATIONS:
                 failed.add((meta["number"], meta["part"]))
@@ -229,7 +224,7 @@ class RestSurveyor:
     def _newest(self, *parts: str) -> dict[int, list[Any]]:
         """Return the newest item of each entry that replies of these parts brought."""
         by_number: dict[int, list[Any]] = {}
-        for record in self._journal.archive.records:
+        for record in self.journal.archive.records:
             if record.meta["part"] in parts:
                 for item in record.meta["items"]:
                     if item[0] not in by_number or item[1] >= by_number[item[0]][1]:

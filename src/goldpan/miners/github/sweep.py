@@ -50,26 +50,16 @@ class Target:
         return int(said) if said.isdecimal() else 0
 
 
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """Reads a repository's lists of issues, pull requests and discussions into the journal."""
 
-    def __init__(
-        self,
-        github: GitHub,
-        journal: Journal,
-        *,
-        repo: str,
-        since: datetime | None,
-        dialect: Dialect,
-        pace: Pace,
-    ) -> None:
-        self._github = github
-        self._journal = journal
-        self._owner, self._name = repo.split("/")
-        self._repo = repo
-        self._since = since
-        self._dialect = dialect
-        self._pace = pace
+    github: GitHub
+    journal: Journal
+    repo: str
+    since: datetime | None
+    dialect: Dialect
+    pace: Pace
 
     async def run(self, kind: Kind, task: ProgressTask) -> list[Target]:
         """Return all entries of a kind (those updated since the limit, if there is one).
@@ -87,15 +77,15 @@ class Sweep:
             except StaleCursorError as error:
                 reason = str(error)
             except NoAnswerError as error:
-                self._journal.fail(None, FIELDS_OF[kind], error.reason, error.status)
+                self.journal.fail(None, FIELDS_OF[kind], error.reason, error.status)
                 break
         else:
-            self._journal.fail(None, FIELDS_OF[kind], f"its cursors do not hold ({reason})")
+            self.journal.fail(None, FIELDS_OF[kind], f"its cursors do not hold ({reason})")
         return sorted(targets.values(), key=lambda target: target.number)
 
     async def lists(self, target: Target) -> bool:
         """Ask the page that listed an entry again, and tell whether it still lists it."""
-        for record in self._journal.of_run("sweep"):
+        for record in self.journal.of_run("sweep"):
             if record.meta["kind"] == target.kind and any(
                 item[0] == target.node for item in record.meta["items"]
             ):
@@ -109,7 +99,7 @@ class Sweep:
         """Yield the pages that this run has of this attempt, in their order."""
         cursor: str | None = ""
         while cursor is not None:
-            record = self._journal.find(self._key(kind, attempt, cursor))
+            record = self.journal.find(self._key(kind, attempt, cursor))
             if record is None:
                 return
             yield record
@@ -118,25 +108,21 @@ class Sweep:
     async def _walk(
         self, kind: Kind, attempt: int, targets: dict[str, Target], task: ProgressTask
     ) -> None:
-        order = ("UPDATED_AT", "DESC") if self._since else ("CREATED_AT", "ASC")
+        owner, name = self.repo.split("/")
+        field, direction = ("UPDATED_AT", "DESC") if self.since else ("CREATED_AT", "ASC")
         size = BatchSize(sweep_page(kind))
         pages = list(self._recorded(kind, attempt))
         if pages and (pages[-1].meta["next"] is None or self._is_late(pages[-1])):
             return
         cursor: str | None = pages[-1].meta["next"] if pages else None
         while True:
-            variables = {
-                "owner": self._owner,
-                "name": self._name,
-                "first": size.current,
-                "after": cursor,
-                "field": order[0],
-                "direction": order[1],
-            }
+            page_wanted = {"first": size.current, "after": cursor}
+            order = {"field": field, "direction": direction}
+            variables = {"owner": owner, "name": name, **page_wanted, **order}
             reply = await self._page(kind, variables, size)
             page = self._connection(reply, kind)
             info = page["pageInfo"]
-            record = self._journal.keep(
+            record = self.journal.keep(
                 "sweep",
                 [self._key(kind, attempt, cursor or "")],
                 {"query": "Sweep", "variables": variables},
@@ -145,7 +131,7 @@ class Sweep:
                 items=[_fingerprint(node) for node in page["nodes"]],
                 announced=page["totalCount"],
                 next=info["endCursor"] if info["hasNextPage"] else None,
-                full=self._since is None,
+                full=self.since is None,
                 **_facts_of(reply),
             )
             self._take(record, kind, targets, task)
@@ -159,19 +145,19 @@ class Sweep:
         if record.meta["request"]["variables"]["after"] is None:
             task.extend(max(0, record.meta["announced"] - len(targets)))
         for node, number, fingerprint in record.meta["items"]:
-            if not self._since or moment(fingerprint.split("|")[0]) >= self._since:
+            if not self.since or moment(fingerprint.split("|")[0]) >= self.since:
                 task.advance(node not in targets)
                 targets[node] = Target(kind, node, number, f"{node}|{fingerprint}")
 
     def _is_late(self, record: Record) -> bool:
         """Tell whether a page, newest first, reached the entries that are not wanted."""
-        return self._since is not None and any(
-            moment(fingerprint.split("|")[0]) < self._since
+        return self.since is not None and any(
+            moment(fingerprint.split("|")[0]) < self.since
             for _, _, fingerprint in record.meta["items"]
         )
 
     def _key(self, kind: Kind, attempt: int, cursor: str) -> str:
-        return f"sweep|{self._journal.run}|{kind}|{attempt}|{cursor}"
+        return f"sweep|{self.journal.run}|{kind}|{attempt}|{cursor}"
 
     async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> HttpReply:
         """Ask for one page, smaller and smaller, at last without what makes it heavy."""
@@ -183,7 +169,7 @@ class Sweep:
                 return reply
             except NoAnswerError as error:
                 failures += 1
-                if variables["first"] == 1 and failures >= self._github.retries:
+                if variables["first"] == 1 and failures >= self.github.retries:
                     if light and "NOT_FOUND" in error.reason:
                         raise self._absent(error.reason) from None
                     if light:
@@ -191,14 +177,14 @@ class Sweep:
                     light, failures = True, 0
             size.choked(variables["first"])
             variables["first"] = size.current
-            await asyncio.sleep(self._pace.pause(failures + 1))
+            await asyncio.sleep(self.pace.pause(failures + 1))
 
     async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> HttpReply:
         """Ask once; raises `NoAnswerError` for a page that lacks anything."""
-        document = sweep_document(kind, self._dialect, light=light)
-        self._journal.document(document)
+        document = sweep_document(kind, self.dialect, light=light)
+        self.journal.document(document)
         try:
-            reply = await self._github.graphql(document, variables)
+            reply = await self.github.graphql(document, variables)
         except (QueryError, NoAnswerError) as error:
             if "cursor" in error.problem.lower():
                 raise StaleCursorError(error.problem) from None
@@ -219,7 +205,7 @@ class Sweep:
 
     def _absent(self, reason: str) -> RepositoryError:
         return RepositoryError(
-            f"{self._repo} no longer exists, or the token may not see it ({reason})",
+            f"{self.repo} no longer exists, or the token may not see it ({reason})",
             "Check that the token has access to the repository, and run the same command again",
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Literal, Required, TypedDict, cast
+from typing import Annotated, Any, Literal, Required, TypedDict
 
 import msgspec
 import numpy as np
@@ -82,153 +82,75 @@ def count_ranges(directory: Path) -> int:
 # Nine bytes of ten are addresses and the like. msgspec passes over what is not asked for, which
 # takes half as long as parsing all of it.
 
-_Number = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-_Integer = _Number | None
-_Text = str | None
+_NUMBER = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_INTEGER = _NUMBER | None
+_TEXT = str | None
 _NOBODY = ("", "ghost")  # who deleted their account
 
 
-class _Person(TypedDict, total=False):
-    login: _Text
-    id: _Integer
-    type: _Text
+def _object(*texts: str, **others: Any) -> Any:
+    """Return the type of an object of which these members are read, texts and others."""
+    members: Any = {**dict.fromkeys(texts, _TEXT), **others}
+    return TypedDict("_object", members, total=False)  # type: ignore[operator]
 
 
-class _Assignee(TypedDict, total=False):
-    login: Required[str]
-    id: _Integer
-    type: Required[str]
+def _list(kind: Any) -> Any:
+    return list[kind] | None
 
 
-class _Label(TypedDict):
-    name: str
-
-
-class _Named(TypedDict, total=False):
-    name: _Text
-
-
-class _Titled(TypedDict, total=False):
-    title: _Text
-
-
-class _Dated(TypedDict, total=False):
-    date: _Text
-
-
-class _Identified(TypedDict, total=False):
-    id: _Integer
-
-
-class _Repository(TypedDict, total=False):
-    full_name: _Text
-
-
-class _Branch(TypedDict, total=False):
-    ref: _Text
-    sha: _Text
-    repo: _Repository | None
-
-
-class _Parts(TypedDict, total=False):
-    total: _Integer
-
-
-class _Blocking(TypedDict, total=False):
-    total_blocked_by: _Integer
-    total_blocking: _Integer
-
-
-class _EntryFields(TypedDict, total=False):
-    number: Required[_Number]
-    title: _Text
-    body: _Text
-    state: _Text
-    state_reason: _Text
-    user: _Person | None
-    author_association: _Text
-    created_at: _Text
-    updated_at: _Text
-    closed_at: _Text
-    locked: bool | None
-    comments: _Integer
-    labels: list[_Label] | None
-    assignees: list[_Assignee] | None
-    milestone: _Titled | None
-    type: _Named | None
-    parent_issue_url: _Text
-    sub_issues_summary: _Parts | None
-    issue_dependencies_summary: _Blocking | None
-    pinned_comment: _Identified | None
-    head: _Branch | None
-    base: _Branch | None
-    merged_at: _Text
-    draft: bool | None
-    merge_commit_sha: _Text
-    changed_files: _Integer
-    additions: _Integer
-    deletions: _Integer
-    commits: _Integer
-    review_comments: _Integer
-
-
-_Rename = TypedDict("_Rename", {"from": _Text, "to": _Text}, total=False)
-
-
-class _Referring(TypedDict, total=False):
-    number: _Integer
-    repository: _Repository | None
-
-
-class _Source(TypedDict, total=False):
-    issue: _Referring | None
-
-
-class _Event(TypedDict, total=False):
-    event: Required[str]
-    id: _Integer
-    actor: _Person | None
-    user: _Person | None
-    author_association: _Text
-    created_at: _Text
-    updated_at: _Text
-    submitted_at: _Text
-    body: _Text
-    state: _Text
-    label: _Named | None
-    milestone: _Titled | None
-    assignee: _Person | None
-    assigner: _Person | None
-    rename: _Rename | None
-    commit_id: _Text
-    sha: _Text
-    message: _Text
-    author: _Dated | None
-    committer: _Dated | None
-    source: _Source | None
-
-
-class _ReviewComment(TypedDict, total=False):
-    id: _Integer
-    user: _Person | None
-    author_association: _Text
-    created_at: _Text
-    updated_at: _Text
-    body: _Text
-    path: _Text
-    pull_request_review_id: _Integer
-    in_reply_to_id: _Integer
-
-
-class _Document(TypedDict, total=False):
-    type: Required[Literal["issue", "pull"]]
-    issue: _EntryFields
-    pull: _EntryFields
-    events: list[_Event] | None
-    comments: list[_ReviewComment] | None
-
-
-_DECODER = msgspec.json.Decoder(_Document)
+_PERSON = _object("login", "type", id=_INTEGER) | None
+_ASSIGNEE = _object(login=Required[str], id=_INTEGER, type=Required[str])
+_NAMED = _object("name") | None
+_TITLED = _object("title") | None
+_DATED = _object("date") | None
+_REPOSITORY = _object("full_name") | None
+_BRANCH = _object("ref", "sha", repo=_REPOSITORY) | None
+_BLOCKING = _object(total_blocked_by=_INTEGER, total_blocking=_INTEGER)
+_ENTRY = _object(
+    *("title", "body", "state", "state_reason", "author_association", "created_at", "updated_at"),
+    *("closed_at", "parent_issue_url", "merged_at", "merge_commit_sha"),
+    number=Required[_NUMBER],
+    user=_PERSON,
+    locked=bool | None,
+    labels=_list(_object(name=Required[str])),
+    assignees=_list(_ASSIGNEE),
+    milestone=_TITLED,
+    type=_NAMED,
+    sub_issues_summary=_object(total=_INTEGER) | None,
+    issue_dependencies_summary=_BLOCKING | None,
+    pinned_comment=_object(id=_INTEGER) | None,
+    head=_BRANCH,
+    base=_BRANCH,
+    draft=bool | None,
+    **dict.fromkeys(("comments", "review_comments", "commits"), _INTEGER),
+    **dict.fromkeys(("changed_files", "additions", "deletions"), _INTEGER),
+)
+_REFERRING = _object(number=_INTEGER, repository=_REPOSITORY)
+_EVENT = _object(
+    *("author_association", "created_at", "updated_at", "submitted_at", "body", "state"),
+    *("commit_id", "sha", "message"),
+    event=Required[str],
+    id=_INTEGER,
+    label=_NAMED,
+    milestone=_TITLED,
+    rename=_object("from", "to") | None,
+    source=_object(issue=_REFERRING | None) | None,
+    **dict.fromkeys(("actor", "user", "assignee", "assigner"), _PERSON),
+    **dict.fromkeys(("author", "committer"), _DATED),
+)
+_REVIEW_COMMENT = _object(
+    *("author_association", "created_at", "updated_at", "body", "path"),
+    user=_PERSON,
+    **dict.fromkeys(("id", "pull_request_review_id", "in_reply_to_id"), _INTEGER),
+)
+_DOCUMENT = _object(
+    type=Required[Literal["issue", "pull"]],
+    issue=_ENTRY,
+    pull=_ENTRY,
+    events=_list(_EVENT),
+    comments=_list(_REVIEW_COMMENT),
+)
+_DECODER = msgspec.json.Decoder(_DOCUMENT)
 
 
 def read_fields(body: bytes) -> dict[str, Any] | None:
@@ -238,7 +160,7 @@ def read_fields(body: bytes) -> dict[str, Any] | None:
     messages can quote what stands there.
     """
     try:
-        document = _DECODER.decode(body)
+        document: dict[str, Any] = _DECODER.decode(body)
     except (ValueError, RecursionError):
         return None
     entry = document.get(document["type"])
@@ -247,25 +169,12 @@ def read_fields(body: bytes) -> dict[str, Any] | None:
     assignees = entry.get("assignees") or ()
     if any(assignee["login"] in _NOBODY for assignee in assignees):
         return None
-    return cast(dict[str, Any], document)
+    return document
 
 
 PARSED = {
-    "entries",
-    "more",
-    "issues",
-    "issue",
-    "pulls",
-    "pull",
-    "comments",
-    "review_comments",
-    "pull_comments",
-    "timeline",
-    "files",
-    "sub_issues",
-    "blocked_by",
-    "blocking",
-    "backup",
+    *("entries", "more", "issues", "issue", "pulls", "pull", "comments", "review_comments"),
+    *("pull_comments", "timeline", "files", "sub_issues", "blocked_by", "blocking", "backup"),
 }
 """The parts of records that hold rows."""
 

@@ -60,24 +60,13 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
     holder, canonical = subject_of(node.get("parent")), subject_of(node.get("duplicateOf"))
     pinned = inner(inner(node.get("pinnedIssueComment"), "issueComment"), "fullDatabaseId")
     ties = node.get("issueDependenciesSummary")
-    _add_entry(
-        rows,
-        number,
-        "pull" if is_pull else "issue",
-        node,
-        _STATE.get(state, state) if isinstance(state, str) else state,
-        (
-            _assignees(node),
-            inner(node.get("milestone"), "title"),
-            inner(node.get("issueType"), "name"),
-            *holder,
-            inner(node.get("subIssuesSummary"), "total"),
-            inner(ties, "totalBlockedBy"),
-            inner(ties, "totalBlocking"),
-            integer(pinned),
-            *canonical,
-        ),
-    )
+    state = _STATE.get(state, state) if isinstance(state, str) else state
+    blocking = inner(ties, "totalBlockedBy"), inner(ties, "totalBlocking")
+    milestone, kind = inner(node.get("milestone"), "title"), inner(node.get("issueType"), "name")
+    parts = inner(node.get("subIssuesSummary"), "total")
+    tied = (milestone, kind, *holder, parts, *blocking, integer(pinned), *canonical)
+    kind_of_entry = "pull" if is_pull else "issue"
+    _add_entry(rows, number, kind_of_entry, node, state, (_assignees(node), *tied))
     if holder.number:
         add_link(rows, number, "sub_issue", holder, End(rows.repo, number), part="entry")
     if is_pull:
@@ -93,28 +82,13 @@ def _add_entry(
     """Add an entry and what its texts refer to; `ties` are its columns from `assignees` on."""
     row = rows.next_row()
     title, body, at = node.get("title"), node.get("body") or "", node.get("createdAt")
-    rows.facets["entry"].append(
-        (
-            number,
-            kind,
-            title,
-            body,
-            state,
-            lower(node.get("stateReason")),
-            *actor(node.get("author")),
-            lower(node.get("authorAssociation")),
-            at,
-            node.get("updatedAt"),
-            node.get("lastEditedAt"),
-            node.get("closedAt"),
-            node.get("locked"),
-            names(nodes_of(node.get("labels")), "name"),
-            *ties,
-            inner(node.get("comments"), "totalCount"),
-            rows.sequence,
-            row,
-        )
-    )
+    what = (number, kind, title, body, state, lower(node.get("stateReason")))
+    who = (*actor(node.get("author")), lower(node.get("authorAssociation")))
+    times = map(node.get, ("createdAt", "updatedAt", "lastEditedAt", "closedAt", "locked"))
+    labels = names(nodes_of(node.get("labels")), "name")
+    comments = inner(node.get("comments"), "totalCount")
+    entry = (*what, *who, *times, labels, *ties, comments, rows.sequence, row)
+    rows.facets["entry"].append(entry)
     read_text(rows, row, number, "title", None, at, title, of_pull=kind == "pull")
     read_text(rows, row, number, "body", None, at, body, of_pull=kind == "pull")
     if "lastEditedAt" in node:
@@ -123,14 +97,11 @@ def _add_entry(
 
 _ISSUE_LISTS = ("comments", "labels", "timelineItems", "closedByPullRequestsReferences")
 _PULL_LISTS = (
-    "comments",
-    "labels",
-    "reviews",
-    "reviewThreads",
-    "files",
-    "timelineItems",
+    *("comments", "labels", "reviews", "reviewThreads", "files", "timelineItems"),
     "closingIssuesReferences",
 )
+_PULL = ("mergedAt", "isDraft", "baseRefName", "baseRefOid", "headRefName", "headRefOid")
+_TOTALS = ("additions", "deletions", "changedFiles")
 
 
 def _assignees(node: dict[str, Any]) -> Any:
@@ -146,25 +117,13 @@ def _assignees(node: dict[str, Any]) -> Any:
 
 def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:
     merged = node.get("merged")
-    rows.facets["pull"].append(
-        (
-            number,
-            merged,
-            node.get("mergedAt"),
-            node.get("isDraft"),
-            node.get("baseRefName"),
-            node.get("baseRefOid"),
-            node.get("headRefName"),
-            node.get("headRefOid"),
-            inner(node.get("headRepository"), "nameWithOwner"),
-            inner(node.get("mergeCommit"), "oid") if merged else None,
-            rows.sequence,
-        )
-    )
+    head_repo = inner(node.get("headRepository"), "nameWithOwner")
+    merge = inner(node.get("mergeCommit"), "oid") if merged else None
+    pull = (number, merged, *map(node.get, _PULL), head_repo, merge, rows.sequence)
+    rows.facets["pull"].append(pull)
+    totals = (*map(node.get, _TOTALS), rows.sequence)
+    rows.facets["totals"].append((number, *totals))
     files = node.get("changedFiles")
-    rows.facets["totals"].append(
-        (number, node.get("additions"), node.get("deletions"), files, rows.sequence)
-    )
     rows.page(number, "files", files, 0, "pull")
 
 
@@ -215,17 +174,9 @@ def _parse_items(
 
 def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:
     status = lower(item.get("changeType"))
-    rows.facets["files"].append(
-        (
-            number,
-            item.get("path"),
-            None,
-            _FILE_STATUS.get(status, status) if isinstance(status, str) else status,
-            item.get("additions"),
-            item.get("deletions"),
-            rows.sequence,
-        )
-    )
+    status = _FILE_STATUS.get(status, status) if isinstance(status, str) else status
+    lines = item.get("additions"), item.get("deletions")
+    rows.facets["files"].append((number, item.get("path"), None, status, *lines, rows.sequence))
 
 
 def _closing(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
@@ -267,24 +218,12 @@ def parse_discussion(rows: Rows, number: int, node: dict[str, Any]) -> None:
     closed, chooser = node.get("closed"), actor(node.get("answerChosenBy"))
     state = closed if not isinstance(closed, bool) else "closed" if closed else "open"
     _add_entry(rows, number, "discussion", node, state, ([], *(None,) * 10))
-    category = node.get("category")
-    rows.facets["discussions"].append(
-        (
-            number,
-            inner(category, "id"),
-            inner(category, "name"),
-            inner(category, "slug"),
-            inner(category, "isAnswerable"),
-            node.get("isAnswered"),
-            inner(node.get("answer"), "databaseId"),
-            node.get("answerChosenAt"),
-            chooser.login,
-            chooser.type,
-            node.get("upvoteCount"),
-            inner(node.get("reactions"), "totalCount"),
-            rows.sequence,
-        )
-    )
+    category = [inner(node.get("category"), key) for key in ("id", "name", "slug", "isAnswerable")]
+    answer = node.get("isAnswered"), inner(node.get("answer"), "databaseId")
+    chosen = node.get("answerChosenAt"), chooser.login, chooser.type
+    liked = node.get("upvoteCount"), inner(node.get("reactions"), "totalCount")
+    discussion = (number, *category, *answer, *chosen, *liked, rows.sequence)
+    rows.facets["discussions"].append(discussion)
     for name in ("comments", "labels"):
         if name in node:
             part = PART_OF["Discussion", name]
@@ -321,19 +260,10 @@ def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
         (None, None, to, None),
         of_pull=False,
     )
-    rows.facets["discussion_comments"].append(
-        (
-            number,
-            identity,
-            item.get("isAnswer"),
-            item.get("isMinimized"),
-            lower(item.get("minimizedReason")),
-            item.get("deletedAt"),
-            item.get("upvoteCount"),
-            inner(item.get("reactions"), "totalCount"),
-            rows.sequence,
-        )
-    )
+    shown = item.get("isAnswer"), item.get("isMinimized"), lower(item.get("minimizedReason"))
+    liked = item.get("upvoteCount"), inner(item.get("reactions"), "totalCount")
+    comment = (number, identity, *shown, item.get("deletedAt"), *liked, rows.sequence)
+    rows.facets["discussion_comments"].append(comment)
     if "replies" in item:
         rows.attempt(number, "replies", parse_said, number, "DiscussionComment", "replies", item)
 
@@ -365,17 +295,6 @@ def parse_edits(rows: Rows, number: int, node: dict[str, Any]) -> None:
 
 def _version(rows: Rows, number: int, kind: str, comment: Any, item: dict[str, Any]) -> None:
     person = actor(item.get("editor"))
-    rows.facets["edits"].append(
-        (
-            number,
-            kind,
-            comment,
-            item.get("editedAt"),
-            person.login,
-            person.type,
-            item.get("diff"),
-            item.get("deletedAt"),
-            item.get("id"),
-            rows.sequence,
-        )
-    )
+    edited = (number, kind, comment, item.get("editedAt"), person.login, person.type)
+    text = map(item.get, ("diff", "deletedAt", "id"))
+    rows.facets["edits"].append((*edited, *text, rows.sequence))

@@ -25,6 +25,7 @@ from goldpan.miners.tables.rows import (
 
 _NUMBER = re.compile(r"/(?:issues|pulls|pull)/(\d+)")
 _ADDRESS = re.compile(r"/repos/([^/]+/[^/]+)/(?:issues|pulls)/(\d+)")
+_FILE = ("filename", "previous_filename", "status", "additions", "deletions")
 _EVENTS = set(EVENTS.values())
 _PASSED_OVER = WITHOUT_ROWS - {"commented", "reviewed", "committed", "cross-referenced", "closed"}
 
@@ -42,37 +43,18 @@ def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None
     title, body, at = item.get("title"), item.get("body") or "", item.get("created_at")
     parent = _address(item.get("parent_issue_url"))
     ties = item.get("issue_dependencies_summary")
-    rows.facets["entry"].append(
-        (
-            number,
-            "pull" if is_pull else "issue",
-            title,
-            body,
-            item.get("state"),
-            None if is_pull else item.get("state_reason"),
-            *user(item.get("user")),
-            lower(item.get("author_association")),
-            at,
-            item.get("updated_at"),
-            None,
-            item.get("closed_at"),
-            item.get("locked"),
-            names(item.get("labels"), "name"),
-            _logins(item.get("assignees")),
-            inner(item.get("milestone"), "title"),
-            inner(item.get("type"), "name"),
-            *parent,
-            inner(item.get("sub_issues_summary"), "total"),
-            inner(ties, "total_blocked_by"),
-            inner(ties, "total_blocking"),
-            inner(item.get("pinned_comment"), "id"),
-            None,
-            None,
-            item.get("comments"),
-            rows.sequence,
-            row,
-        )
-    )
+    kind, reason = ("pull", None) if is_pull else ("issue", item.get("state_reason"))
+    what = (number, kind, title, body, item.get("state"), reason)
+    who = (*user(item.get("user")), lower(item.get("author_association")))
+    times = (at, item.get("updated_at"), None, item.get("closed_at"), item.get("locked"))
+    labels, assignees = names(item.get("labels"), "name"), _logins(item.get("assignees"))
+    milestone, issue_type = inner(item.get("milestone"), "title"), inner(item.get("type"), "name")
+    parts, pinned = inner(item.get("sub_issues_summary"), "total"), item.get("pinned_comment")
+    blocking = inner(ties, "total_blocked_by"), inner(ties, "total_blocking")
+    duplicate_of = None, None
+    tied = (*parent, parts, *blocking, inner(pinned, "id"), *duplicate_of, item.get("comments"))
+    sorted_by = (labels, assignees, milestone, issue_type)
+    rows.facets["entry"].append((*what, *who, *times, *sorted_by, *tied, rows.sequence, row))
     read_text(rows, row, number, "title", None, at, title, of_pull=is_pull)
     read_text(rows, row, number, "body", None, at, body, of_pull=is_pull)
     if parent.number:
@@ -90,26 +72,14 @@ def parse_pull(rows: Rows, item: dict[str, Any]) -> None:
     head, base = item.get("head"), item.get("base")
     number = int(item["number"])
     merged = item.get("merged_at") is not None
-    rows.facets["pull"].append(
-        (
-            number,
-            merged,
-            item.get("merged_at"),
-            item.get("draft"),
-            inner(base, "ref"),
-            inner(base, "sha"),
-            inner(head, "ref"),
-            inner(head, "sha"),
-            inner(inner(head, "repo"), "full_name"),
-            item.get("merge_commit_sha") if merged else None,
-            rows.sequence,
-        )
-    )
+    branches = [inner(branch, key) for branch in (base, head) for key in ("ref", "sha")]
+    head_repo = inner(inner(head, "repo"), "full_name")
+    merge = item.get("merge_commit_sha") if merged else None
+    state = (number, merged, item.get("merged_at"), item.get("draft"))
+    rows.facets["pull"].append((*state, *branches, head_repo, merge, rows.sequence))
     if "changed_files" in item:
-        files = item["changed_files"]
-        rows.facets["totals"].append(
-            (number, item.get("additions"), item.get("deletions"), files, rows.sequence)
-        )
+        files, lines = item["changed_files"], (item.get("additions"), item.get("deletions"))
+        rows.facets["totals"].append((number, *lines, files, rows.sequence))
         rows.page(number, "files", files, 0, "pull")
         rows.page(number, "commits", item.get("commits"), 0, "pull")
         rows.page(number, "review_comments", item.get("review_comments"), 0, "pull")
@@ -161,17 +131,7 @@ def parse_files(rows: Rows, number: int, data: list[dict[str, Any]]) -> None:
 
 
 def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:
-    rows.facets["files"].append(
-        (
-            number,
-            item.get("filename"),
-            item.get("previous_filename"),
-            item.get("status"),
-            item.get("additions"),
-            item.get("deletions"),
-            rows.sequence,
-        )
-    )
+    rows.facets["files"].append((number, *map(item.get, _FILE), rows.sequence))
 
 
 def parse_relations(rows: Rows, number: int, data: list[dict[str, Any]], part: str) -> None:
@@ -240,14 +200,8 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
         case "reviewed":
             _attempt_comment(rows, number, item, "review", of_pull=True)
         case "committed" if is_pull:
-            add_commit(
-                rows,
-                number,
-                item.get("sha"),
-                item.get("message"),
-                inner(item.get("author"), "date"),
-                inner(item.get("committer"), "date"),
-            )
+            times = [inner(item.get(whose), "date") for whose in ("author", "committer")]
+            add_commit(rows, number, item.get("sha"), item.get("message"), *times)
         case "cross-referenced":
             source = inner(item.get("source"), "issue")
             if source and source.get("number"):
@@ -266,20 +220,12 @@ def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
     of_person = of == "assignee"
     person = user((item.get("assigner") if of_person else None) or item.get("actor"))
     rename = item.get("rename") if of == "rename" else None
-    rows.facets["events"].append(
-        (
-            number,
-            event,
-            item.get("created_at"),
-            *person,
-            inner(item.get("label"), "name") if of == "label" else None,
-            inner(item.get("milestone"), "title") if of == "milestone" else None,
-            user(item.get("assignee")).login if of_person else None,
-            inner(rename, "from"),
-            inner(rename, "to"),
-            rows.sequence,
-        )
-    )
+    label = inner(item.get("label"), "name") if of == "label" else None
+    milestone = inner(item.get("milestone"), "title") if of == "milestone" else None
+    assignee = user(item.get("assignee")).login if of_person else None
+    subjects = (label, milestone, assignee, inner(rename, "from"), inner(rename, "to"))
+    happened = (number, event, item.get("created_at"), *person)
+    rows.facets["events"].append((*happened, *subjects, rows.sequence))
 
 
 def _logins(values: Any) -> Any:

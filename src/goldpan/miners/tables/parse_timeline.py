@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any, NamedTuple
 
+from goldpan.core.settings_file import read_toml
 from goldpan.miners.tables.columns import UnreadableValue, actor, inner
 from goldpan.miners.tables.rows import Rows, add_commit
 
@@ -20,79 +22,9 @@ SUBJECTS = {
 }
 """The field that holds the object of each event in an entry's history."""
 WITHOUT_ROWS = frozenset(
-    (
-        "added_to_merge_queue",
-        "added_to_project",
-        "added_to_project_v2",
-        "auto_merge_disabled",
-        "auto_merge_enabled",
-        "auto_rebase_enabled",
-        "auto_squash_enabled",
-        "automatic_base_change_failed",
-        "automatic_base_change_succeeded",
-        "base_ref_changed",
-        "base_ref_deleted",
-        "base_ref_force_pushed",
-        "blocked_by_added",
-        "blocked_by_removed",
-        "blocking_added",
-        "blocking_removed",
-        "closed",
-        "comment_deleted",
-        "comment_pinned",
-        "comment_unpinned",
-        "commented",
-        "commit-commented",
-        "committed",
-        "connected",
-        "convert_to_draft",
-        "converted_from_draft",
-        "converted_note_to_issue",
-        "converted_to_discussion",
-        "cross-referenced",
-        "deployed",
-        "deployment_environment_changed",
-        "disconnected",
-        "head_ref_deleted",
-        "head_ref_force_pushed",
-        "head_ref_restored",
-        "issue_type_added",
-        "issue_type_changed",
-        "issue_type_removed",
-        "line-commented",
-        "locked",
-        "marked_as_duplicate",
-        "mentioned",
-        "merged",
-        "moved_columns_in_project",
-        "parent_issue_added",
-        "parent_issue_removed",
-        "pinned",
-        "project_v2_item_status_changed",
-        "ready_for_review",
-        "referenced",
-        "removed_from_merge_queue",
-        "removed_from_project",
-        "removed_from_project_v2",
-        "review_dismissed",
-        "review_request_removed",
-        "review_requested",
-        "reviewed",
-        "sub_issue_added",
-        "sub_issue_removed",
-        "subscribed",
-        "transferred",
-        "unlocked",
-        "unmarked_as_duplicate",
-        "unpinned",
-        "unsubscribed",
-        "user_blocked",
-    )
+    read_toml(resources.files(__package__) / "events_without_rows.toml").values["events"]
 )
-"""Events of which no table has rows.
-
-An event that stands neither here nor in a table is counted in the table `unknown`.
-"""
+"""Events of which no table has rows."""
 
 
 # Adds the references that the API itself tells of.
@@ -122,28 +54,9 @@ def add_link(
     entry read over GraphQL, for what REST cannot tell, "entry" the entry itself; "sub_issues",
     "blocked_by" and "blocking" are lists of their own.
     """
-    rows.facets["links"].append(
-        (
-            source.repo,
-            source.number,
-            target.repo,
-            target.number,
-            sha,
-            signal,
-            observed_on,
-            at,
-            None,
-            None,
-            None,
-            part,
-            None,
-            None,
-            None,
-            None,
-            part,
-            rows.sequence,
-        )
-    )
+    link = (*source, *target, sha, signal, observed_on, at)
+    evidence = (part, None, None, None, None)
+    rows.facets["links"].append((*link, None, None, None, *evidence, part, rows.sequence))
 
 
 def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
@@ -163,6 +76,7 @@ def subject_of(data: Any) -> End:
     return End(inner(data.get("repository"), "nameWithOwner"), data["number"])
 
 
+_COMMIT = ("oid", "message", "authoredDate", "committedDate")
 EVENTS = {
     "LabeledEvent": "labeled",
     "UnlabeledEvent": "unlabeled",
@@ -194,15 +108,8 @@ def parse_event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool)
             ends.sort(key=lambda end: end["__typename"] != "PullRequest")
             if len(ends) == 2:
                 signal = "connected" if kind == "ConnectedEvent" else "disconnected"
-                add_link(
-                    rows,
-                    number,
-                    signal,
-                    subject_of(ends[0]),
-                    subject_of(ends[1]),
-                    at=at,
-                    part="links",
-                )
+                source, target = map(subject_of, ends)
+                add_link(rows, number, signal, source, target, at=at, part="links")
         case "ClosedEvent":
             closer = item.get("closer")
             if closer and closer["__typename"] == "PullRequest":
@@ -221,31 +128,14 @@ def parse_event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool)
             source = End(inner(item.get("fromRepository"), "nameWithOwner"))
             add_link(rows, number, "transferred_from", source, own, at=at, part="links")
         case "PullRequestCommit":
-            commit = item["commit"]
-            add_commit(
-                rows,
-                number,
-                commit.get("oid"),
-                commit.get("message"),
-                commit.get("authoredDate"),
-                commit.get("committedDate"),
-            )
+            add_commit(rows, number, *map(item["commit"].get, _COMMIT))
         case _ if kind not in EVENTS:
             rows.facets["unknown"].append((number, kind, rows.sequence))
 
 
 def _history(rows: Rows, number: int, event: str, item: dict[str, Any]) -> None:
-    rows.facets["events"].append(
-        (
-            number,
-            event,
-            item.get("createdAt"),
-            *actor(item.get("actor")),
-            inner(item.get("label"), "name"),
-            item.get("milestoneTitle"),
-            actor(item.get("assignee")).login,
-            item.get("previousTitle"),
-            item.get("currentTitle"),
-            rows.sequence,
-        )
-    )
+    label, assignee = inner(item.get("label"), "name"), actor(item.get("assignee")).login
+    titles = item.get("previousTitle"), item.get("currentTitle")
+    subjects = (label, item.get("milestoneTitle"), assignee, *titles)
+    happened = (number, event, item.get("createdAt"), *actor(item.get("actor")))
+    rows.facets["events"].append((*happened, *subjects, rows.sequence))

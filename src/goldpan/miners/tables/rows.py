@@ -31,15 +31,8 @@ from goldpan.text.keywords import LARGEST_NUMBER, find_closing_keywords, find_me
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """Exceptions raised in parsing a reply whose shape is not as GitHub documents it."""
 _PULL_COLUMNS = (
-    "merged",
-    "merged_at",
-    "draft",
-    "base_ref",
-    "base_sha",
-    "head_ref",
-    "head_sha",
-    "head_repo",
-    "merge_sha",
+    *("merged", "merged_at", "draft", "base_ref", "base_sha", "head_ref", "head_sha"),
+    *("head_repo", "merge_sha"),
 )
 _TOTAL_COLUMNS = ("additions", "deletions", "changed_files")
 _ENTRY_COLUMNS = tuple(
@@ -216,8 +209,7 @@ class Rows:
 
     def tables(self) -> dict[str, pa.Table]:
         """Return one Arrow table a facet that has rows, sorted by entry."""
-        tables = {name: self._table(name) for name in FACETS if name != "losses"}
-        tables["losses"] = self._table("losses")
+        tables = {name: self._table(name) for name in FACETS}  # losses last: the others add to them
         return {
             name: _sorted(table, UNIT.get(name, "number"))
             for name, table in tables.items()
@@ -286,52 +278,18 @@ def read_text(
         line += text.count("\n", counted, start)
         counted = start
         excerpt = text[max(0, start - _AROUND) : mention.end + _AROUND]
-        references.append(
-            (
-                rows.repo,
-                number,
-                _same(mention.repo, rows.repo),
-                mention.number,
-                None,
-                "mention",
-                number,
-                at,
-                mention.pattern,
-                None,
-                None,
-                where,
-                source_id,
-                start,
-                line,
-                " ".join(excerpt.split()),
-                row,
-            )
-        )
+        link = (rows.repo, number, _same(mention.repo, rows.repo), mention.number, None)
+        found = ("mention", number, at, mention.pattern, None, None)
+        evidence = (where, source_id, start, line, " ".join(excerpt.split()))
+        references.append((*link, *found, *evidence, row))
     markdown = where not in ("title", "commit")
     if not of_pull or not (markdown or mentions):  # only markup hides a reference
         return
     for keyword in find_closing_keywords(text, markdown=markdown, hosts=rows.hosts):
-        references.append(
-            (
-                rows.repo,
-                number,
-                _same(keyword.repo, rows.repo),
-                keyword.number,
-                None,
-                "keyword",
-                number,
-                at,
-                None,
-                keyword.keyword,
-                keyword.stance,
-                where,
-                source_id,
-                keyword.start,
-                keyword.line,
-                keyword.excerpt,
-                row,
-            )
-        )
+        link = (rows.repo, number, _same(keyword.repo, rows.repo), keyword.number, None)
+        closing = ("keyword", number, at, None, keyword.keyword, keyword.stance)
+        evidence = (where, source_id, keyword.start, keyword.line, keyword.excerpt)
+        references.append((*link, *closing, *evidence, row))
 
 
 def add_comment(
