@@ -42,13 +42,8 @@ OUTLINE = """(() => {
 ONE_OUTLINE = {"main": 1, "nav": 1, "jumps": [], "repeated": [], "unmarked": 0}
 needs_chromium = pytest.mark.usefixtures("chromium")
 QUIET = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    *("--disable-background-networking", "--disable-component-update", "--no-first-run"),
     "--remote-debugging-pipe",
 )
 
@@ -167,21 +162,14 @@ class Browser:
             f"(() => {{ const box = document.querySelector({selector!r}).getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
+        where = {"x": point[0], "y": point[1], "button": "left", "clickCount": 1}
         for kind in ("mousePressed", "mouseReleased"):
-            self.call(
-                "Input.dispatchMouseEvent",
-                type=kind,
-                x=point[0],
-                y=point[1],
-                button="left",
-                clickCount=1,
-            )
+            self.call("Input.dispatchMouseEvent", type=kind, **where)
 
     def shoot(self, path: Path) -> None:
         """Keep a picture of the page."""
-        path.write_bytes(
-            base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
-        )
+        picture = self.call("Page.captureScreenshot", format="png")["data"]
+        path.write_bytes(base64.b64decode(picture))
 
     def events_of(self, method: str) -> list[dict[str, Any]]:
         """Return what came with the events of a kind."""

@@ -36,13 +36,7 @@ LABELS: dict[str, tuple[Label, ...]] = {
     "ner": tuple(Label(name, "", name) for name in ("O", "B-tool", "I-tool")),
 }
 TYPES: tuple[TaskType, ...] = (
-    "binary",
-    "multi-class",
-    "multi-label",
-    "regression",
-    "ner",
-    "mlm",
-    "text-generation",
+    *("binary", "multi-class", "multi-label", "regression", "ner", "mlm", "text-generation"),
 )
 
 

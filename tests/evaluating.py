@@ -61,11 +61,7 @@ def rows(task: Task, pairs: list[tuple[Any, Any]], *, start: int = 0) -> pa.Tabl
 
 def requirements(train: int = 80, test: int = 40) -> TaskData:
     """Return a binary task that can be learned."""
-    task = find_task("requirement_type")
-    pairs = labelled(train + test)
-    return task_data(
-        task, {"train": rows(task, pairs[:train]), "test": rows(task, pairs[train:], start=train)}
-    )
+    return rows_of("requirement_type", labelled(train + test), train)
 
 
 def changed(data: TaskData, **facts: Any) -> TaskData:
@@ -76,9 +72,8 @@ def changed(data: TaskData, **facts: Any) -> TaskData:
 def rows_of(name: str, pairs: list[tuple[Any, Any]], cut: int) -> TaskData:
     """Return rows of a task from inputs and targets, of which the first are train."""
     task = find_task(name)
-    return task_data(
-        task, {"train": rows(task, pairs[:cut]), "test": rows(task, pairs[cut:], start=cut)}
-    )
+    train, test = rows(task, pairs[:cut]), rows(task, pairs[cut:], start=cut)
+    return task_data(task, {"train": train, "test": test})
 
 
 def types(count: int = 160) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from goldpan.core.errors import GoldpanError, MiningError
 from goldpan.miners.github.announced import Path as Via
@@ -118,27 +118,16 @@ class Outcome:
 
 def matrix_world() -> World:
     """Return a repository whose eight entries make every kind of request necessary."""
+    facts: dict[str, Any] = {
+        "owner": "prospector",
+        "created_at": "2023-01-02T09:00:00Z",
+        "pushed_at": "2024-06-01T12:00:00Z",
+        "language": "Python",
+        "license": "MIT",
+    }
     world = World(
-        Repository(
-            owner="prospector",
-            name="washer",
-            id=61_000_003,
-            created_at="2023-01-02T09:00:00Z",
-            pushed_at="2024-06-01T12:00:00Z",
-            description="Washes gravel",
-            language="Python",
-            license="MIT",
-        ),
-        Repository(
-            owner="prospector",
-            name="pan",
-            id=61_000_002,
-            created_at="2023-01-02T09:00:00Z",
-            pushed_at="2024-06-01T12:00:00Z",
-            description="Where gravel is washed",
-            language="Python",
-            license="MIT",
-        ),
+        Repository(name="washer", id=61_000_003, description="Washes gravel", **facts),
+        Repository(name="pan", id=61_000_002, description="Where gravel is washed", **facts),
     )
     editor = Editor(world, start="2023-01-02T09:00:00Z", step=60)
     editor.issue("Which gravel is washed first?", "Please discuss.", labels=["question"])

@@ -8,10 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
+
+from tests.local_server import LocalServer, QuietHandler
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,12 @@ class Fault:
     retry_after: str | None = None
 
 
-class HourServer:
+class HourServer(LocalServer):
     """A server on 127.0.0.1; `asked` counts requests by file, `together` the most at once."""
 
     def __init__(self, folder: Path, faults: Mapping[str, Sequence[Fault]] | None = None) -> None:
+        super().__init__(_Handler)
+        self.url = self.address
         self.folder = folder
         self.faults = faults or {}
         self.asked: Counter[str] = Counter()
@@ -38,27 +41,11 @@ class HourServer:
         self.pause = 0.0
         """Seconds before each answer."""
         self.lock = threading.Lock()
-        handler = type("Handler", (_Handler,), {"hours": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.hold:
             self.hold.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__()
 
     def fault(self, name: str) -> Fault | None:
         """Return what goes wrong with this request for a file."""
@@ -70,12 +57,12 @@ class HourServer:
         return None
 
 
-class _Handler(BaseHTTPRequestHandler):
-    hours: HourServer
+class _Handler(QuietHandler, BaseHTTPRequestHandler):
+    owner: HourServer
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        hours, name = self.hours, self.path.rpartition("/")[2]
+        hours, name = self.owner, self.path.rpartition("/")[2]
         with hours.lock:
             hours.asked[name] += 1
             hours.headers.append(dict(self.headers))
@@ -92,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
                 hours.under_way -= 1
 
     def _answer(self, name: str, fault: Fault | None) -> None:
-        path = self.hours.folder / name
+        path = self.owner.folder / name
         if fault and fault.kind == "reset":
             self.close_connection = True
             return
@@ -135,6 +122,3 @@ class _Handler(BaseHTTPRequestHandler):
         """Serve a connection; clients that are killed reset theirs."""
         with contextlib.suppress(ConnectionError):
             super().handle()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""

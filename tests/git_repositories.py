@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES, TableSchema
 from goldpan.core.workspace import WorkspaceLayout
+from goldpan.execution.records import FixInstance
 from goldpan.git.clone import clone
+from goldpan.git.trees import patches
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
 from tests.twin.history import git
@@ -26,6 +28,7 @@ ONE = {"changed_files": 1, "additions": 1, "deletions": 1}
 """What GitHub announces of a pull request that changes one line."""
 FILES = {b"a.py": b"a = 1\n", b"b.py": b"b = 1\n"}
 _START = 1_600_000_000
+_SECOND = 1_717_000_000  # in May 2024
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,43 @@ def write_table(workspace: WorkspaceLayout, table: TableSchema, rows: list[dict[
     complete = [{**row, "repo": REPO} for row in rows]
     with writer(path, table) as target:
         write(target, table, REPO, pa.Table.from_pylist(complete, schema=table.schema))
+
+
+def read_blobs(folder: Path, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the files of a clone with these ids and their content."""
+    out = git("-C", folder, "cat-file", "--batch", stdin=b"\n".join(ids) + b"\n")
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        name, kind, *size = out[at:end].split()
+        at = end + 1
+        if kind == b"blob":
+            yield name, out[at : at + int(size[0])]
+        if size:
+            at += int(size[0]) + 1
+
+
+def fix_instance(
+    repository: Repository,
+    number: int,
+    before: Mapping[str, str],
+    fixed: Mapping[str, str],
+    tests: Mapping[str, str],
+    name: str = "",
+) -> FixInstance:
+    """Commit a project, its fix and its tests; return the fix of the pull request `number`."""
+    base, after, tested = (
+        repository.commit(
+            {path.encode(): content.encode() for path, content in {**before, **change}.items()},
+            ref=f"refs/heads/{number}-{place}",
+            time=_SECOND,
+        )
+        for place, change in enumerate(({}, fixed, tests))
+    )
+    diffs = patches(repository.path, [(1, base, after), (2, base, tested)])
+    fix, test_patch = (patch.text or "" for patch in diffs)
+    identity = f"x:o/n#{name or number}"
+    return FixInstance(identity, REPO, number, number, base, fix, test_patch, tuple(tests))
 
 
 def fails(*command: str) -> bool:

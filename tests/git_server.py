@@ -5,16 +5,14 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from tests.local_server import LocalServer, QuietHandler
 from tests.twin.history import git
 
 
-class GitServer:
+class GitServer(LocalServer):
     """Serves the repositories below a folder while its `with` block runs.
 
     With a `token` it answers 401 to whoever does not send it; from `cut_after` on it ends each
@@ -23,33 +21,18 @@ class GitServer:
     """
 
     def __init__(self, root: Path, *, token: str | None = None, cut_after: int = 0) -> None:
+        super().__init__(_handler(self))
+        self.host = f"127.0.0.1:{self.port}"
         self.root = root
         self.token = token
         self.cut_after = cut_after
         self.authorizations: list[str | None] = []
         self.renamed: dict[str, str] = {}
         self.posts = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.host = f"127.0.0.1:{self._server.server_address[1]}"
 
     def url(self, name: str) -> str:
         """Return a repository's address."""
         return f"http://{self.host}/{name}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
     def allows(self, authorization: str | None) -> bool:
         """Tell whether a request may pass."""
@@ -62,10 +45,7 @@ class GitServer:
 def _handler(owner: GitServer) -> type[BaseHTTPRequestHandler]:
     backend = Path(git("--exec-path").decode().strip()) / "git-http-backend"
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            """Keep quiet."""
-
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._answer(b"")
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import html
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import quote, urlsplit
 
 import httpx
 import pyarrow.parquet as pq
 import zstandard
+
+from tests.local_server import LocalServer, QuietHandler
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b1m\u202eslautca\u202c\u200b"
 
@@ -34,11 +33,8 @@ class Got:
     @property
     def bytes(self) -> bytes:
         """Everything that was sent."""
-        lines = [
-            f"{self.method} {self.path}",
-            *(f"{name}: {value}" for name, value in self.headers),
-        ]
-        return "\n".join(lines).encode() + b"\n" + self.body
+        headers = (f"{name}: {value}" for name, value in self.headers)
+        return "\n".join((f"{self.method} {self.path}", *headers, "")).encode() + self.body
 
     def header(self, name: str) -> str:
         return next((value for key, value in self.headers if key.lower() == name), "")
@@ -61,40 +57,19 @@ class Answer:
 Behavior = Callable[[Got], Answer]
 
 
-class Server:
+class Server(LocalServer):
     """Answers everything by one behavior while its block runs, and keeps what it got."""
 
     def __init__(self, behavior: Behavior = lambda got: Answer()) -> None:
+        super().__init__(_Handler)
         self.behavior = behavior
         self.got: list[Got] = []
-        handler = type("Handler", (_Handler,), {"owner": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self.url = self.address
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler, BaseHTTPRequestHandler):
     owner: Server
     protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep quiet."""
 
     def do_GET(self) -> None:
         if self.headers.get("Transfer-Encoding") == "chunked":

@@ -55,10 +55,10 @@ class Hub:
         for name in ("repos", "large", "small"):
             (directory / name).mkdir(parents=True, exist_ok=True)
         self._listener = Listener(self._handle, self._cut)
-        self.url = self._listener.url
+        self.url = self._listener.address
 
     def __enter__(self) -> Self:
-        self._listener.start()
+        self._listener.__enter__()
         return self
 
     def __exit__(
@@ -67,7 +67,7 @@ class Hub:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._listener.close()
+        self._listener.__exit__()
         if self._listener.crashes and error is None:
             raise RuntimeError("the Hub failed inside") from self._listener.crashes[0]
 

@@ -6,9 +6,11 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.local_server import LocalServer, QuietHandler
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class RefusedError(Exception):
         self.status, self.code, self.message = status, code, message
 
 
-class Listener:
+class Listener(LocalServer):
     """Answers on 127.0.0.1 what `handle` says, one request after another.
 
     `cut` gives the number of body bytes after which a PUT is cut off, or None.
@@ -44,31 +46,16 @@ class Listener:
     def __init__(
         self, handle: Callable[[Asked], Answer], cut: Callable[[Asked, int], int | None]
     ) -> None:
+        super().__init__(_Handler)
         self.handle, self.cut = handle, cut
         self.lock = threading.Lock()
         self.crashes: list[BaseException] = []
-        handler = type("Handler", (_Handler,), {"listener": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    listener: Listener
+class _Handler(QuietHandler, BaseHTTPRequestHandler):
+    owner: Listener
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -81,8 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.headers.get("Range"),
         )
         length = int(self.headers.get("Content-Length") or 0)
-        with self.listener.lock:
-            cut = self.listener.cut(call, length)
+        with self.owner.lock:
+            cut = self.owner.cut(call, length)
         if cut is not None:
             self.rfile.read(cut)
             self.close_connection = True
@@ -104,15 +91,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, call: Asked) -> Answer:
         try:
-            with self.listener.lock:
-                return self.listener.handle(call)
+            with self.owner.lock:
+                return self.owner.handle(call)
         except RefusedError as refused:
             headers = {"X-Error-Message": refused.message}
             if refused.code:
                 headers["X-Error-Code"] = refused.code
             return Answer({"error": refused.message}, refused.status, headers)
         except Exception as error:  # noqa: BLE001  # told when the Hub's block ends
-            self.listener.crashes.append(error)
+            self.owner.crashes.append(error)
             return Answer({"error": repr(error)}, 400)
 
     def _send(self, answer: Answer) -> None:

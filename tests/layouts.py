@@ -12,11 +12,9 @@ from goldpan.execution.network import NetworkName
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings, Verdict
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.trees import patches
-from tests.git_repositories import REPO, Repository
+from tests.git_repositories import REPO, Repository, fix_instance
 from tests.mining import Notes
 
-_SECOND = 1_717_000_000  # in May 2024
 _COPYING = "from setuptools.build_meta import *\ndel build_editable\n"
 _SPEED = """#include <Python.h>
 static PyObject *same(PyObject *self, PyObject *number) { Py_INCREF(number); return number; }
@@ -47,22 +45,7 @@ class Layout:
             "def test_kind():\n    assert isinstance(value(), int)\n"
         )
         before = {**self.files, self.code: code % 1}
-        states = [before, {**before, self.code: code % 2}, {**before, self.test: test}]
-        base, fixed, tested = (
-            repository.commit(
-                {path.encode(): content.encode() for path, content in state.items()},
-                ref=f"refs/heads/{number}-{place}",
-                time=_SECOND,
-            )
-            for place, state in enumerate(states)
-        )
-        fix, test_patch = (
-            patch.text or ""
-            for patch in patches(repository.path, [(1, base, fixed), (2, base, tested)])
-        )
-        return FixInstance(
-            f"x:o/n#{number}", REPO, number, number, base, fix, test_patch, (self.test,)
-        )
+        return fix_instance(repository, number, before, {self.code: code % 2}, {self.test: test})
 
 
 def _package(arguments: str, copied: bool = False) -> dict[str, str]:

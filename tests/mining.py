@@ -55,13 +55,8 @@ SOFT = Limits(retry_after=None)
 """Limits whose secondary refusals leave the wait to the miner."""
 
 GRAPHQL_ONLY = {
-    "connected",
-    "will_close",
-    "disconnected",
-    "closing_reference",
-    "marked_as_duplicate",
-    "unmarked_as_duplicate",
-    "transferred_from",
+    *("connected", "will_close", "disconnected", "closing_reference", "marked_as_duplicate"),
+    *("unmarked_as_duplicate", "transferred_from"),
 }
 ONE_PATH_ONLY = {
     ("entries", "duplicate_of_number"): "graphql",

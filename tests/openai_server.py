@@ -14,9 +14,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.local_server import LocalServer, QuietHandler
 
 KEY = "sk-test-0123456789abcdef"
 Body = dict[str, Any]
@@ -76,10 +78,12 @@ class Job:
     polls: int
 
 
-class OpenAIServer:
+class OpenAIServer(LocalServer):
     """Serves on 127.0.0.1 while its block runs; failures of its own are raised at the end."""
 
     def __init__(self, model: Model, *, polls: int = 1, key: str | None = KEY) -> None:
+        super().__init__(_Handler)
+        self.url = f"{self.address}/v1"
         self.model = model
         self.polls = polls
         self.key = key
@@ -98,20 +102,9 @@ class OpenAIServer:
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
         self.crashes: list[BaseException] = []
-        handler = type("Handler", (_Handler,), {"openai": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__exit__()
         if self.crashes:
             raise self.crashes[0]
 
@@ -212,13 +205,10 @@ class OpenAIServer:
         return {"object": "list", "data": data, "has_more": start + limit < len(names)}
 
 
-class _Handler(BaseHTTPRequestHandler):
-    openai: OpenAIServer
+class _Handler(QuietHandler, BaseHTTPRequestHandler):
+    owner: OpenAIServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
 
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
@@ -230,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
         except BrokenPipeError:
             pass
         except Exception as error:  # noqa: BLE001  # told when the server's block ends
-            self.openai.crashes.append(error)
+            self.owner.crashes.append(error)
             self._send(500, {"error": repr(error)}, {"x-should-retry": "false"})
 
     do_GET = do_POST  # noqa: N815
@@ -238,12 +228,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, data: bytes) -> None:
         url = urlsplit(self.path)
         key = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        if self.openai.key and key != self.openai.key:
+        if self.owner.key and key != self.owner.key:
             message = f"Incorrect API key provided: {key}."
             self._send(401, _error("invalid_api_key", message), {})
             return
         words = url.path.removeprefix("/v1/").split("/")
-        server = self.openai
+        server = self.owner
         if (self.command, words) == ("POST", ["chat", "completions"]):
             status, body, headers = server.chat(json.loads(data))
             self._send(status, body, headers)

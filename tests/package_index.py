@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import http.server
 import json
-import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+
+from tests.local_server import LocalServer, QuietHandler
 
 _DATED = "2020-01-01T00:00:00Z"
 
@@ -51,10 +52,7 @@ class Index:
 def serve_index(folder: Path, files: str = "") -> Iterator[Index]:
     """Serve the wheels of a folder, each with a date of years ago."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             index.asked.append((self.headers["Host"], self.path))
             name = self.path.strip("/").rpartition("/")[2]
@@ -75,13 +73,9 @@ def serve_index(folder: Path, files: str = "") -> Iterator[Index]:
                 self._send(links.encode(), "text/html")
 
         def _page(self, name: str, wheels: list[Path]) -> bytes:
+            dated = {"hashes": {}, "upload-time": _DATED}
             entries = [
-                {
-                    "filename": path.name,
-                    "url": f"{index.files}{path.name}",
-                    "hashes": {},
-                    "upload-time": _DATED,
-                }
+                {"filename": path.name, "url": f"{index.files}{path.name}", **dated}
                 for path in wheels
             ]
             page = {"meta": {"api-version": "1.1"}, "name": name, "files": entries}
@@ -98,14 +92,7 @@ def serve_index(folder: Path, files: str = "") -> Iterator[Index]:
         def do_HEAD(self) -> None:
             self.do_GET()
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    port = server.server_port
-    index = Index(port, files or f"http://127.0.0.1:{port}/files/")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    server = LocalServer(Handler)
+    index = Index(server.port, files or f"{server.address}/files/")
+    with server:
         yield index
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

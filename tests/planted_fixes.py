@@ -17,15 +17,13 @@ from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
-from goldpan.git.trees import patches
-from tests.git_repositories import REPO, Repository
+from tests.git_repositories import REPO, Repository, fix_instance
 from tests.mining import Notes
 from tests.verifying import ISOLATIONS
 
 _HEAD = "import os\nimport sys\nimport time\n\nsys.path.insert(0, '.')\nfrom mill import fits\n\n"
 _BEFORE = "def fits(weight, limit):\n    return True\n"
 _AFTER = "def fits(weight, limit):\n    return weight <= limit\n"
-_SECOND = 1_717_000_000  # in May 2024
 WEAK = "def test_fits():\n    assert not fits(3, 1)\n"
 STRONG = "def test_fits():\n    assert [fits(n, 2) for n in (1, 2, 3)] == [True, True, False]\n"
 ORDER = (
@@ -93,17 +91,6 @@ class Planted:
 
 
 def _instance(repository: Repository, number: int, name: str, test: str) -> FixInstance:
-    path = "tests/test_mill.py"
     before = {"pyproject.toml": "", "mill.py": _BEFORE}
-    states = [before, {**before, "mill.py": _AFTER}, {**before, path: _HEAD + test}]
-    base, fixed, tested = (
-        repository.commit(
-            {path.encode(): content.encode() for path, content in state.items()},
-            ref=f"refs/heads/{number}-{place}",
-            time=_SECOND,
-        )
-        for place, state in enumerate(states)
-    )
-    diffs = patches(repository.path, [(1, base, fixed), (2, base, tested)])
-    fix, test_patch = (patch.text or "" for patch in diffs)
-    return FixInstance(f"x:o/n#{name}", REPO, number, number, base, fix, test_patch, (path,))
+    tests = {"tests/test_mill.py": _HEAD + test}
+    return fix_instance(repository, number, before, {"mill.py": _AFTER}, tests, name)

@@ -109,14 +109,8 @@ def goldpan(
     It runs in `folder` with `environment`, which are this process's unless given; no file may
     grow beyond `room` bytes. With `obeys_modes`, root has the rights of a user.
     """
-    with start(
-        *arguments,
-        folder=folder,
-        environment=environment,
-        program=program,
-        room=room,
-        obeys_modes=obeys_modes,
-    ) as running:
+    more: dict[str, Any] = {"program": program, "room": room, "obeys_modes": obeys_modes}
+    with start(*arguments, folder=folder, environment=environment, **more) as running:
         done = running.wait()
     if done.code == -signal.SIGALRM:
         words = ["goldpan", *map(str, arguments)]
@@ -170,14 +164,9 @@ def _start_server(folder: Path) -> None:
         listener.bind(str(folder / "socket"))
         listener.listen(64)
         number = listener.fileno()
+        code = f"from tests.program import serve; serve({number})"
         server = subprocess.Popen(
-            [
-                sys.executable,
-                "-W",
-                "error",
-                "-c",
-                f"from tests.program import serve; serve({number})",
-            ],
+            [sys.executable, "-W", "error", "-c", code],
             cwd=ROOT,
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             pass_fds=[number],

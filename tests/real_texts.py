@@ -7,19 +7,10 @@ import lzma
 from dataclasses import dataclass
 from functools import cache
 
-import pytest
+from tests.places import SECP256K1, needs_data
 
-from tests.places import DATA
-
-SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
-
-needs_real_texts = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(
-        not SOURCE.exists(),
-        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+SOURCE = SECP256K1 / "entries.jsonl.xz"
+needs_real_texts = needs_data(SOURCE)
 
 
 @dataclass(frozen=True, slots=True)

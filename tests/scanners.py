@@ -223,18 +223,20 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "white space": (white_space, (repeated(" \n"),)),
     "sentences": (
         lambda text: (split_sentences(text), split_sentences(text, "join")),
-        (repeated(".", after="x"), repeated("?!", after="x")),
+        (
+            *each("a.", "<a", "1.", "e.g.", ".'", "- \n", "a", ".", "<", "!?", " ", "&a", "_", "^"),
+            repeated(".", after="x"),
+            repeated("?!", after="x"),
+        ),
     ),
-    "normalized sentence": (normalize_sentence, (repeated("1."), repeated("a."))),
+    "normalized sentence": (normalize_sentence, each("1.", "a.", "<a", "e.g.", ".'", "&a", "^")),
     "words of a sentence": (has_words, (repeated("<"), repeated("&a"))),
     "prose": (
         prose,
         (
             growing("`"),
             growing("`", "`a"),
-            *each(
-                "](", "[](", "[a](b](", "`` ` ", "<!--", "<a ", "<pre>\n", "_", "0a", ">", "- \n"
-            ),
+            *each("](", "[](", "[a](b](", "`` ` ", "<!--", "<a ", "<pre>\n", "_", "0a", ">"),
             *each("- \n", "@@ -1 +1 @@\n", "a@b:", "at a(", "a:1: ", "http://", "On " + "a" * 190),
         ),
     ),
@@ -317,13 +319,8 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "remarks of a reply": (
         read_remarks,
         (
-            repeated("can "),
+            *each("can ", "@a", "by add", "it is now ", "`", "please x. "),
             repeated("i'll a b ", "open"),
-            repeated("@a"),
-            repeated("by add"),
-            repeated("it is now "),
-            repeated("`"),
-            repeated("please x. "),
         ),
     ),
     "question back": (answered, (repeated(" ", "?", "x"), repeated("?)"))),
@@ -342,11 +339,7 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "links of a reply": (linked, (repeated("<"), repeated("<a>;"), repeated("<a>; rel=next, "))),
     "BibTeX": (
         bibtex_problem,
-        (
-            repeated("@a{b,title=,author=,year=}"),
-            repeated("\n", "@a{b,", "}"),
-            repeated("a", "@a{b,", "}"),
-        ),
+        (*each("@a{b,title=,author=,year=}"), *(repeated(x, "@a{b,", "}") for x in "\na")),
     ),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from string import printable
 from typing import Any
@@ -79,6 +79,11 @@ def _framed(made: Any, template: str | None, special: list[str]) -> Any:
     return made
 
 
+def _named(words: str, special: Iterable[str]) -> dict[str, str]:
+    """Return special tokens by the names of their roles."""
+    return {f"{word}_token": token for word, token in zip(words.split(), special, strict=True)}
+
+
 def _save(path: Path, tokenizer: Any, names: Mapping[str, str], config: Any, auto: str) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -105,11 +110,7 @@ def bert(path: Path) -> Path:
     """An encoder without capital letters."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     tokenizer = _word_pieces(special, "[CLS] $A [SEP]")
-    names = dict(
-        zip(
-            ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True
-        )
-    )
+    names = _named("pad unk cls sep mask", special)
     config = transformers.BertConfig(**_sizes(tokenizer.get_vocab_size()), pad_token_id=0)
     return _save(path, tokenizer, names, config, "AutoModelForMaskedLM")
 
@@ -135,11 +136,7 @@ def roberta(path: Path) -> Path:
     """An encoder whose positions begin after its padding token, of byte pairs."""
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     tokenizer = _byte_level(special, "<s> $A </s>")
-    names = dict(
-        zip(
-            ("bos_token", "pad_token", "eos_token", "unk_token", "mask_token"), special, strict=True
-        )
-    )
+    names = _named("bos pad eos unk mask", special)
     config = transformers.RobertaConfig(
         **_sizes(tokenizer.get_vocab_size()), pad_token_id=1, bos_token_id=0, eos_token_id=2
     )
@@ -187,7 +184,7 @@ def t5(path: Path) -> Path:
     """An encoder-decoder."""
     special = ["<pad>", "</s>", "<unk>"]
     tokenizer = _pieces(special, "$A </s>")
-    names = dict(zip(("pad_token", "eos_token", "unk_token"), special, strict=True))
+    names = _named("pad eos unk", special)
     config = transformers.T5Config(
         vocab_size=tokenizer.get_vocab_size(),
         d_model=HIDDEN,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import WorkspaceLayout
@@ -15,7 +14,7 @@ from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import read_instances
 from goldpan.papers.crosscodebench.meta import list_metas
 from goldpan.papers.crosscodebench.task_files import TaskDataset, check_task_files, export_tasks
-from tests.places import DATA
+from tests.places import DATA, needs_data
 
 QUIET = Reporter(quiet=True)
 SOURCES = {
@@ -31,13 +30,7 @@ SOURCES = {
     },
 }
 
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(
-        not (DATA / "requirements").exists(),
-        reason=f"{DATA} has no requirements; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+pytestmark = needs_data(DATA / "requirements")
 
 
 def test_real_tasks_come_back(tmp_path: Path) -> None:

@@ -132,12 +132,7 @@ def test_answers_read_as_the_paper_wants_them(tmp_path: Path) -> None:
         )
     ]
     assert [instance.output for instance in written] == [
-        "Yes",
-        "joy, fear",
-        "none",
-        "use: O\ngit: B-tool",
-        "5",
-        "log",
+        *("Yes", "joy, fear", "none", "use: O\ngit: B-tool", "5", "log")
     ]
     assert written[3].input == "use git"
     assert written[5].input == "users [MASK] in"
@@ -184,15 +179,8 @@ def test_the_meta_file_has_the_fields_of_the_paper(tmp_path: Path) -> None:
     assert path.name.endswith("_issue_kind_data_classification.meta.json")
     meta = json.loads(path.read_text())
     assert list(meta)[:9] == [
-        "Type",
-        "Description",
-        "Definition",
-        "Input Language",
-        "Output Language",
-        "Positive Examples",
-        "Negative Examples",
-        "BibTeX",
-        "URL",
+        *("Type", "Description", "Definition", "Input Language", "Output Language"),
+        *("Positive Examples", "Negative Examples", "BibTeX", "URL"),
     ]
     assert meta["Type"] == ["Classification", "Multi-label"]
     assert meta["Definition"].endswith("The output is one of 'bug', 'feature', 'question'.")
@@ -235,28 +223,19 @@ def test_a_public_task_becomes_ones_own(tmp_path: Path) -> None:
     assert [problem.key for problem in check_task(task)] == ["prompt.negative_examples"] * 4
     assert tables(imported.directory)["train"]["text"].to_pylist() == ["int a; ||| int b;"]
 
-    again = export_tasks(
-        workspace, [TaskDataset(task, imported.directory)], tmp_path / "files", QUIET
-    )
-    (meta,) = again.metas
+    datasets = [TaskDataset(task, imported.directory)]
+    (meta,) = export_tasks(workspace, datasets, tmp_path / "files", QUIET).metas
     first = read_meta(path)
     assert meta.stem == first.stem
     for name in ("kind", "categories", "definition", "description", "positive", "input_language"):
         assert getattr(meta, name) == getattr(first, name)
-    old = [
-        (instance.input, instance.output, instance.split)
-        for instance in read_instances(data_path(path))
-    ]
-    written = tmp_path / "files" / data_of(path)
-    assert sorted(
-        (instance.input, instance.output, instance.split) for instance in read_instances(written)
-    ) == sorted(old)
+    old, new = (
+        sorted((one.input, one.output, one.split) for one in read_instances(file))
+        for file in (path.with_name(data_of(path)), tmp_path / "files" / data_of(path))
+    )
+    assert new == old
     second = import_task(WorkspaceLayout(tmp_path / "v"), tmp_path / "files" / path.name)
     assert tables(second.directory) == tables(imported.directory)
-
-
-def data_path(meta: Path) -> Path:
-    return meta.with_name(data_of(meta))
 
 
 def test_a_registry_task_may_say_its_type() -> None:

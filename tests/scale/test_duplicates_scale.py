@@ -15,9 +15,9 @@ import pytest
 
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from tests.places import DATA
+from tests.places import SECP256K1
 
-SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
+SOURCE = SECP256K1 / "entries.jsonl.xz"
 
 Words = list[str]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -12,19 +10,14 @@ from goldpan.code.edits.apply import Edit, apply_edits, split_lines
 from goldpan.code.edits.find import find_file_edits
 from goldpan.code.edits.parse import format_edits, parse_edits
 from goldpan.git.objects import shared_encoding
-from tests.places import DATA
+from tests.git_repositories import read_blobs
+from tests.places import SECP256K1, needs_data
 from tests.twin.history import git
 
-BUNDLE = DATA / "github" / "bitcoin-core__secp256k1" / "repo.bundle"
+BUNDLE = SECP256K1 / "repo.bundle"
 FILES = {b"100644", b"100755", b"000000"}
 
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(
-        not BUNDLE.exists(),
-        reason=f"{BUNDLE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+pytestmark = needs_data(BUNDLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +53,6 @@ def changes(tmp_path_factory: pytest.TempPathFactory) -> list[Change]:
             texts = (None if data is None else data.decode(encoding) for data in versions)
             made.append(Change(path, *texts))
     return made
-
-
-def read_blobs(folder: Path, ids: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    out = git("-C", folder, "cat-file", "--batch", stdin=b"\n".join(ids) + b"\n")
-    at = 0
-    while at < len(out):
-        name, kind, *size = out[at : (end := out.index(b"\n", at))].split()
-        at = end + 1
-        if kind == b"blob":
-            yield name, out[at : at + int(size[0])]
-            at += int(size[0]) + 1
 
 
 def test_every_change_goes_there_and_back(changes: list[Change]) -> None:

@@ -11,10 +11,9 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from goldpan.datasets.task import task_family
 from goldpan.execution.python_env import find_uv
 from tests.examples import example, write
 from tests.integration.test_export import fix
+from tests.local_server import LocalServer, QuietHandler
 from tests.places import ROOT
 from tests.program import goldpan
 
@@ -104,7 +104,7 @@ def run(*command: str | Path, folder: Path, **variables: str) -> str:
 def serving(answers: Mapping[str, str]) -> Iterator[str]:
     """Serve completions: each prompt's own answer, nonsense to all others."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             if "messages" in body:
@@ -123,18 +123,8 @@ def serving(answers: Mapping[str, str]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with LocalServer(Handler) as server:
+        yield f"{server.address}/v1"
 
 
 def _text(content: Any) -> str:
@@ -161,11 +151,8 @@ def labelled(family: Family, number: int) -> dict[str, Any]:
     """Return a row of a classification task."""
     right = "bug" if family is ISSUE_TYPE else ["summary", "usage"]
     facts = {"id": f"{family.name}:{number}", "source": "a.csv", "text": f"It fails, {number}."}
-    return {
-        **dict.fromkeys(column.name for column in family.columns),
-        **facts,
-        str(family.target): right,
-    }
+    row = dict.fromkeys(column.name for column in family.columns)
+    return {**row, **facts, str(family.target): right}
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))

@@ -15,36 +15,28 @@ from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from tests.mining import Notes
-from tests.places import DATA
+from tests.places import SECP256K1, needs_data
 
 REPO = "bitcoin-core/secp256k1"
-SOURCE = DATA / "github" / "bitcoin-core__secp256k1"
 
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(
-        not SOURCE.exists(),
-        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+pytestmark = needs_data(SECP256K1)
 
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     workspace = WorkspaceLayout(tmp_path_factory.mktemp("real"))
     settings = Settings(workspace=workspace.root, workers=1)
-    mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
+    mine_backup(settings, SECP256K1 / "entries.jsonl.xz", REPO, Notes())
     pair(workspace, REPO, find_rules("unconfirmed"))
     with workspace.lock(REPO):
-        clone(workspace, REPO, Reporter(quiet=True), source=SOURCE / "repo.bundle")
+        clone(workspace, REPO, Reporter(quiet=True), source=SECP256K1 / "repo.bundle")
     read_history(workspace, REPO, Reporter(quiet=True))
     return workspace
 
 
 def sift(workspace: WorkspaceLayout, profile: str) -> FilterResult:
-    (result,) = run_filters(
-        workspace, [REPO], load_profile(profile), Reporter(quiet=True), workers=2
-    )
+    quiet = Reporter(quiet=True)
+    (result,) = run_filters(workspace, [REPO], load_profile(profile), quiet, workers=2)
     return result
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError
@@ -16,7 +17,7 @@ from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
 from goldpan.evaluation.finetune.text_heads import GenerationHead
 from goldpan.evaluation.finetune.word_heads import TaggingHead
 from goldpan.evaluation.models.finetuned import finetuned
-from goldpan.evaluation.score import score
+from goldpan.evaluation.score import predictions_schema, score
 from tests.evaluating import rows
 from tests.finetuning import QUICK, SEQUENCES, example_rows, fit, lesson, masked
 from tests.tiny_models import KINDS, distilbert, tiny, torch
@@ -57,12 +58,8 @@ def test_every_head_trains_and_answers(kind: str, name: str, tmp_path: Path) -> 
         case "multi-label":
             assert answers.scores is not None
             for names, scores in zip(answers.values, answers.scores, strict=True):
-                over = [
-                    label
-                    for label, value in zip(task.label_names, scores, strict=True)
-                    if value >= 0.5
-                ]
-                assert names == over
+                scored = zip(task.label_names, scores, strict=True)
+                assert names == [label for label, value in scored if value >= 0.5]
         case "regression":
             assert all(isinstance(value, float) and 1 <= value <= 5 for value in answers.values)
         case "ner":
@@ -217,10 +214,6 @@ def test_masked_words_are_answered_alike_each_time_and_scored(tmp_path: Path) ->
         "scores": nothing,
         "raw": nothing,
     }
-    import pyarrow as pa
-
-    from goldpan.evaluation.score import predictions_schema
-
     predictions = pa.table(columns, schema=predictions_schema("mlm"))
     assert score(task, predictions, resamples=0).value("mlm_accuracy") == 1.0
 
@@ -232,13 +225,8 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
     _, table = example_rows("qa")
     examples = loaded.head.examples(loaded.words, table, learn=True)[:2]
     batch = loaded.head.batch(loaded.words, examples, "")
-    texts = [
-        loaded.words.decode([token for token in row if token != NOT_ASKED])
-        for row in batch.targets.tolist()
-    ]
-    assert texts == ["the pan", "wash"]
-    logits = loaded.module(**batch.inputs).logits
-    loss = loaded.head.loss(logits, batch.targets) / batch.count
+    asked = [[token for token in row if token != NOT_ASKED] for row in batch.targets.tolist()]
+    assert [loaded.words.decode(tokens) for tokens in asked] == ["the pan", "wash"]
     labels = [list(example.target) for example in examples]
     longest = max(len(target) for target in labels)
     theirs = torch.tensor([[*target, *[NOT_ASKED] * (longest - len(target))] for target in labels])
@@ -275,9 +263,8 @@ def test_a_written_text_is_learned(tmp_path: Path) -> None:
 )
 def test_weights_without_such_a_head_are_refused(kind: str, name: str, tmp_path: Path) -> None:
     task, table = example_rows(name)
-    with pytest.raises(
-        EvaluationError, match=f"tiny-{kind}, a {kind} model, has no head for {name}"
-    ):
+    problem = f"tiny-{kind}, a {kind} model, has no head for {name}"
+    with pytest.raises(EvaluationError, match=problem):
         fit(kind, lesson(task, table, tmp_path))
 
 
@@ -361,6 +348,5 @@ def test_flash_attention_is_not_pretended(tmp_path: Path) -> None:
     task, table = example_rows("requirement_type")
     with pytest.raises(EvaluationError, match="cannot use FlashAttention here"):
         fit("bert", lesson(task, table, tmp_path), attention="flash")
-    assert (
-        fit("bert", lesson(task, table, tmp_path), attention="eager").facts["attention"] == "eager"
-    )
+    learned = fit("bert", lesson(task, table, tmp_path), attention="eager")
+    assert learned.facts["attention"] == "eager"

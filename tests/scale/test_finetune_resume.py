@@ -184,16 +184,11 @@ def test_accumulation_gives_the_same_gradients(
     monkeypatch.setattr(torch.optim, "AdamW", torch.optim.SGD)
     task, _ = example_rows("qa", 1)
     table = rows(task, [("gravel " * (1 + at % 3), "wash the pan"[: 4 + at]) for at in range(8)])
+    settings = {"batch": 5, "clip": 0.0, "learning_rate": 0.1}
+    lessons = {size: lesson(task, table, tmp_path / str(size)) for size in (5, 2, 1)}
     runs = [
-        fit(
-            "llama",
-            lesson(task, table, tmp_path / str(size)),
-            device_batch=size,
-            batch=5,
-            clip=0.0,
-            learning_rate=0.1,
-        ).facts["losses"]
-        for size in (5, 2, 1)
+        fit("llama", context, device_batch=size, **settings).facts["losses"]
+        for size, context in lessons.items()
     ]
     assert runs[0][-1] < runs[0][0]
     for other in runs[1:]:

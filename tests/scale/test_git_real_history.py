@@ -21,11 +21,10 @@ from goldpan.git.trees import patches, path_bytes
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
-from tests.places import DATA
+from tests.places import SECP256K1, needs_data
 from tests.twin.history import git
 
 REPO = "bitcoin-core/secp256k1"
-SOURCE = DATA / "github" / "bitcoin-core__secp256k1"
 NEWER = {1911, 1915, 1916}
 """Merged pull requests that are newer than the bundle: it has not one of their commits."""
 NEWER_OPEN = {1566, 1754, 1789, 1802, 1912, 1913, 1914, 1917, 1918, 1919}
@@ -33,13 +32,7 @@ NEWER_OPEN = {1566, 1754, 1789, 1802, 1912, 1913, 1914, 1917, 1918, 1919}
 PUSHED_AGAIN = 1883
 """A pull request whose head in the bundle is as large as the newer one that was announced."""
 
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(
-        not SOURCE.exists(),
-        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+pytestmark = needs_data(SECP256K1)
 
 Row = dict[str, Any]
 
@@ -49,7 +42,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     """Return a workspace in which every pull request is of a pair, so that all are read."""
     lab = WorkspaceLayout(tmp_path_factory.mktemp("real"))
     settings = Settings(workspace=lab.root, workers=1)
-    mine_backup(settings, SOURCE / "entries.jsonl.xz", REPO, Notes())
+    mine_backup(settings, SECP256K1 / "entries.jsonl.xz", REPO, Notes())
     entries = pq.read_table(lab.table(REPO, "entries"), columns=["number", "kind"]).to_pylist()
     pairs = [
         {"repo": REPO, "issue": 1, "pull_repo": REPO, "pull": row["number"]}
@@ -63,7 +56,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
 
 @pytest.fixture(scope="module")
 def history(workspace: WorkspaceLayout) -> History:
-    clone(workspace, REPO, Notes(), source=SOURCE / "repo.bundle")
+    clone(workspace, REPO, Notes(), source=SECP256K1 / "repo.bundle")
     return read_history(workspace, REPO, Notes())
 
 
@@ -150,7 +143,7 @@ def test_a_partial_clone_gives_the_same_bytes(
     workspace: WorkspaceLayout, history: History, tmp_path: Path
 ) -> None:
     server = tmp_path / "server.git"
-    git("clone", "--quiet", "--mirror", SOURCE / "repo.bundle", server)
+    git("clone", "--quiet", "--mirror", SECP256K1 / "repo.bundle", server)
     git(f"--git-dir={server}", "config", "uploadpack.allowFilter", "true")
     whole = [workspace.table(REPO, name).read_bytes() for name in ("revisions", "changes")]
     other = WorkspaceLayout(tmp_path / "other")

@@ -21,18 +21,11 @@ from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, comment_score
 from goldpan.papers.nlbse.trunk import places_of, shared_rows
 from tests.comparing import planted
 from tests.papers.nlbse.test_evaluation_stacked import _lesson
-from tests.places import DATA
+from tests.places import DATA, needs_data
 
 COMMENTS = DATA / "nlbse23-comments"
 QUIET = Reporter(quiet=True)
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.timeout(1200),
-    pytest.mark.skipif(
-        not COMMENTS.is_dir(),
-        reason=f"{COMMENTS} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+pytestmark = [*needs_data(COMMENTS), pytest.mark.timeout(1200)]
 pytest.importorskip("sklearn")
 
 

@@ -36,21 +36,15 @@ from tests.mining import (
     start_miner,
     table_bytes,
 )
-from tests.places import DATA
+from tests.places import SECP256K1, needs_data
 from tests.twin import Faults, Twin, World, load_backup
 from tests.twin.faults import KINDS
 from tests.twin.world import Event
 
 REPO = "bitcoin-core/secp256k1"
-SOURCE = DATA / "github" / "bitcoin-core__secp256k1" / "entries.jsonl.xz"
+SOURCE = SECP256K1 / "entries.jsonl.xz"
 
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(
-        not SOURCE.exists(),
-        reason=f"{SOURCE} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+pytestmark = needs_data(SOURCE)
 both = pytest.mark.parametrize("via", BOTH)
 
 

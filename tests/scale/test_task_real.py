@@ -12,16 +12,10 @@ from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.importing import ImportResult, import_files
 from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task_data import read_task_data
-from tests.places import DATA
+from tests.places import DATA, needs_data
 
 NEEDED = ("requirements", "regression", "ner", "nlbse23-comments")
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(
-        not all((DATA / name).is_dir() for name in NEEDED),
-        reason=f"{DATA} lacks {', '.join(NEEDED)}; set GOLDPAN_REAL_DATA to the real data's folder",
-    ),
-]
+pytestmark = needs_data(*(DATA / name for name in NEEDED))
 COMMENTS = [name for name, task in load_tasks().items() if task.source.reader == "nlbse23_comments"]
 
 
@@ -35,9 +29,8 @@ def test_requirements(tmp_path: Path) -> None:
     data = read_task_data(result.written.directory, result.task)
     labels = {name: Counter(table["label"].to_pylist()) for name, table in data.splits.items()}
     # A constant answer is right for 59.2 % of SELU's 125 test rows: 74 are non-functional.
-    assert labels["test"]["non-functional"] / labels["test"].total() == pytest.approx(
-        0.592, abs=0.008
-    )
+    share = labels["test"]["non-functional"] / labels["test"].total()
+    assert share == pytest.approx(0.592, abs=0.008)
     assert len({row for table in data.splits.values() for row in table["repo"].to_pylist()}) == 15
 
 

@@ -12,14 +12,7 @@ import pytest
 from tests.places import ROOT
 
 _ALL: tuple[str, ...] = (
-    "matplotlib",
-    "openai",
-    "sklearn",
-    "xgboost",
-    "torch",
-    "transformers",
-    "deepspeed",
-    "ray",
+    *("matplotlib", "openai", "sklearn", "xgboost", "torch", "transformers", "deepspeed", "ray"),
 )
 _ALL += ("obstore", "spacy", "openpyxl", "uv", "tree_sitter_kotlin")
 

@@ -206,12 +206,8 @@ def test_how_names_are_used() -> None:
     lines = ["def pour(self, weight=1, *, unit):", "    self.total = other.sum(count=3)"]
     wanted = ("pour", "weight", "unit", "self", "total", "other", "sum", "count")
     uses = {use.name: use for use in read_uses(lines, wanted)}
-    assert {name for name, use in uses.items() if use.defines} == {
-        "pour",
-        "weight",
-        "unit",
-        "total",
-    }
+    defined = {name for name, use in uses.items() if use.defines}
+    assert defined == {"pour", "weight", "unit", "total"}
     assert {name for name, use in uses.items() if use.is_reached} == {"sum", "count"}
     call = 'f(a, [1, 2], g(b, c), unit="kg", *rest)'
     assert positional(read_arguments(call, 1)) == 3

@@ -7,6 +7,7 @@ import pytest
 
 from goldpan.code.grammar import read
 from goldpan.code.languages import CODE_SUFFIXES, LANGUAGES, language_of, suffix_of
+from goldpan.code.paths import is_test_file
 
 
 @pytest.mark.parametrize(
@@ -43,28 +44,9 @@ def test_language_of_a_path(path: str, name: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "",
-        "Makefile",
-        "README.md",
-        "a.json",
-        "a.yml",
-        "a.toml",
-        "a.html",
-        "a.css",
-        "a.vue",
-        "a.sql",
-        "a.ipynb",
-        "a.tex",
-        "CMakeLists.txt",
-        "a.cmake",
-        "py",
-        ".py",
-        "dir/.js",
-        "a.py/",
-        "dir.py/file",
-        "a.py.orig",
-        "a.",
-        "a.py ",
+        *("", "Makefile", "README.md", "a.json", "a.yml", "a.toml", "a.html", "a.css", "a.vue"),
+        *("a.sql", "a.ipynb", "a.tex", "CMakeLists.txt", "a.cmake", "py", ".py", "dir/.js"),
+        *("a.py/", "dir.py/file", "a.py.orig", "a.", "a.py "),
     ],
 )
 def test_not_code(path: str) -> None:
@@ -108,3 +90,43 @@ def test_parsers_load_only_when_they_are_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {name.partition(".")[0] for name in done.stdout.split()} == {"tree_sitter_python"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("tests/test_reader.py", "pkg/tests/test_reader.py", "pkg/reader_test.py", "conftest.py"),
+        *("src/conftest.py", "tests/data/broken.json", "tests/helpers.py", "pkg/server_test.go"),
+        *("src/app.test.tsx", "src/app.spec.js", "src/__tests__/app.js"),
+        "core/src/test/java/org/x/Base.java",
+        "core/ReaderTest.java",
+        "core/TestReader.java",
+        "spec/reader_spec.rb",
+        "src/base58_unittest.cc",
+        "test/runner.sh",
+    ],
+)
+def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -> None:
+    assert is_test_file(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("src/latest.py", "contest/entry.py", "src/attestation/verify.go", "src/protest.java"),
+        *("docs/testing.md", "src/inspector.js", "src/Latest.java", "README.md"),
+    ],
+)
+def test_letters_within_a_word_are_no_test(path: str) -> None:
+    assert not is_test_file(path, "")
+
+
+def test_a_product_that_helps_testing_is_told_by_its_content() -> None:
+    client = "class Client:\n    def get(self, path): ...\n"
+    tests = "def test_get():\n    assert Client().get('/')\n"
+    assert not is_test_file("django/test/client.py", client)
+    assert is_test_file("django/test/client.py", tests)
+    assert not is_test_file("numpy/testing/utils.py", client)
+    assert is_test_file("src/testing/checks.rs", "mod t {\n  #[test]\n  fn adds() {}\n}")
+    assert not is_test_file("src/testing/kit.ts", "export const kit = 1;\n")
+    assert is_test_file("src/testing/kit.ts", "describe('kit', () => {})\n")

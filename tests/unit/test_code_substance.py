@@ -1,60 +1,55 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from goldpan.code.grammar import read
+from goldpan.code.languages import LANGUAGES, language_of
+from goldpan.code.lexer import LexicalRules, squeeze, strip
 from goldpan.code.substance import LARGEST, Parsed, Reason, Substance, compare
+from goldpan.core.sanitize import visible
+from tests.code_cases_braces import BRACES
+from tests.code_cases_others import OTHERS
+from tests.code_samples import SAMPLES
 
 PYTHON = b"a = 1\n"
+E_ACUTE = "a = 'é'\n"
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "path", "previous", "reason", "language"),
+    ("before", "after", "path", "previous", "keep", "reason", "language"),
     [
-        (PYTHON, PYTHON, "a.py", None, "mode-only", "Python"),
-        (PYTHON, PYTHON, "a.py", "a.py", "mode-only", "Python"),
-        (PYTHON, PYTHON, "b.py", "a.py", "rename-only", "Python"),
-        (PYTHON, PYTHON, "b.md", "a.py", "rename-only", None),
-        (b"a\0", b"a\0", "a.png", None, "mode-only", None),
-        (PYTHON, b"\xef\xbb\xbfa = 1\r\n", "a.py", None, "encoding", "Python"),
-        ("a = 'é'\n".encode(), "a = 'é'\n".encode("latin-1"), "a.py", None, "encoding", "Python"),
-        (PYTHON, "\ufeffa = 1\n".encode("utf-16-le"), "a.py", None, "encoding", "Python"),
-        (PYTHON, "\ufeffa = 1\n".encode("utf-16-be"), "a.py", None, "encoding", "Python"),
-        (None, b"", "a.py", None, "white-space", "Python"),
+        (PYTHON, PYTHON, "a.py", None, False, "mode-only", "Python"),
+        (PYTHON, PYTHON, "a.py", "a.py", False, "mode-only", "Python"),
+        (PYTHON, PYTHON, "b.py", "a.py", False, "rename-only", "Python"),
+        (PYTHON, PYTHON, "b.md", "a.py", False, "rename-only", None),
+        (b"a\0", b"a\0", "a.png", None, False, "mode-only", None),
+        (PYTHON, b"\xef\xbb\xbfa = 1\r\n", "a.py", None, False, "encoding", "Python"),
+        (E_ACUTE.encode(), E_ACUTE.encode("latin-1"), "a.py", None, False, "encoding", "Python"),
+        (PYTHON, "\ufeffa = 1\n".encode("utf-16-le"), "a.py", None, False, "encoding", "Python"),
+        (PYTHON, "\ufeffa = 1\n".encode("utf-16-be"), "a.py", None, False, "encoding", "Python"),
+        (None, b"", "a.py", None, False, "white-space", "Python"),
+        (None, None, "a.py", None, None, "absent", "Python"),
+        (PYTHON, b"a = 2\n", "a.md", None, None, "unknown-language", None),
+        (PYTHON, b"a = 2\n", "Makefile", None, None, "unknown-language", None),
+        (PYTHON, b"a = 2\n", "a.py", "a.txt", None, "unknown-language", "Python"),
+        (PYTHON, b"a = \0\n", "a.py", None, None, "binary", "Python"),
+        (PYTHON, b"#" * (LARGEST + 1), "a.py", None, None, "too-large", "Python"),
+        (b"a = 1", b"a = 2", "a.hs", None, None, "no-grammar", "Haskell"),
+        (b"a = 1", b"a = 2", "a.py", "a.pl", None, "no-grammar", "Python"),
     ],
 )
-def test_nothing_to_read(
+def test_what_is_not_read(
     before: bytes | None,
     after: bytes | None,
     path: str,
     previous: str | None,
+    keep: bool | None,
     reason: Reason,
     language: str | None,
 ) -> None:
-    assert compare(before, after, path, previous) == Substance(False, reason, language, "none")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "path", "previous", "reason", "language"),
-    [
-        (None, None, "a.py", None, "absent", "Python"),
-        (PYTHON, b"a = 2\n", "a.md", None, "unknown-language", None),
-        (PYTHON, b"a = 2\n", "Makefile", None, "unknown-language", None),
-        (PYTHON, b"a = 2\n", "a.py", "a.txt", "unknown-language", "Python"),
-        (PYTHON, b"a = \0\n", "a.py", None, "binary", "Python"),
-        (PYTHON, b"#" * (LARGEST + 1), "a.py", None, "too-large", "Python"),
-        (b"a = 1", b"a = 2", "a.hs", None, "no-grammar", "Haskell"),
-        (b"a = 1", b"a = 2", "a.py", "a.pl", "no-grammar", "Python"),
-    ],
-)
-def test_undecided(
-    before: bytes | None,
-    after: bytes | None,
-    path: str,
-    previous: str | None,
-    reason: Reason,
-    language: str | None,
-) -> None:
-    assert compare(before, after, path, previous) == Substance(None, reason, language, "none")
+    assert compare(before, after, path, previous) == Substance(keep, reason, language, "none")
 
 
 @pytest.mark.parametrize(
@@ -106,16 +101,7 @@ def test_renamed_and_changed() -> None:
         ("a.c", "int a = ;\n#define A(x) x + 1\n", "int a = ;\n#define A(x) \\\n x + 1\n", False),
         ("a.c", 'int a = ; f() { asm("a"); }\n', 'int a = ; f() { asm("b"); }\n', True),
         ("a.js", "let = = `x`; // x\n", "let = = `y`; // y\n", False),
-    ],
-)
-def test_a_file_that_does_not_parse(path: str, before: str, after: str, keep: bool) -> None:
-    comparison = compare(before.encode(), after.encode(), path)
-    assert (comparison.keep, comparison.parsed) == (keep, "failed")
-
-
-@pytest.mark.parametrize(
-    ("path", "before", "after", "keep"),
-    [
+        # Languages without a grammar, whose texts are plain.
         ("a.m", 'NSLog(@"x"); // x\n', 'NSLog(@"y"); // y\n', False),
         ("a.m", "[a b];\n", "[a c];\n", True),
         ("a.m", '#import "A.h"\n', '#import "B.h"\n', True),
@@ -127,11 +113,12 @@ def test_a_file_that_does_not_parse(path: str, before: str, after: str, keep: bo
         ("a.sol", 'import {A} from "x.sol";\n', 'import {A} from "y.sol";\n', True),
     ],
 )
-def test_languages_without_a_grammar_whose_texts_are_plain(
+def test_a_file_that_does_not_parse_or_has_no_grammar(
     path: str, before: str, after: str, keep: bool
 ) -> None:
     comparison = compare(before.encode(), after.encode(), path)
-    assert (comparison.keep, comparison.parsed) == (keep, "tokens")
+    has_grammar = path in ("a.py", "a.c", "a.js")
+    assert (comparison.keep, comparison.parsed) == (keep, "failed" if has_grammar else "tokens")
 
 
 @pytest.mark.parametrize(
@@ -172,3 +159,176 @@ def test_evidence_is_short() -> None:
     comparison = compare(b"a = 1\n", b"a = " + b"1 + " * 100_000 + b"1\n", "a.py")
     assert len(comparison.evidence) < 250
     assert comparison.evidence.endswith("…")
+
+
+CASES = BRACES | OTHERS
+
+
+def comment_sign(path: str) -> str:
+    if path.endswith((".py", ".rb", ".sh", ".jl")):
+        return "#"
+    return "--" if path.endswith(".lua") else "//"
+
+
+FLAT = [
+    pytest.param(path, before, after, keep, id=f"{path}-{what}")
+    for path, cases in CASES.items()
+    for what, before, after, keep in cases
+]
+
+
+@pytest.mark.parametrize(("path", "before", "after", "keep"), FLAT)
+def test_case(path: str, before: str, after: str, keep: bool) -> None:
+    old, new = before.encode(), after.encode()
+    comparison = compare(old, new, path)
+    assert comparison.keep is keep, comparison
+    assert comparison.parsed in ("tree", "tokens"), comparison
+    assert (comparison.reason is None) == keep
+    assert (comparison.changed_tokens > 0) <= keep
+    assert " => " in comparison.evidence
+    back = compare(new, old, path)
+    assert_same_verdict(back, comparison)
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+def test_samples_parse(path: str) -> None:
+    text = SAMPLES[path].encode()
+    assert compare(text, text + b"\n", path).parsed == "tree"
+
+
+def test_every_language_with_a_grammar_has_cases_and_a_sample() -> None:
+    expected = {language.name for language in LANGUAGES if language.grammar}
+    for paths in (CASES, SAMPLES):
+        covered = {language.name for path in paths if (language := language_of(path))}
+        assert covered >= expected - {"Cuda"}
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+def test_comment_lines_anywhere_have_no_substance(path: str) -> None:
+    lines = SAMPLES[path].splitlines(keepends=True)
+    sign = comment_sign(path)
+    for number in range(1, len(lines) + 1):
+        indent = " " * (len(lines[number - 1]) - len(lines[number - 1].lstrip()))
+        with_comment = [*lines[:number], f'{indent}{sign} it\'s "new"\n', *lines[number:]]
+        comparison = compare(SAMPLES[path].encode(), "".join(with_comment).encode(), path)
+        assert (comparison.keep, comparison.reason) == (False, "comments"), (number, comparison)
+        assert comparison.parsed == "tree"
+
+
+PATHS = st.sampled_from(sorted(SAMPLES))
+
+
+WORDS = st.lists(
+    st.sampled_from(["it's", '"', "a", "x = 1", "{", "}", "(", "`", "${b}", "é", "end", "/", "*"]),
+    max_size=4,
+).map(" ".join)
+
+
+def assert_same_verdict(forward: Substance, backward: Substance) -> None:
+    for name in ("keep", "reason", "parsed", "changed_tokens"):
+        assert getattr(forward, name) == getattr(backward, name), (forward, backward)
+
+
+def is_visible_line(text: str) -> bool:
+    """What is drawn does not hang on the characters that this Python knows."""
+    return visible(text) == text and "\n" not in text
+
+
+@st.composite
+def commented(draw: st.DrawFn) -> tuple[str, str, str]:
+    """Return a path, a program, and that program with comments."""
+    path = draw(PATHS)
+    sign = comment_sign(path)
+    lines: list[str] = []
+    for line in SAMPLES[path].splitlines():
+        for words in draw(st.lists(WORDS, max_size=1)):
+            if lines or path not in ("a.php", "a.sh"):
+                lines.append(f"{line[: len(line) - len(line.lstrip())]}{sign} {words}")
+        also = draw(st.booleans()) and not line.startswith(("#", "<?"))
+        lines.append(f"{line}  {sign} {draw(WORDS)}" if also else line)
+    return path, SAMPLES[path], "".join(f"{line}\n" for line in lines)
+
+
+@given(commented())
+def test_comments_have_no_substance(change: tuple[str, str, str]) -> None:
+    path, before, after = change
+    comparison = compare(before.encode(), after.encode(), path)
+    expected = (False, "mode-only", "none") if before == after else (False, "comments", "tree")
+    assert (comparison.keep, comparison.reason, comparison.parsed) == expected, comparison
+
+
+@st.composite
+def mixed(draw: st.DrawFn) -> tuple[str, bytes, bytes]:
+    """Return a path and two texts that are made of pieces of its language, most of them broken."""
+    path = draw(PATHS)
+    pieces = [SAMPLES[path].encode()]
+    for _, old, new, _ in CASES[path]:
+        pieces += [old.encode(), new.encode()]
+    cut = st.builds(
+        lambda piece, start, length: piece[start : start + length],
+        st.sampled_from(pieces),
+        st.integers(0, 60),
+        st.integers(0, 80),
+    )
+    whole = st.sampled_from(pieces)
+    text = st.lists(whole | cut | st.binary(max_size=3), max_size=5).map(b"".join)
+    before = draw(text)
+    if draw(st.booleans()):
+        start, length = draw(st.integers(0, len(before))), draw(st.integers(0, 10))
+        return path, before, before[:start] + draw(cut) + before[start + length :]
+    return path, before, draw(text)
+
+
+@given(mixed())
+def test_both_directions_agree(change: tuple[str, bytes, bytes]) -> None:
+    path, before, after = change
+    forward, backward = compare(before, after, path), compare(after, before, path)
+    assert_same_verdict(forward, backward)
+    assert forward == compare(before, after, path)
+
+
+@given(mixed())
+def test_a_text_and_itself_have_no_substance(change: tuple[str, bytes, bytes]) -> None:
+    path, text, _ = change
+    assert compare(text, text, path).reason == "mode-only"
+    assert compare(text, text, path, f"old-{path}").reason == "rename-only"
+
+
+@given(mixed())
+def test_tokens_differ_for_the_tree_where_they_differ_without(
+    change: tuple[str, bytes, bytes],
+) -> None:
+    path, before, after = change
+    language = language_of(path)
+    assert language is not None
+    if language.lexis is None or language.grammar is None:
+        return
+    if len({squeeze(strip(text, language.lexis).code, strings=False) for text in change[1:]}) == 1:
+        return
+    readings = [read(text, language.grammar) for text in (before, after)]
+    if all(reading.clean for reading in readings):
+        assert squeeze(readings[0].stripped.code) != squeeze(readings[1].stripped.code)
+
+
+@given(st.sampled_from([language.suffixes[0] for language in LANGUAGES]), st.binary(), st.binary())
+def test_garbage_gets_a_verdict(suffix: str, before: bytes, after: bytes) -> None:
+    comparison = compare(before, after, f"a{suffix}")
+    assert is_visible_line(comparison.evidence)
+
+
+@given(PATHS, st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
+def test_any_text_gets_a_verdict(path: str, before: str, after: str) -> None:
+    assert is_visible_line(compare(before.encode(), after.encode(), path).evidence)
+
+
+@given(mixed())
+def test_stripped_code_has_the_lines_of_the_text(change: tuple[str, bytes, bytes]) -> None:
+    path, text, _ = change
+    language = language_of(path)
+    assert language is not None
+    assert language.grammar is not None
+    lines = text.count(b"\n")
+    assert read(text, language.grammar).stripped.code.count(b"\n") == lines
+    kinds: list[LexicalRules] = [language.lexis for language in LANGUAGES if language.lexis]
+    for lexis in kinds:
+        assert strip(text, lexis).code.count(b"\n") == lines

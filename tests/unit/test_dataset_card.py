@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pytest
 import yaml  # type: ignore[import-untyped]
@@ -17,7 +18,7 @@ from goldpan.datasets.card import escape, size_category
 from goldpan.datasets.examples import FAMILIES, QA
 from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import hub_licenses, spdx
-from goldpan.datasets.provenance import MinedSource
+from goldpan.datasets.provenance import MinedSource, build_command
 from goldpan.miners.facts import STATED
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
@@ -44,10 +45,8 @@ def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
         {"split": "test", "path": "data/test-*.parquet"},
     ]
     info = head["dataset_info"]
-    assert [(split["name"], split["num_examples"]) for split in info["splits"]] == [
-        ("validation", 10),
-        ("test", 11),
-    ]
+    sizes = {split["name"]: split["num_examples"] for split in info["splits"]}
+    assert sizes == {"validation": 10, "test": 11}
     assert info["download_size"] == sum(file.size for file in written.files)
     assert head["pretty_name"] == "Question answering from o/n and p/q"
     for line in (
@@ -128,24 +127,12 @@ def test_every_column_is_described_in_one_sentence(family: Family) -> None:
 
 
 def test_licenses_are_known_by_spdx_and_by_the_hub() -> None:
-    assert [spdx(name) for name in ("mit", "GPL-3.0-or-later", "NOASSERTION", None)] == [
-        "MIT",
-        "GPL-3.0",
-        None,
-        None,
-    ]
-    assert hub_licenses(["MIT", "MIT", "0BSD", None, "GFDL-1.3"]) == [
-        "gfdl",
-        "mit",
-        "other",
-        "unknown",
-    ]
-    assert [size_category(rows) for rows in (999, 1_000, 99_999, 10**6)] == [
-        "n<1K",
-        "1K<n<10K",
-        "10K<n<100K",
-        "1M<n<10M",
-    ]
+    known = [spdx(name) for name in ("mit", "GPL-3.0-or-later", "NOASSERTION", None)]
+    assert known == ["MIT", "GPL-3.0", None, None]
+    on_hub = hub_licenses(["MIT", "MIT", "0BSD", None, "GFDL-1.3"])
+    assert on_hub == ["gfdl", "mit", "other", "unknown"]
+    sizes = [size_category(rows) for rows in (999, 1_000, 99_999, 10**6)]
+    assert sizes == ["n<1K", "1K<n<10K", "10K<n<100K", "1M<n<10M"]
 
 
 def test_sources_without_times_give_no_dates(tmp_path: Path) -> None:
@@ -179,3 +166,19 @@ def test_the_card_tells_who_reviewed(tmp_path: Path) -> None:
     card = (written.directory / "README.md").read_text()
     assert "In round1, 3 people judged 9: 0 agreed, 1 adjudicated, 0 open." in card
     assert "kept by the review other." in card
+
+
+@pytest.mark.parametrize(("texts", "said"), [("before-fix", True), ("as-mined", False)])
+def test_it_names_the_workspace_and_the_texts(tmp_path: Path, texts: str, said: bool) -> None:
+    content = {
+        "goldpan": {"format": 1},
+        "files": {},
+        "family": "code-edit",
+        "profile": {"name": "default"},
+        "sources": [{"repo": "prospector/sluice", "rules": "default"}],
+        "settings": {"family": "code-edit", "seed": 0, "split": "none", "texts": texts},
+    }
+    (tmp_path / "provenance.json").write_bytes(orjson.dumps(content))
+    command = build_command(tmp_path, Path("the lab"), Path("gold.csv"))
+    assert command.endswith("--gold gold.csv --workspace 'the lab'")
+    assert ("--texts before-fix" in command) == said

@@ -10,8 +10,18 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.terminal import show
+from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.check import PublishProblem, check_dataset
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.manifest import CardInputs
+from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.registry import find_task
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.task import task_family
+from goldpan.trace import trace
+from tests.evaluating import rows
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
 SECRET = "ghp_" + "".join(chr(97 + 7 * at % 26) for at in range(36))
@@ -37,6 +47,16 @@ def change_card(directory: Path, change: Callable[[dict[str, Any]], Any]) -> Non
     change(values)
     path.write_text(f"---\n{yaml.safe_dump(values)}---\n{body}")
     vouch(directory, "README.md")
+
+
+def splits_of(card: dict[str, Any]) -> list[Any]:
+    splits: list[Any] = card["dataset_info"]["splits"]
+    return splits
+
+
+def files_of(card: dict[str, Any]) -> list[Any]:
+    files: list[Any] = card["configs"][0]["data_files"]
+    return files
 
 
 def vouch(directory: Path, *names: str) -> None:
@@ -121,10 +141,8 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     provenance = read_json(dataset / "provenance.json")
     (dataset / "provenance.json").write_bytes(sealed_json({**provenance, "files": {}}))
-    assert [problem.cause for problem in check_dataset(dataset)] == [
-        "it names no README.md",
-        "it names no data",
-    ]
+    causes = [problem.cause for problem in check_dataset(dataset)]
+    assert causes == ["it names no README.md", "it names no data"]
 
 
 @pytest.mark.parametrize(
@@ -132,18 +150,10 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
     [
         (lambda card: card.pop("configs"), "KeyError"),
         (lambda card: card.update(dataset_info=[]), "TypeError"),
+        (lambda card: splits_of(card)[1].update(num_examples=7), "of 7 examples in test, where 11"),
+        (lambda card: splits_of(card).pop(), "tells of None examples in test, where 11 are"),
         (
-            lambda card: card["dataset_info"]["splits"][1].update(num_examples=7),
-            "tells of 7 examples in test, where 11 are",
-        ),
-        (
-            lambda card: card["dataset_info"]["splits"].pop(),
-            "tells of None examples in test, where 11 are",
-        ),
-        (
-            lambda card: card["configs"][0]["data_files"].append(
-                {"split": "more", "path": "data/more-*"}
-            ),
+            lambda card: files_of(card).append({"split": "more", "path": "data/more-*"}),
             "tells of None examples in more, where 0 are",
         ),
         (lambda card: card["dataset_info"].update(download_size=1), "download_size"),
@@ -164,7 +174,7 @@ def test_the_card_has_to_agree_with_the_files(
 
 @pytest.mark.parametrize("pattern", ["data/*.parquet", "data/none-*"])
 def test_every_file_is_in_one_split(dataset: Path, pattern: str) -> None:
-    change_card(dataset, lambda card: card["configs"][0]["data_files"][0].update(path=pattern))
+    change_card(dataset, lambda card: files_of(card)[0].update(path=pattern))
     problems = check_dataset(dataset)
     assert any("splits of the card, not one" in problem.cause for problem in problems)
 
@@ -250,12 +260,9 @@ def test_personal_data_is_found_in_prose_and_stays_in_code(tmp_path: Path) -> No
     rows = examples(CODE_EDIT, 1, file_before=EMAIL, edits=[{"search": EMAIL, "replace": ""}])
     assert check_dataset(write(tmp_path, CODE_EDIT, rows).directory) == []
     rows = examples(CODE_EDIT, 1, body=EMAIL, labels=[EMAIL])
-    assert [
-        problem.cause for problem in check_dataset(write(tmp_path, CODE_EDIT, rows).directory)
-    ] == [
-        "code-edit:o/n#1+10001 has email in its body",
-        "code-edit:o/n#1+10001 has email in its labels",
-    ]
+    problems = check_dataset(write(tmp_path, CODE_EDIT, rows).directory)
+    about = "code-edit:o/n#1+10001 has email in its"
+    assert [problem.cause for problem in problems] == [f"{about} body", f"{about} labels"]
 
 
 def test_paths_of_this_machine_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,3 +276,43 @@ def test_paths_of_this_machine_are_found(tmp_path: Path, monkeypatch: pytest.Mon
     noted = replace(CARD, notes=f"See {tmp_path}/notes")
     (problem,) = check_dataset(write(tmp_path, QA, examples(QA, 1), card=noted).directory)
     assert problem.file == "README.md"
+
+
+def _write(workspace: WorkspaceLayout, name: str, pairs: list[tuple[object, object]]) -> Path:
+    task = find_task(name)
+    directory = workspace.dataset(name)
+    plan = SplitPlan.parse("none")
+    table = rows(task, pairs)
+    write_dataset(workspace, directory, task_family(task), table, plan, Provenance(), CardInputs())
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("comment_type_python", ("returns the sieve", ["Usage"])),
+        ("se_entities", (["use", "numpy"], ["O", "B-Library"])),
+        ("requirement_completion", ("shall sift", [{"start": 6, "end": 10}])),
+        ("story_points", ("mend the sieve", 3.0)),
+    ],
+)
+def test_columns_that_hold_lists_are_known(
+    name: str, pair: tuple[object, object], tmp_path: Path
+) -> None:
+    directory = _write(WorkspaceLayout(tmp_path), name, [pair])
+    (only,) = check_dataset(directory)
+    assert "license is not known" in str(only)
+
+
+def test_an_example_that_is_of_no_issue_is_traced_to_its_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace = WorkspaceLayout(tmp_path)
+    _write(workspace, "story_points", [("mend the sieve", 3.0)])
+    traced = trace(workspace, "story_points:00000")
+    assert traced.place == {"source": "made#0"}
+    assert traced.complete
+    show(traced.blocks())
+    output = capsys.readouterr().out
+    assert "source: made#0" in output
+    assert "Raw replies" not in output

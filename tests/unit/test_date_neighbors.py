@@ -41,9 +41,8 @@ def test_labels_of_different_years_are_told_by_date() -> None:
     assert measured is not None
     assert (measured.rows, measured.majority) == (150, 50)
     assert measured.right >= 146, "only texts beside a border have other neighbors"
-    assert (
-        f"the label of {measured.right / 150:.1%} of 150 train rows (33.3%" in measured.sentence()
-    )
+    told = f"the label of {measured.right / 150:.1%} of 150 train rows (33.3%"
+    assert told in measured.sentence()
 
 
 @pytest.mark.parametrize("shares", [(1, 1, 1), (8, 1, 1), (5, 5, 0)])
@@ -62,12 +61,9 @@ def test_labels_that_no_date_tells_are_not_called_so(shares: tuple[int, ...]) ->
 def test_projects_of_different_years_and_labels_tell_nothing_within_a_project() -> None:
     draw = random.Random(0)
     shares = {"o/old": (9, 1, 0), "o/new": (0, 1, 9)}
+    starts = {"o/old": 0, "o/new": 3_000}
     facts = [
-        (
-            name,
-            (0 if name == "o/old" else 3_000) + draw.random() * 900,
-            draw.choices(LABELS, odds)[0],
-        )
+        (name, starts[name] + draw.random() * 900, draw.choices(LABELS, odds)[0])
         for name, odds in shares.items()
         for _ in range(300)
     ]

@@ -64,11 +64,8 @@ def test_replies_stand_below_the_comment_that_lists_them() -> None:
 @pytest.mark.parametrize(("closed", "state"), [(True, "closed"), (False, "open")])
 def test_a_discussion_is_an_entry(closed: bool, state: str) -> None:
     (entry,) = parsed(discussion(closed=closed, author=None, stateReason="OUTDATED"))["entry"]
-    assert (entry["kind"], entry["state"], entry["state_reason"]) == (
-        "discussion",
-        state,
-        "outdated",
-    )
+    told = (entry["kind"], entry["state"], entry["state_reason"])
+    assert told == ("discussion", state, "outdated")
     assert (entry["author"], entry["assignees"], entry["blocked_by"]) == (None, [], None)
 
 

@@ -132,9 +132,8 @@ def test_exact_duplicates_across_repositories() -> None:
 
 def test_near_duplicates_tell_their_true_similarity() -> None:
     edited = CRASH.replace("empty", "overlong")
-    rows = judged(
-        [("a/a", 1, CRASH), ("b/b", 2, edited), ("b/b", 3, " ".join(CRASH.split()[::-1]))]
-    )
+    turned = " ".join(CRASH.split()[::-1])
+    rows = judged([("a/a", 1, CRASH), ("b/b", 2, edited), ("b/b", 3, turned)])
     assert sorted(rows) == [("a/a", 1), ("b/b", 2)]
     near = rows["b/b", 2]
     assert (near["relation"], near["representative_repo"]) == ("near", "a/a")
@@ -312,14 +311,12 @@ def test_partitions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
     """A limit of the size of files stands for it; the signal of the limit is left alone."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    text = " ".join(prose(random.Random(1), 20_000))
+    source = texts_of(table([("a/a", 1, " ".join(prose(random.Random(1), 20_000)))]))
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, limits[1]))
         with pytest.raises(WorkspaceError, match=rf"{tmp_path}/.*/0\.sketches cannot be used: "):
-            find_duplicates(
-                [texts_of(table([("a/a", 1, text)]))], DuplicateSettings(), scratch=tmp_path
-            )
+            find_duplicates([source], DuplicateSettings(), scratch=tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
@@ -330,15 +327,8 @@ def test_leaks() -> None:
     edited = CRASH.replace("empty", "overlong")
     other = " ".join(prose(random.Random(3), 30))
     corpus = [["unrelated", edited, CRASH, ""], [CRASH.upper(), other]]
-    queries = [
-        "",
-        CRASH,
-        "new",
-        other.replace("word", "other"),
-        f"{CRASH} today",
-        "Unrelated",
-        other,
-    ]
+    another = other.replace("word", "other")
+    queries = ["", CRASH, "new", another, f"{CRASH} today", "Unrelated", other]
     leaks = find_leaks_of_batches(corpus, [queries], DuplicateSettings())
     assert leaks == [
         Leak(1, 2, "exact", 1.0),
@@ -349,13 +339,10 @@ def test_leaks() -> None:
 
 
 def test_leaks_are_sought_in_the_corpus_alone() -> None:
-    edited = CRASH.replace("empty", "overlong")
-    assert (
-        find_leaks_of_batches([["something else"]], [[CRASH, edited, CRASH]], DuplicateSettings())
-        == []
-    )
-    assert find_leaks_of_batches([], [[CRASH, edited]], DuplicateSettings()) == []
-    assert find_leaks_of_batches([[CRASH, edited]], [[]], DuplicateSettings()) == []
+    settings, edited = DuplicateSettings(), CRASH.replace("empty", "overlong")
+    assert find_leaks_of_batches([["something else"]], [[CRASH, edited, CRASH]], settings) == []
+    assert find_leaks_of_batches([], [[CRASH, edited]], settings) == []
+    assert find_leaks_of_batches([[CRASH, edited]], [[]], settings) == []
 
 
 @examples(40)

@@ -1,9 +1,11 @@
-"""Applying edits: exact places, and errors that say what is wrong and where."""
+"""Applying edits: exact places, line ends, and errors that say what is wrong and where."""
 
 from __future__ import annotations
 
 import pickle
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,11 +15,17 @@ from goldpan.code.edits.apply import (
     AmbiguousError,
     Edit,
     EditError,
+    FileError,
+    MalformedError,
     NoMatchError,
     OverlapError,
     apply_edits,
 )
+from goldpan.code.edits.files import Applied, apply_patch_files
 from goldpan.code.edits.find import find_edits
+from goldpan.code.edits.parse import format_edits
+from tests.drawing import examples
+from tests.invoking import invoke
 
 FILE = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
 
@@ -155,3 +163,179 @@ def test_hostile_files_take_seconds_at_most(before: str, search: str) -> None:
     with pytest.raises(EditError):
         apply_edits(before, [Edit(search, "")] * 20, lenient=True)
     assert time.process_time() - start < 10
+
+
+BEFORE = "one\ntwo\nthree\nfour\nfive\n"
+AFTER = "one\n2\n2b\nthree\nfour\nfive\n"
+BLOCKS = format_edits("a.txt", [Edit("two\n", "2\n2b\n")])
+
+
+def crlf(text: str) -> str:
+    return text.replace("\n", "\r\n")
+
+
+def diff(root: Path, before: bytes, after: bytes, name: str = "a.txt") -> str:
+    """Return what git says of two versions."""
+    for side, data in (("a", before), ("b", after)):
+        (root / side).mkdir(parents=True, exist_ok=True)
+        (root / side / name).write_bytes(data)
+    command = ("git", "diff", "--no-index", "--no-prefix", "--no-color", "a", "b")
+    return subprocess.run(command, cwd=root, capture_output=True, check=False).stdout.decode()
+
+
+def apply(root: Path, patch: str, before: bytes, *, lenient: bool = False) -> tuple[bytes, Applied]:
+    root.mkdir(exist_ok=True)
+    (root / "a.txt").write_bytes(before)
+    done = apply_patch_files(patch, root, write=True, lenient=lenient)
+    return (root / "a.txt").read_bytes(), done
+
+
+@pytest.fixture
+def unified(tmp_path: Path) -> str:
+    return diff(tmp_path / "git", BEFORE.encode(), AFTER.encode())
+
+
+@pytest.mark.parametrize("patch_ends", ["LF", "CRLF"])
+@pytest.mark.parametrize("file_ends", ["LF", "CRLF"])
+@pytest.mark.parametrize("kind", ["blocks", "unified"])
+def test_a_patch_of_either_line_end_applies_to_a_file_of_either(
+    tmp_path: Path, unified: str, kind: str, file_ends: str, patch_ends: str
+) -> None:
+    patch = BLOCKS if kind == "blocks" else unified
+    patch = crlf(patch) if patch_ends == "CRLF" else patch
+    before, after = (crlf(text) if file_ends == "CRLF" else text for text in (BEFORE, AFTER))
+    content, done = apply(tmp_path / "x", patch, before.encode())
+    assert content == after.encode()
+    # Carriage returns at every line of a patch are its own: what counts is the file.
+    first = "block 1" if kind == "blocks" else "hunk 1"
+    forgiven = (f"{first}: line ends",) if file_ends == "CRLF" else ()
+    assert done.files[0].forgiven == forgiven
+
+
+def test_a_diff_of_a_crlf_file_as_git_writes_it(tmp_path: Path) -> None:
+    patch = diff(tmp_path / "git", crlf(BEFORE).encode(), crlf(AFTER).encode())
+    content, done = apply(tmp_path / "x", patch, crlf(BEFORE).encode())
+    assert (content, done.files[0].forgiven) == (crlf(AFTER).encode(), ())
+    content, done = apply(tmp_path / "x", patch, BEFORE.encode())
+    assert (content, done.files[0].forgiven) == (AFTER.encode(), ("hunk 1: line ends",))
+
+
+def test_lines_that_stay_keep_their_ends_in_a_file_of_several(tmp_path: Path) -> None:
+    patch = format_edits("a.txt", [Edit("one\ntwo\nthree\n", "one\n2\nthree\n")])
+    content, _ = apply(tmp_path / "x", patch, b"one\r\ntwo\r\nthree\nfour\n")
+    assert content == b"one\r\n2\r\nthree\nfour\n"
+
+
+def test_a_patch_that_changes_line_ends_does_that(tmp_path: Path) -> None:
+    patch = format_edits("a.txt", [Edit("two\r\n", "two\n")])
+    assert apply(tmp_path / "x", patch, b"one\r\ntwo\r\n")[0] == b"one\r\ntwo\n"
+
+
+def test_white_space_is_forgiven_where_that_is_asked_for(tmp_path: Path, unified: str) -> None:
+    before = BEFORE.replace("two\n", "two  \n").replace("three", "three\t").encode()
+    for patch, name in ((BLOCKS, "block 1"), (unified, "hunk 1")):
+        with pytest.raises(NoMatchError, match="two"):
+            apply(tmp_path / "x", patch, before)
+        content, done = apply(tmp_path / "x", patch, before, lenient=True)
+        assert content == AFTER.replace("three", "three\t").encode()
+        assert done.files[0].forgiven == (f"{name}: white space at the ends of lines",)
+
+
+def test_the_program_says_what_it_forgave(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo \r\n")
+    (tmp_path / "patch").write_text(BLOCKS)
+    command = ["apply-edit", str(tmp_path / "patch"), "--root", str(tmp_path)]
+    assert invoke(*command).exit_code != 0
+    done = invoke(*command, "--lenient")
+    assert done.exit_code == 0
+    assert "ignored: block 1: white space at the ends of lines\n" in done.output
+    assert (tmp_path / "a.txt").read_bytes() == b"one\r\n2\r\n2b\r\n"
+
+
+def test_files_that_a_diff_makes_moves_and_removes(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=false")
+        result = subprocess.run(
+            ("git", *who, *arguments), cwd=work, capture_output=True, check=True
+        )
+        return result.stdout.decode()
+
+    git("init", "--quiet")
+    (work / "gone.txt").write_text("gone\n")
+    (work / "old.txt").write_text(BEFORE)
+    git("add", ".")
+    git("commit", "--quiet", "-m", "before")
+    git("rm", "--quiet", "gone.txt")
+    git("mv", "old.txt", "moved with space.txt")
+    (work / "moved with space.txt").write_text(AFTER)
+    (work / "new.txt").write_text("new")
+    git("add", ".")
+    patch = git("diff", "--cached", "-M10")
+    git("reset", "--quiet", "--hard")
+    done = apply_patch_files(f"Here it is:\n\n{patch}", work, write=True)
+    assert {(file.path, file.action) for file in done.files} == {
+        ("gone.txt", "removed"),
+        ("moved with space.txt", "created"),
+        ("old.txt", "removed"),
+        ("new.txt", "created"),
+    }
+    git("add", ".")
+    assert git("diff", "--cached", "-M10") == patch
+
+
+def test_a_diff_without_the_lines_of_git(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BEFORE)
+    patch = (
+        "--- a.txt\t2024-01-01 10:00\n+++ a.txt\t2024-01-02 10:00\n@@ -2 +2,2 @@\n-two\n+2\n+2b\n"
+        "--- /dev/null\n+++ b/c/new.txt\n@@ -0,0 +1 @@\n+new\n"
+    )
+    apply_patch_files(patch, tmp_path, write=True)
+    assert (tmp_path / "a.txt").read_text() == AFTER
+    assert (tmp_path / "c" / "new.txt").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "error", "problem"),
+    [
+        ("--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-too\n+2\n", NoMatchError, "line 2 of the file is"),
+        ("--- a.txt\n+++ a.txt\n@@ -9 +9 @@\n-two\n+2\n", NoMatchError, "a file of 5 lines"),
+        ("--- a.txt\n+++ a.txt\n@@ -5,2 +5,2 @@\n five\n-x\n+y\n", NoMatchError, "over the end"),
+        ("--- a.txt\n+++ a.txt\n@@ -2,3 +2,3 @@\n-two\n", MalformedError, "it is cut off"),
+        ("--- no.txt\n+++ no.txt\n@@ -1 +1 @@\n-two\n+2\n", FileError, "'no.txt' does not exist"),
+        ("--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+2\n", FileError, "'a.txt' already exists"),
+        ("--- ../a\n+++ ../a\n@@ -1 +1 @@\n-two\n+2\n", FileError, "leads out of"),
+        (
+            "diff --git a/a.txt b/a.txt\nBinary files a/a.txt and b/a.txt differ\n",
+            FileError,
+            "no lines",
+        ),
+        ("Nothing at all", FileError, "no block"),
+    ],
+)
+def test_diffs_that_do_not_apply(
+    tmp_path: Path, patch: str, error: type[EditError], problem: str
+) -> None:
+    (tmp_path / "a.txt").write_text(BEFORE)
+    with pytest.raises(error, match=problem):
+        apply_patch_files(patch, tmp_path, write=True)
+    assert (tmp_path / "a.txt").read_text() == BEFORE
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "- x", "+ y", " c", "\\ z", "@@ -1 +1 @@"]), max_size=8)
+
+
+@examples(25)
+@given(TEXTS, TEXTS, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_what_git_writes_applies(
+    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str], end: str, last: bool
+) -> None:
+    root = tmp_path_factory.mktemp("diff")
+    before, after = (
+        (end.join(lines) + (end if last and lines else "")).encode() for lines in (old, new)
+    )
+    patch = diff(root / "git", before, after)
+    if patch:
+        assert apply(root / "x", patch, before)[0] == after

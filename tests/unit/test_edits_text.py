@@ -141,13 +141,8 @@ def test_any_word_right_above_a_block_or_its_fence() -> None:
 @pytest.mark.parametrize(
     "above",
     [
-        "",
-        "Here is the change:\n",
-        "```python\n",
-        "Done\n\n",
-        "## Changes\n",
-        "...\n",
-        "`x.y`, say\n",
+        *("", "Here is the change:\n", "```python\n", "Done\n\n", "## Changes\n"),
+        *("...\n", "`x.y`, say\n"),
     ],
 )
 def test_no_path(above: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -40,11 +40,6 @@ def test_tasks_about_words_count_epochs_of_their_own() -> None:
     assert (enough.batch, enough.epochs, enough.word_epochs) == (8, 10, 100)
 
 
-@dataclass
-class _Learning:
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
 @pytest.mark.parametrize(
     ("facts", "warned"),
     [
@@ -55,4 +50,4 @@ class _Learning:
     ],
 )
 def test_too_few_steps_are_told(facts: dict[str, Any], warned: bool) -> None:
-    assert bool(cautions_of_steps(cast("Any", _Learning(facts)))) == warned
+    assert bool(cautions_of_steps(cast("Any", SimpleNamespace(facts=facts)))) == warned

@@ -9,21 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.patch import FileDiff, apply, parse_diff
+from goldpan.code.patch import FileDiff, apply, parse_diff, part_patch, split_patch
 from tests.git_repositories import Odd, Repository
 from tests.twin.history import git
 
 _PIECES = (
-    b"a\n",
-    b"b\n",
-    b"\n",
-    b"a",
-    b"\r\n",
-    b"\r",
-    b"- x\n",
-    b"+++ y\n",
-    b"\xff\xfe\n",
-    b"@@ -1 +1 @@\n",
+    *(b"a\n", b"b\n", b"\n", b"a", b"\r\n", b"\r", b"- x\n", b"+++ y\n"),
+    *(b"\xff\xfe\n", b"@@ -1 +1 @@\n"),
 )
 
 
@@ -43,15 +35,8 @@ def test_applying_what_git_shows_gives_what_git_has(tmp_path: Path, context: str
     repository = Repository.create(tmp_path / "r.git")
     dice = Random(context)
     old, new = random_texts(dice, 60), random_texts(dice, 60)
-    diff = shown(
-        repository,
-        repository.commit(old),
-        repository.commit(new),
-        context,
-        "--text",
-        "--no-renames",
-    )
-    files = parse_diff(diff)
+    before, after = repository.commit(old), repository.commit(new)
+    files = parse_diff(shown(repository, before, after, context, "--text", "--no-renames"))
     assert len(files) == sum(old[name] != new[name] for name in old)
     for file in files:
         assert apply(old[file.before], file.hunks) == new[file.after]
@@ -89,14 +74,8 @@ def test_every_kind_of_header(tmp_path: Path) -> None:
     files = {file.after: file for file in parse_diff(diff)}
 
     def summary(file: FileDiff) -> tuple[object, ...]:
-        return (
-            file.letter,
-            file.before,
-            file.mode_before,
-            file.mode_after,
-            file.is_binary,
-            len(file.hunks),
-        )
+        modes = (file.mode_before, file.mode_after)
+        return (file.letter, file.before, *modes, file.is_binary, len(file.hunks))
 
     assert {name: summary(file) for name, file in files.items()} == {
         b"gone dir/f": ("D", b"gone dir/f", "100644", None, False, 1),
@@ -152,16 +131,8 @@ def test_what_does_not_fit_is_refused(before: bytes, hunk: bytes) -> None:
     st.lists(
         st.sampled_from(
             [
-                b"diff --git a/x b/x\n",
-                b"@@ -1 +1,2 @@\n",
-                b" a\n",
-                b"+b\n",
-                b"-c\n",
-                b"\\ No\n",
-                b"index 12345..67890\n",
-                b"--- a/x\n",
-                b'rename from "\n',
-                b"\n",
+                *(b"diff --git a/x b/x\n", b"@@ -1 +1,2 @@\n", b" a\n", b"+b\n", b"-c\n"),
+                *(b"\\ No\n", b"index 12345..67890\n", b"--- a/x\n", b'rename from "\n', b"\n"),
             ]
         )
     )
@@ -180,3 +151,76 @@ def test_a_long_diff_takes_time_in_proportion() -> None:
     hunks = b"".join(b"@@ -%d +%d @@\n-a\n+b\n" % (line, line) for line in range(1, 60_001, 2))
     (file,) = parse_diff(head + hunks)
     assert apply(b"a\n" * 60_001, file.hunks).count(b"b") == 30_000
+
+
+CHANGE = """\
+diff --git a/src/a.py b/src/a.py
+index 1111111..2222222 100644
+--- a/src/a.py
++++ b/src/a.py
+@@ -1,2 +1,2 @@
+ x = 1
+-diff --git a/fake.py b/fake.py
++--- a/fake.py
+"""
+RENAME = """\
+diff --git a/old name.py b/new name.py
+similarity index 100%
+rename from old name.py
+rename to new name.py
+"""
+DELETION = """\
+diff --git a/tests/test_b.py b/tests/test_b.py
+deleted file mode 100644
+index 3333333..0000000
+--- a/tests/test_b.py
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+"""
+EMPTY = """\
+diff --git a/tests/__init__.py b/tests/__init__.py
+new file mode 100644
+index 0000000..e69de29
+"""
+ODD = """\
+diff --git "a/tests/a\\tb.py" "b/tests/a\\tb.py"
+index 1111111..2222222 100644
+--- "a/tests/a\\tb.py"
++++ "b/tests/a\\tb.py"
+@@ -1 +1 @@
+-1
++2
+"""
+BINARY = """\
+diff --git a/logo.png b/logo.png
+index 1111111..2222222 100644
+Binary files a/logo.png and b/logo.png differ
+"""
+ALL = CHANGE + RENAME + DELETION + EMPTY + ODD + BINARY
+
+
+def test_the_parts_name_their_files_and_are_the_diff_again() -> None:
+    parts = split_patch(ALL)
+    assert [part.path for part in parts] == [
+        *("src/a.py", "new name.py", "tests/test_b.py", "tests/__init__.py"),
+        *("tests/a\tb.py", "logo.png"),
+    ]
+    assert "".join(part.text for part in parts) == ALL
+    assert [part.path for part in parts if part.is_binary] == ["logo.png"]
+
+
+def test_a_line_of_a_file_that_looks_like_a_header_is_none() -> None:
+    assert len(split_patch(CHANGE)) == 1
+
+
+def test_the_chosen_files_and_the_others_are_all_of_it() -> None:
+    tests, code = part_patch(ALL, lambda path: path.startswith("tests/"))
+    assert tests == DELETION + EMPTY + ODD
+    assert code == CHANGE + RENAME + BINARY
+
+
+def test_what_git_did_not_write_is_refused() -> None:
+    with pytest.raises(ValueError, match="diff --git"):
+        split_patch("--- a\n+++ b\n@@ -1 +1 @@\n-1\n+2\n")
+    assert split_patch("") == ()

@@ -73,21 +73,15 @@ def test_blocks(text: str, expected: list[tuple[int, str]]) -> None:
 def test_links_keep_their_address(link: str) -> None:
     (block,) = blocks("see " + link)
     assert block.text == "see a"
-    assert [(node.start, node.end, node.href) for node in block.nodes] == [
-        (0, 4, None),
-        (4, 5, "/b"),
-    ]
+    nodes = [(node.start, node.end, node.href) for node in block.nodes]
+    assert nodes == [(0, 4, None), (4, 5, "/b")]
     assert [block.node_at(offset).href for offset in range(5)] == [None] * 4 + ["/b"]
 
 
 def test_text_nodes_end_at_markup() -> None:
     (block,) = blocks("a\nb \\* **c*d* e** `f` <b>g</b>")
     assert [block.text[node.start : node.end] for node in block.nodes] == [
-        "a\nb * ",
-        "c",
-        "d",
-        " e",
-        " ",
+        *("a\nb * ", "c", "d", " e", " "),
         OBJECT,
         " ",
         "g",
@@ -96,11 +90,8 @@ def test_text_nodes_end_at_markup() -> None:
 
 def test_paragraphs_of_plain_text() -> None:
     parts = list(paragraphs("title\n\n \n* a `b`\n> c\r\n\r\nd"))
-    assert [(block.line, block.text) for block in parts] == [
-        (1, "title"),
-        (4, "* a `b`\n> c\r"),
-        (7, "d"),
-    ]
+    told = [(block.line, block.text) for block in parts]
+    assert told == [(1, "title"), (4, "* a `b`\n> c\r"), (7, "d")]
     assert list(paragraphs("\n \n")) == []
 
 
@@ -110,39 +101,12 @@ def test_long_texts_are_cut() -> None:
 
 
 FRAGMENTS = [
-    "a",
-    " ",
-    "\n",
-    "\n\n",
-    "*",
-    "_",
-    "`",
-    "```",
-    "~",
-    "[",
-    "]",
-    "(",
-    ")",
-    "<",
-    ">",
-    "!",
-    "&",
-    "#",
-    "|",
-    "-",
+    *("a", " ", "\n", "\n\n", "*", "_", "`", "```", "~", "[", "]", "(", ")", "<", ">", "!", "&"),
+    *("#", "|", "-"),
 ]
 FRAGMENTS += [
-    "    ",
-    "\t",
-    "1.",
-    "<!--",
-    "-->",
-    "<a href=",
-    "</a>",
-    "<code>",
-    "<blockquote>",
-    "</blockquote>",
-    "<br>",
+    *("    ", "\t", "1.", "<!--", "-->", "<a href=", "</a>", "<code>", "<blockquote>"),
+    *("</blockquote>", "<br>"),
 ]
 FRAGMENTS += ["](", "&#97;", "\\", "\0", "\ud800", "http://x", "|-", "<pre>", "<p>", "é", "[a]: "]
 TEXT = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join) | st.text(

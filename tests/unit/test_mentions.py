@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from goldpan.text.keywords import LARGEST_NUMBER, find_mentions
 
 URL = "https://github.com/o/r/issues/5"
+LONGEST = "o" * 39 + "/" + "r" * 100
 
 
 def short(text: str) -> list[tuple[str, str | None, int]]:
@@ -34,10 +35,7 @@ def short(text: str) -> list[tuple[str, str | None, int]]:
         ("`https://github.com/o/r/issues/5`", "o/r"),
         ("见https://github.com/o/r/issues/5的", "o/r"),
         ("https://github.com/a-b_c/r.js-x_y/issues/5", "a-b_c/r.js-x_y"),
-        (
-            "https://github.com/" + "o" * 39 + "/" + "r" * 100 + "/pull/5",
-            "o" * 39 + "/" + "r" * 100,
-        ),
+        (f"https://github.com/{LONGEST}/pull/5", LONGEST),
     ],
 )
 def test_url(text: str, repo: str) -> None:
@@ -82,28 +80,9 @@ def test_enterprise_hosts() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "#12",
-        "(#12)",
-        "[#12]",
-        "**#12**",
-        "#12.",
-        "#12's",
-        "#12,",
-        "a #12b #12",
-        "-#12",
-        '"#12"',
-        "x:#12",
-        "#12-x",
-        "#12/x",
-        "\n#12\n",
-        "`#12`",
-        "见#12的问题",
-        "\ud800#12\udfff",
-        "\0#12\0",
-        "see.#12",
-        "#12#13",
-        "a/..#12",
-        "\\#12",
+        *("#12", "(#12)", "[#12]", "**#12**", "#12.", "#12's", "#12,", "a #12b #12", "-#12"),
+        *('"#12"', "x:#12", "#12-x", "#12/x", "\n#12\n", "`#12`", "见#12的问题", "\ud800#12\udfff"),
+        *("\0#12\0", "see.#12", "#12#13", "a/..#12", "\\#12"),
     ],
 )
 def test_hash(text: str) -> None:
@@ -113,30 +92,9 @@ def test_hash(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "C#7",
-        "a#1",
-        "_#1",
-        "1#1",
-        "user#1",
-        "a/#1",
-        "##1",
-        "&#39;",
-        "&#1",
-        "#12a",
-        "#123abc",
-        "#1_",
-        "#",
-        "# 1",
-        "#0",
-        "#007",
-        "#-1",
-        "#x1",
-        "#١",
-        "#１",
-        "#1١",
-        "#1１",
-        "#2147483648",
-        "#99999999999",
+        *("C#7", "a#1", "_#1", "1#1", "user#1", "a/#1", "##1", "&#39;", "&#1", "#12a", "#123abc"),
+        *("#1_", "#", "# 1", "#0", "#007", "#-1", "#x1", "#١", "#１", "#1١", "#1１"),
+        *("#2147483648", "#99999999999"),
         "#" + "9" * 5000,
         "a/b/c#1",
         "/dir/file.py#1",
@@ -162,20 +120,8 @@ def test_gh(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Gh-26",
-        "gH-26",
-        "xGH-26",
-        "GH26",
-        "GH--26",
-        "GH-0",
-        "GH-026",
-        "GH-26a",
-        "a/gh-26",
-        "GH-2147483648",
-        "fix-gh-26",
-        "GH- 26",
-        "1GH-2",
-        "_gh-2",
+        *("Gh-26", "gH-26", "xGH-26", "GH26", "GH--26", "GH-0", "GH-026", "GH-26a", "a/gh-26"),
+        *("GH-2147483648", "fix-gh-26", "GH- 26", "1GH-2", "_gh-2"),
         "https://github.com/o/x-gh-2/tree",
     ],
 )
@@ -194,7 +140,7 @@ def test_not_a_gh(text: str) -> None:
         ("o/r.js#3", "o/r.js"),
         ("o/...#3", "o/..."),
         ("见o/r#3的", "o/r"),
-        ("o" * 39 + "/" + "r" * 100 + "#3", "o" * 39 + "/" + "r" * 100),
+        (f"{LONGEST}#3", LONGEST),
     ],
 )
 def test_slug(text: str, repo: str) -> None:

@@ -13,18 +13,8 @@ from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.profile import change_settings, criteria, load_profile, shipped_profiles
 
 PAPER = (
-    "comment-scale",
-    "redundancy",
-    "external-check",
-    "event-count",
-    "bots",
-    "participants",
-    "merged",
-    "one-to-one",
-    "single-file",
-    "documentation",
-    "suffix",
-    "substance",
+    *("comment-scale", "redundancy", "external-check", "event-count", "bots", "participants"),
+    *("merged", "one-to-one", "single-file", "documentation", "suffix", "substance"),
 )
 
 
@@ -41,14 +31,9 @@ def test_faun_eval_decides_by_the_papers_criteria_in_its_order() -> None:
 
 def test_faun_eval_has_the_papers_thresholds_and_literal_rules() -> None:
     settings = load_profile("faun-eval").plain()["settings"]
-    assert (settings["comment-scale"]["minimum"], settings["comment-scale"]["maximum"]) == (
-        200,
-        10**7,
-    )
-    assert (settings["event-count"]["maximum"], settings["event-count"]["count"]) == (
-        10,
-        "timeline",
-    )
+    scale, events = settings["comment-scale"], settings["event-count"]
+    assert (scale["minimum"], scale["maximum"]) == (200, 10**7)
+    assert (events["maximum"], events["count"]) == (10, "timeline")
     assert settings["participants"]["minimum"] == 2
     assert settings["single-file"]["maximum"] == 1
     assert settings["bots"]["login_rule"] == "contains"

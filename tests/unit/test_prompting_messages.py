@@ -106,10 +106,8 @@ def test_instructions_hold_right_and_wrong_answers_with_reasons() -> None:
 
 def test_answers_by_a_schema_are_shown_and_asked_for_as_json() -> None:
     messages = made(issue_task(), "2-shot", "Why?", structured=True)
-    assert messages[0] == {
-        "role": "system",
-        "content": 'Give the answer as JSON: {"label": "..."}.',
-    }
+    asked = 'Give the answer as JSON: {"label": "..."}.'
+    assert messages[0] == {"role": "system", "content": asked}
     assert {messages[at]["content"] for at in (2, 4)} <= {
         f'{{"label":"{name}"}}' for name in ("bug", "feature", "question")
     }
@@ -117,12 +115,8 @@ def test_answers_by_a_schema_are_shown_and_asked_for_as_json() -> None:
 
 def test_the_seed_draws_the_examples() -> None:
     task, wording = issue_task(), wording_of(issue_task())
-    drawn = [
-        tuple(
-            example.shown.text for example in own_examples(wording, task.prompt.examples, 2, seed)
-        )
-        for seed in range(12)
-    ]
+    pairs = [own_examples(wording, task.prompt.examples, 2, seed) for seed in range(12)]
+    drawn = [tuple(example.shown.text for example in pair) for pair in pairs]
     assert len(set(drawn)) > 2
     assert all(len(set(pair)) == 2 for pair in drawn)
 
@@ -135,9 +129,8 @@ def test_train_rows_show_each_label_in_turn_and_are_cut() -> None:
     assert drawn == train_examples(wording, data.splits["train"], 3, 0, 1_000)
     assert drawn != train_examples(wording, data.splits["train"], 3, 1, 1_000)
     long = rows(data.task, [("word " * 1_000, "bug")] * 3)
-    assert all(
-        len(example.shown.text) < 700 for example in train_examples(wording, long, 2, 0, 600)
-    )
+    cut = train_examples(wording, long, 2, 0, 600)
+    assert all(len(example.shown.text) < 700 for example in cut)
     with pytest.raises(EvaluationError, match="too few for 4 examples"):
         train_examples(wording, long, 4, 0, 600)
 
@@ -151,11 +144,7 @@ def test_parts_of_the_input_go_one_after_the_other_below_rules_for_the_form() ->
     lines = [line for line in user["content"].splitlines() if " begin " in line]
     names = [line.partition(" begin ")[2].removesuffix(" ===") for line in lines]
     assert names == [
-        "issue title",
-        "issue body",
-        "pull request title",
-        "file path",
-        "file before the change",
+        *("issue title", "issue body", "pull request title", "file path", "file before the change")
     ], "an empty part is not shown"
     code = lines[0].split()[1]
     assert code in system["content"]

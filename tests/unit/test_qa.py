@@ -187,14 +187,11 @@ def test_a_reply_to_a_question_earns_more_than_one_to_a_wish(title: str, body: s
     assert earned(ADVICE, question=stated) > earned(ADVICE, question=wished)
 
 
-@pytest.mark.parametrize(
-    "title", ["Can't close the gate", "Does not close", "Cannot close the gate"]
-)
+@pytest.mark.parametrize("title", ["Can't close the gate", "Does not close", "Cannot close it"])
 def test_a_report_of_what_does_not_work_is_no_question(title: str) -> None:
-    stated = AskedQuestion("asker", "The gate leaks", None, None)
-    assert earned(
-        "Soak the seal in water.", question=AskedQuestion("asker", title, None, None)
-    ) == earned("Soak the seal in water.", question=stated)
+    stated, reported = (AskedQuestion("asker", t, None, None) for t in ("The gate leaks", title))
+    advice = "Soak the seal in water."
+    assert earned(advice, question=reported) == earned(advice, question=stated)
 
 
 def test_evidence_names_the_reply_that_answers() -> None:

@@ -53,15 +53,11 @@ def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
     scores = {(model, metric): round(value, 2) for _, model, metric, value in result.scores}
     # Pooled from ReportTable 13, as docs/statistics.md has it.
     assert (scores["FF", "f1"], scores["Voc", "f1"], scores["VocFF", "f1"]) == (0.06, 0.11, 0.12)
-    over = {(drift.model, drift.metric): drift.overfitting for drift in result.drift}
-    fit = over["FF", "f1"]
-    assert fit is not None
-    assert round(fit.mean, 2) == -0.94
-    loss = next(
-        drift.degradation for drift in result.drift if (drift.model, drift.metric) == ("FF", "f1")
-    )
-    assert loss is not None
-    assert loss.test == "difference"
+    drift = next(one for one in result.drift if (one.model, one.metric) == ("FF", "f1"))
+    assert drift.overfitting is not None
+    assert round(drift.overfitting.mean, 2) == -0.94
+    assert drift.degradation is not None
+    assert drift.degradation.test == "difference"
     # Two test sets of other rows, for all that is known: the large gap shows, the small does not.
     assert result.comparison.decision("VocFF", "FF") == "better"
     assert result.comparison.decision("VocFF", "Voc") == "undecided"

@@ -41,7 +41,8 @@ class Model(BaseModel):
     limits: tuple[Limits, ...] = ()
 
 
-GOOD = 'title = "a"\n[limits]\nmost = 3\n'
+LIMITS = "[limits]\nmost = 3\n"
+GOOD = f'title = "a"\n{LIMITS}'
 
 
 def test_settings_come_in_their_types() -> None:
@@ -53,26 +54,14 @@ def test_settings_come_in_their_types() -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "remedy"),
     [
-        ("[limits]\nmost = 3", "job.toml: title is missing", "Add it. docs/x.md describes"),
-        (
-            'titel = "a"\n[limits]\nmost = 3',
-            "line 1: the key titel is unknown",
-            "Did you mean titl",
-        ),
+        (LIMITS, "job.toml: title is missing", "Add it. docs/x.md describes"),
+        ('titel = "a"\n' + LIMITS, "line 1: the key titel is unknown", "Did you mean titl"),
         (GOOD + "\n# more\nmst = 4", "line 6: the key limits.mst is unknown", "Did you mean most?"),
         (GOOD + "[[steps]]\nmost = 1\n[[steps]]", "line 6: steps[1].most is missing", "Add it."),
         (GOOD + "[by_name.x]\nmost = '1'", "line 5: by_name.x.most: ", "Correct it. docs/x.md"),
         ("words = [\n'a',\n1]\n" + GOOD, "line 1: words[1]: ", "Correct it."),
-        (
-            'note = """\nmode = 1"""\n' + GOOD,
-            "line 1: the key note is unknown",
-            "It may hold title",
-        ),
-        (
-            'mode = "slow"\n' + GOOD,
-            "line 1: mode: Input should be 'fast' or 'exact'",
-            "Correct it.",
-        ),
+        ('note = """\nmode = 1"""\n' + GOOD, "line 1: the key note is unknown", "It may hold titl"),
+        ('mode = "slow"\n' + GOOD, "line 1: mode: Input should be 'fast' or 'exact'", "Correct it"),
         ("either = [1]\n" + GOOD, "line 1: either: ", "Correct it."),
         ('digest = "a"\n' + GOOD, "line 1: the key digest is unknown", "It may hold title, limits"),
         ('title = "a"\nlimits = 3', "line 2: limits: it is not a table", "Correct it."),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
@@ -233,12 +234,8 @@ def test_later_near_duplicates_are_dropped() -> None:
 def test_a_fork_goes_with_the_earlier_repository() -> None:
     plan = SplitPlan.parse("repository:0.5,0.5")
     repos = [f"owner/repository-{number}" for number in range(20)]
-    first = next(
-        repo for repo in repos if sides([row(1, repo=repo)], plan)[f"qa:{repo}#1"] == "train"
-    )
-    second = next(
-        repo for repo in repos if sides([row(1, repo=repo)], plan)[f"qa:{repo}#1"] == "test"
-    )
+    by_side = {assign_splits([row(1, repo=repo)], plan).names[0]: repo for repo in repos}
+    first, second = by_side["train"], by_side["test"]
     rows = [row(1, "a", second, day=1), row(1, "a", first, day=2), row(2, "", first, day=0)]
     assert assign_splits(rows, plan).names == ("test", None, "train")
 
@@ -249,3 +246,95 @@ def test_a_row_without_a_time_cannot_be_split_by_time() -> None:
         assign_splits([row(2), timeless], SplitPlan("time", cuts=CUTS))
     assert assign_splits([row(2), timeless], SplitPlan()).names == ("test", "test")
     assert assign_splits([], SplitPlan()).report.rows == {"test": 0}
+
+
+LABELS = st.lists(st.sampled_from("abc"), min_size=1, max_size=80)
+MANY = st.lists(st.sets(st.sampled_from("abcd")), min_size=1, max_size=80)
+
+
+def stratified_rows(labels: Sequence[tuple[str, ...]]) -> list[SplitCandidate]:
+    return [
+        SplitCandidate(f"r{number}", f"r{number}", "", None, stratum=stratum)
+        for number, stratum in enumerate(labels)
+    ]
+
+
+def drawn_sides(rows: list[SplitCandidate], plan: str, seed: int = 0) -> dict[str, str | None]:
+    return sides(rows, SplitPlan.parse(plan, seed))
+
+
+@given(LABELS, st.integers(0, 5))
+def test_every_label_has_its_share(labels: list[str], seed: int) -> None:
+    candidates = stratified_rows([(label,) for label in labels])
+    assigned = drawn_sides(candidates, "stratified:0.8,0.2", seed)
+    assert None not in assigned.values()
+    for label, count in Counter(labels).items():
+        test = sum(assigned[row.id] == "test" for row in candidates if row.stratum == (label,))
+        assert abs(test - 0.2 * count) < 1
+
+
+@given(MANY)
+def test_every_label_of_several_is_near_its_share(labels: list[set[str]]) -> None:
+    candidates = stratified_rows([tuple(sorted(labels_of_row)) for labels_of_row in labels])
+    assigned = drawn_sides(candidates, "stratified:0.5,0.25,0.25")
+    for label in {label for names in labels for label in names}:
+        mine = [row for row in candidates if label in row.stratum]
+        test = sum(assigned[row.id] == "test" for row in mine)
+        # Labels pull at each other: no method keeps all shares exactly.
+        assert abs(test - 0.25 * len(mine)) <= 2 + 0.15 * len(mine)
+
+
+@given(MANY, st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_no_stratified_split(
+    labels: list[set[str]], random: Random
+) -> None:
+    candidates = stratified_rows([tuple(sorted(names)) for names in labels])
+    assigned = drawn_sides(candidates, "stratified:0.8,0.2", 3)
+    random.shuffle(candidates)
+    assert drawn_sides(candidates, "stratified:0.8,0.2", 3) == assigned
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), min_size=1, max_size=60))
+def test_groups_stay_together_and_nothing_is_dropped(pairs: list[tuple[str, int]]) -> None:
+    candidates = [
+        SplitCandidate(f"r{number}", f"g{group}", "", None, stratum=(label,))
+        for number, (label, group) in enumerate(pairs)
+    ]
+    assigned = drawn_sides(candidates, "stratified:0.7,0.3")
+    for group in {row.group for row in candidates}:
+        assert len({assigned[row.id] for row in candidates if row.group == group}) == 1
+    assert None not in assigned.values()
+
+
+def test_a_seed_draws_other_rows() -> None:
+    candidates = stratified_rows([("a",)] * 50 + [("b",)] * 50)
+    first, again, other = (
+        drawn_sides(candidates, "stratified:0.8,0.2", seed) for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert Counter(first.values()) == {"train": 80, "test": 20}
+
+
+def test_groups_weigh_as_many_rows_as_they_have() -> None:
+    big = [SplitCandidate(f"b{n}", "big", "", None, stratum=("a",)) for n in range(20)]
+    assigned = drawn_sides(big + stratified_rows([("a",)] * 80), "stratified:0.8,0.2")
+    assert Counter(assigned.values()) == {"train": 80, "test": 20}
+
+
+def test_the_official_split_is_taken_as_it_is() -> None:
+    candidates = [
+        SplitCandidate("a", "same", "", None, partition="train"),
+        SplitCandidate("b", "same", "", None, partition="test"),
+        SplitCandidate("c", "c", "", None, partition="validation"),
+    ]
+    splits = assign_splits(candidates, SplitPlan.parse("given"))
+    assert splits.names == ("train", "test", "validation")
+    assert splits.report.rows == {"train": 1, "validation": 1, "test": 1}
+    assert (splits.report.straddling, splits.report.dropped) == (1, 0)
+
+
+def test_a_row_without_official_split_has_no_side() -> None:
+    for partition in (None, "dev"):
+        candidate = SplitCandidate("x", "x", "", None, partition=partition)
+        with pytest.raises(DatasetError, match="x has no official split"):
+            assign_splits([candidate], SplitPlan.parse("given"))

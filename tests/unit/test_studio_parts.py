@@ -26,7 +26,7 @@ from goldpan.annotation.studio.annotations import (
     settle,
     table,
 )
-from goldpan.annotation.studio.client import StudioError, User
+from goldpan.annotation.studio.client import Server, StudioError, User
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import inline
@@ -37,8 +37,16 @@ from goldpan.annotation.studio.project import (
     RawExports,
     begin_project,
 )
-from goldpan.annotation.studio.serve import check_port, find_server, prepare
+from goldpan.annotation.studio.serve import (
+    check_port,
+    choose_server,
+    find_server,
+    handed_over,
+    prepare,
+    server_directory,
+)
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.secrets import mask
 from goldpan.core.workspace import WorkspaceLayout
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, fix_pairs, part
@@ -353,3 +361,29 @@ def test_definitions_of_choices_are_in_sight(name: str) -> None:
     choices = [element.attrib for element in root.iter("Choice") if "hint" in element.attrib]
     hints = {f"{choice['value']}: {choice['hint']}" for choice in choices}
     assert {element.attrib["value"] for element in root.iter("Header")} == hints
+
+
+OWN = Server("http://127.0.0.1:8080", "beef" * 10)
+OTHER = {"LABEL_STUDIO_URL": "https://x.example", "LABEL_STUDIO_API_KEY": "of-another-server"}
+
+
+def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> None:
+    workspace = WorkspaceLayout(tmp_path)
+    directory = server_directory(workspace)
+    directory.mkdir()
+    with handed_over(directory, OWN):
+        assert choose_server(workspace, None, {}) == OWN
+        assert mask(f"it is {OWN.token}") == "it is ***"
+        assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600]
+        assert choose_server(workspace, None, OTHER).url == OTHER["LABEL_STUDIO_URL"]
+        assert choose_server(workspace, "https://y.example", OTHER).url == "https://y.example"
+    with pytest.raises(UsageError, match="No Label Studio server is named"):
+        choose_server(workspace, None, {})
+
+
+def test_a_damaged_note_is_as_none(tmp_path: Path) -> None:
+    workspace = WorkspaceLayout(tmp_path)
+    server_directory(workspace).mkdir()
+    (server_directory(workspace) / "running.json").write_bytes(b"{")
+    with pytest.raises(UsageError, match="No Label Studio server is named"):
+        choose_server(workspace, None, {})

@@ -64,6 +64,15 @@ def toy(directory: Path, *changes: tuple[str, str]) -> Task:
     return find_task("toy_issues", directory / "tasks")
 
 
+def rows_of(
+    directory: Path, content: str, *changes: tuple[str, str], name: str = "toy.csv"
+) -> list[dict[str, Any]]:
+    """Return what is read of a file, by the task with texts in its own file changed."""
+    path = directory / name
+    path.write_text(content, encoding="utf-8", newline="")
+    return list(table.read(toy(directory, *changes), [path]))
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
@@ -90,53 +99,40 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     ids=["semicolons", "tabs", "line-ends", "blanks", "two-columns-without-name"],
 )
 def test_other_hands_leave_rows_as_they_are(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "toy.csv"
-    path.write_text(content, encoding="utf-8", newline="")
-    rows = list(table.read(toy(tmp_path), [path]))
+    rows = rows_of(tmp_path, content)
     assert [row["label"] for row in rows] == ["bug", "wish", "bug", "wish"]
     assert rows[0]["text"] == "A  falls\napart"
 
 
 def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "toy.csv"
-    path.write_text("title,body,kind,kind\nx,y,B,W\n", encoding="utf-8")
     with pytest.raises(DatasetError, match=r"toy\.csv has two columns called 'kind'"):
-        list(table.read(toy(tmp_path), [path]))
+        rows_of(tmp_path, "title,body,kind,kind\nx,y,B,W\n")
 
 
 def test_numbers_of_pandas_are_labels(tmp_path: Path) -> None:
-    task = toy(tmp_path, ('"B" = ', "1 = "), ('"W" = ', "0 = "))
-    path = tmp_path / "toy.csv"
-    path.write_text("title,body,kind\nx,y,1.0\nz,y,0\n", encoding="utf-8")
-    assert [row["label"] for row in table.read(task, [path])] == ["bug", "wish"]
+    changes = (('"B" = ', "1 = "), ('"W" = ', "0 = "))
+    rows = rows_of(tmp_path, "title,body,kind\nx,y,1.0\nz,y,0\n", *changes)
+    assert [row["label"] for row in rows] == ["bug", "wish"]
 
 
 def test_a_missing_column_that_chooses_rows_is_told(tmp_path: Path) -> None:
-    task = toy(tmp_path, ("[settings]", '[settings]\nonly = { language = "en" }'))
-    path = tmp_path / "toy.csv"
-    path.write_text("title,body,kind\nx,y,B\n", encoding="utf-8")
+    only = ("[settings]", '[settings]\nonly = { language = "en" }')
     with pytest.raises(DatasetError, match="has no column 'language'"):
-        list(table.read(task, [path]))
+        rows_of(tmp_path, "title,body,kind\nx,y,B\n", only)
 
 
 def test_settings_tell_of_more_columns(tmp_path: Path) -> None:
-    task = toy(
-        tmp_path,
-        (
-            "labels = {",
-            'id = "n"\nrepo = "where"\ncreated_at = "at"\ndocument = "doc"\n'
-            'partitions = { test = "_test" }\nonly = { lang = "en" }\nlabels = {',
-        ),
+    settings = (
+        'id = "n"\nrepo = "where"\ncreated_at = "at"\ndocument = "doc"\n'
+        'partitions = { test = "_test" }\nonly = { lang = "en" }\nlabels = {'
     )
-    path = tmp_path / "toy_test.csv"
-    path.write_text(
+    content = (
         "n,where,at,doc,lang,title,body,kind\n"
         "7,https://github.com/o/n,2020-01-02T03:04:05Z,d,en,a,b,B\n"
         "8,https://api.github.com/repos/o/n,08/31/2012 00:00:01,,en,a,b,wish\n"
-        "9,x,,d,fr,a,b,B\n",
-        encoding="utf-8",
+        "9,x,,d,fr,a,b,B\n"
     )
-    first, second = table.read(task, [path])
+    first, second = rows_of(tmp_path, content, ("labels = {", settings), name="toy_test.csv")
     assert (first["repo"], second["repo"]) == ("o/n", "o/n")
     assert (first["document"], second["document"]) == ("d", None)
     assert first["created_at"].isoformat() == "2020-01-02T03:04:05+00:00"
@@ -146,18 +142,16 @@ def test_settings_tell_of_more_columns(tmp_path: Path) -> None:
 
 
 def test_several_labels_stand_in_columns_or_in_one(tmp_path: Path) -> None:
-    columns = toy(tmp_path, ("multi-class", "multi-label"), ('["kind"]', '["b", "w"]'))
-    path = tmp_path / "toy.csv"
-    path.write_text("title,body,b,w\nx,y,1,0\nx,y,True,1.0\nx,y,,false\n", encoding="utf-8")
-    assert [row["labels"] for row in table.read(columns, [path])] == [["bug"], ["bug", "wish"], []]
-    path.write_text("title,body,b,w\nx,y,2,0\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"toy\.csv, row 1: b holds '2', which is neither"):
-        list(table.read(columns, [path]))
-    task = toy(
-        tmp_path, ("multi-class", "multi-label"), ("labels = {", 'separator = "|"\nlabels = {')
+    several, columns = ("multi-class", "multi-label"), ('["kind"]', '["b", "w"]')
+    marked = rows_of(
+        tmp_path, "title,body,b,w\nx,y,1,0\nx,y,True,1.0\nx,y,,false\n", several, columns
     )
-    path.write_text("title,body,kind\nx,y,B|W\nx,y,\n", encoding="utf-8")
-    assert [row["labels"] for row in table.read(task, [path])] == [["bug", "wish"], []]
+    assert [row["labels"] for row in marked] == [["bug"], ["bug", "wish"], []]
+    with pytest.raises(DatasetError, match=r"toy\.csv, row 1: b holds '2', which is neither"):
+        rows_of(tmp_path, "title,body,b,w\nx,y,2,0\n", several, columns)
+    separator = ("labels = {", 'separator = "|"\nlabels = {')
+    joined = rows_of(tmp_path, "title,body,kind\nx,y,B|W\nx,y,\n", several, separator)
+    assert [row["labels"] for row in joined] == [["bug", "wish"], []]
 
 
 def test_a_file_is_read_by_the_first_layout_that_fits(tmp_path: Path) -> None:
@@ -213,24 +207,24 @@ def test_settings_that_cannot_be_used_are_told(tmp_path: Path, setting: str, mes
 
 
 def test_commas_without_quotes_belong_to_one_column(tmp_path: Path) -> None:
-    task = toy(tmp_path, ("labels = {", 'unquoted = "body"\nlabels = {'))
-    path = tmp_path / "toy.csv"
-    path.write_text("title,body,kind\nx,y, and z,B\nx,y,W\n", encoding="utf-8")
-    assert [row["text"] for row in table.read(task, [path])] == ["x\ny, and z", "x\ny"]
-    path.write_text("title,body,kind\nx,B\n", encoding="utf-8")
+    unquoted = ("labels = {", 'unquoted = "body"\nlabels = {')
+    rows = rows_of(tmp_path, "title,body,kind\nx,y, and z,B\nx,y,W\n", unquoted)
+    assert [row["text"] for row in rows] == ["x\ny, and z", "x\ny"]
     with pytest.raises(DatasetError, match="line 2: the row does not have the 3 fields"):
-        list(table.read(task, [path]))
+        rows_of(tmp_path, "title,body,kind\nx,B\n", unquoted)
 
 
 def test_a_list_in_brackets_is_several_labels(tmp_path: Path) -> None:
-    task = toy(tmp_path, ("multi-class", "multi-label"))
-    path = tmp_path / "toy.tsv"
-    for written, labels in (("['B', u'W']", ["bug", "wish"]), ('[" B "]', ["bug"]), ("[]", [])):
-        path.write_text(f"title\tbody\tkind\nx\ty\t{written}\n", encoding="utf-8")
-        assert [row["labels"] for row in table.read(task, [path])] == [labels]
-    path.write_text("title\tbody\tkind\nx\ty\t['B', W]\n", encoding="utf-8")
+    def labels(written: str) -> object:
+        content = f"title\tbody\tkind\nx\ty\t{written}\n"
+        (row,) = rows_of(tmp_path, content, ("multi-class", "multi-label"), name="toy.tsv")
+        return row["labels"]
+
+    assert labels("['B', u'W']") == ["bug", "wish"]
+    assert labels('[" B "]') == ["bug"]
+    assert labels("[]") == []
     with pytest.raises(DatasetError, match=r"row 1: .* is not a label of toy_issues"):
-        list(table.read(task, [path]))
+        labels("['B', W]")
 
 
 @pytest.mark.parametrize(
@@ -272,9 +266,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_nul_and_long_fields_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "toy.csv"
-    path.write_text(f"title,body,kind\na\0b,{'x' * 2_000_000},B\n", encoding="utf-8")
-    (row,) = table.read(toy(tmp_path), [path])
+    (row,) = rows_of(tmp_path, f"title,body,kind\na\0b,{'x' * 2_000_000},B\n")
     assert row["text"].startswith("ab\nxxx")
     assert len(row["text"]) == 2_000_003
 

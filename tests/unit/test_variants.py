@@ -58,17 +58,11 @@ def varied(after: str, before: str = BEFORE, path: str = "mill.py") -> list[Vari
 
 def changes(variants: list[Variant]) -> set[tuple[str, str]]:
     """Return what variants have instead of the fix's lines, by kind."""
-    return {
-        (
-            variant.kind,
-            " ".join(
-                " ".join(line[1:].split())
-                for line in variant.diff.split("\n")[3:]
-                if line[:1] == "+"
-            ),
-        )
-        for variant in variants
-    }
+    found = set()
+    for variant in variants:
+        lines = [line[1:] for line in variant.diff.split("\n")[3:] if line[:1] == "+"]
+        found.add((variant.kind, " ".join(" ".join(lines).split())))
+    return found
 
 
 def test_the_file_before_a_fix_is_known_from_its_blocks() -> None:

@@ -1,19 +1,68 @@
-"""The fields that are read of a backup's entry give the rows that parsing all of it gives."""
+"""Tables: their definitions hold together, and the rows that parsing makes."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import goldpan
+from goldpan.core import schemas
+from goldpan.core.schemas import MINED, PAIRS, TableSchema
 from goldpan.miners.backup_entries import read_shape
 from goldpan.miners.tables.chunks import read_fields
+from goldpan.miners.tables.columns import UnreadableValue, actor, user
+from goldpan.miners.tables.normalize import deal
 from goldpan.miners.tables.parse_rest import parse_backup
 from goldpan.miners.tables.parse_timeline import SUBJECTS, WITHOUT_ROWS
 from goldpan.miners.tables.rows import Rows
+
+PACKAGE = Path(goldpan.__file__).parent
+TABLES = [value for value in vars(schemas).values() if isinstance(value, TableSchema)]
+
+
+def test_every_table_is_listed_once() -> None:
+    names = [table.name for table in TABLES]
+    assert len(set(names)) == len(names)
+    assert {table.name for table in (*MINED, PAIRS)} <= set(names)
+    assert {table.name for table in MINED} == {
+        *("repositories", "entries", "comments", "discussions", "discussion_comments", "edits"),
+        *("commits", "files", "references", "events", "ledger", "unknown"),
+    }
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_schema_order_and_key_agree(table: TableSchema) -> None:
+    names = table.schema.names
+    assert names[0] == "repo"
+    assert len(set(names)) == len(names)
+    for columns in (table.order, table.key):
+        assert set(columns) <= set(names)
+        assert len(set(columns)) == len(columns)
+    assert table.order
+    # Rows that only the key tells apart would otherwise have no fixed order.
+    assert set(table.key) <= set(table.order)
+    for column in table.schema:
+        if pa.types.is_timestamp(column.type):
+            assert (column.type.unit, column.type.tz) == ("us", "UTC")
+        named = column.name == "at" or column.name.endswith("_at")
+        assert named == pa.types.is_timestamp(column.type)
+
+
+def test_datasets_is_not_shadowed() -> None:
+    assert str(PACKAGE) not in [str(Path(entry or ".").resolve()) for entry in sys.path]
+    spec = importlib.util.find_spec("datasets")
+    assert spec is None or not Path(str(spec.origin)).is_relative_to(PACKAGE)
+
 
 AT = "2024-03-01T10:00:00Z"
 URL = "https://api.github.com/repos/octo/gem/issues/1"
@@ -164,3 +213,53 @@ def few(event: dict[str, Any]) -> Iterator[Any]:
 )
 def test_what_is_not_of_the_one_shape_is_left_to_others(body: bytes) -> None:
     assert read_fields(body) is None
+
+
+def test_people_are_told_alike_by_both_apis() -> None:
+    rest = user({"login": "renovate[bot]", "type": "Bot", "id": 7})
+    assert rest == actor({"login": "renovate", "__typename": "Bot", "databaseId": 7})
+    assert rest == ("renovate[bot]", 7, "bot")
+
+
+@pytest.mark.parametrize("number", [1, True, 1.0, "1", [1], {"id": 1}, None])
+def test_an_id_stays_as_it_came(number: Any) -> None:
+    for value in (1, number, True):
+        user_id = user({"login": "ann", "id": value}).id
+        assert (user_id, type(user_id)) == (value, type(value))
+
+
+@pytest.mark.parametrize("data", [None, {}, {"login": "ghost", "id": 1}, {"login": None}])
+def test_deleted_accounts_are_nobody(data: Any) -> None:
+    assert user(data) == (None, None, None)
+
+
+@pytest.mark.parametrize("login", [7, ["ann"], {"login": "ann"}])
+def test_a_login_that_is_none_is_unreadable(login: Any) -> None:
+    assert user({"login": login, "id": 1}).login == UnreadableValue(login)
+
+
+def test_the_largest_come_first() -> None:
+    assert deal({"a/b": 3, "a/c": 5, "a/d": 4}, 2, worth=1) == ["a/c", "a/d", "a/b"]
+
+
+def test_what_is_larger_than_a_share_is_left_to_all_processes() -> None:
+    assert deal({"a/huge": 90, "a/b": 5, "a/c": 4}, 2, worth=1) == ["a/b", "a/c"]
+
+
+def test_little_work_stays_in_this_process() -> None:
+    sizes = {"a/b": 3, "a/c": 5}
+    assert deal(sizes, 2, worth=9) == deal(sizes, 1, worth=1) == deal({"a/b": 3}, 2, worth=1) == []
+    assert deal({}, 2, worth=1) == []
+
+
+@given(
+    st.dictionaries(st.text(max_size=3), st.integers(0, 100), max_size=6),
+    st.integers(1, 4),
+    st.integers(0, 200),
+)
+def test_only_known_units_are_dealt_each_once(
+    sizes: dict[str, int], processes: int, worth: int
+) -> None:
+    dealt = deal(sizes, processes, worth)
+    assert len(dealt) == len(set(dealt)) and set(dealt) <= set(sizes)
+    assert len(dealt) != 1

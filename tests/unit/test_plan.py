@@ -1,21 +1,30 @@
-"""A plan's file is read whole, and what is wrong with it is told with key, cause and remedy."""
+"""A plan's file: mistakes with key, cause and remedy; sections, and the order of units."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from goldpan.core.errors import UsageError
+from goldpan.operations.signature import fields_of
 from goldpan.plan.file import PlanFile, check_plan, load_plan
+from goldpan.plan.make import make_steps, open_workspace, store_of
 from goldpan.plan.mining import query_of
-from goldpan.plan.sections import Select
-from goldpan.plan.unit import Change, UnitRecipe, changes, flat
+from goldpan.plan.results import PlanResult, UnitResult
+from goldpan.plan.section import StageSection
+from goldpan.plan.sections import Select, commented_plan, operation_of, plan_section
+from goldpan.plan.step import Context
+from goldpan.plan.unit import Change, Unit, UnitRecipe, changes, flat
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
 QUESTIONS = '[[dataset]]\nname = "qa"\nfamily = "qa"\n'
 DATASET = LISTED + QUESTIONS
 NAMED = LISTED + '[[dataset]]\nname = "x"\n'
+CROSSCODE = NAMED + 'family = "crosscode"\ntask = ["qa"]\n'
+COMMENTS = NAMED + 'family = "code-comments"\n'
+EVALUATION = '[[evaluation]]\nname = "e"\n'
 
 
 def plan(folder: Path, text: str) -> PlanFile:
@@ -66,12 +75,8 @@ MISTAKES = [
         "mine.licenses: numpy/nunpy is not listed",
         "Did you mean numpy/numpy",
     ),
-    (
-        DATASET + '[[evaluation]]\nname = "e"\ndataset = ["qas"]',
-        "builds no 'qas'",
-        "Did you mean qa",
-    ),
-    (DATASET + '[[evaluation]]\nname = "e"', "evaluation[0]: it names nothing", "dataset ="),
+    (DATASET + EVALUATION + 'dataset = ["qas"]', "builds no 'qas'", "Did you mean qa"),
+    (DATASET + EVALUATION, "evaluation[0]: it names nothing", "dataset ="),
     (
         LISTED + "[review]\n" + QUESTIONS + 'profile = "faun-eval"\nrequire = ["question-answer"]',
         "dataset[0].require: the review is of what the profile default keeps",
@@ -86,26 +91,18 @@ MISTAKES = [
         "faun-eval",
     ),
     (LISTED + '[filter]\nprofile = ["faun-evl"]', "did you mean faun-eval", "default"),
-    (LISTED + '[[dataset]]\nname = "q"\nfamily = "qq"', "dataset[0].family", "Choose qa"),
-    (
-        LISTED + "[review.settings]\nmodel = 3",
-        "review: A review: the key model is unknown",
-        "models",
-    ),
+    (NAMED + 'family = "qq"', "dataset[0].family", "Choose qa"),
+    (LISTED + "[review.settings]\nmodel = 3", "review: A review: the key model is un", "models"),
     (LISTED + '[review.settings]\napi_key = "x"', "review: A review", "OPENAI_API_KEY"),
     (DATASET + 'split = "random:2"', "dataset[0].split", ""),
+    (DATASET + EVALUATION + 'dataset = ["qa"]\nmodel = ["majorty"]', "evaluation[0].model", ""),
     (
-        DATASET + '[[evaluation]]\nname = "e"\ndataset = ["qa"]\nmodel = ["majorty"]',
-        "evaluation[0].model",
-        "",
-    ),
-    (
-        LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\ntask = ["qaa"]\nsplit = "Type-QA"',
+        CROSSCODE.replace('"qa"', '"qaa"') + 'split = "Type-QA"',
         "dataset[0].task: There is no task 'qaa' (did you mean qa",
         "goldpan tasks list",
     ),
     (
-        LISTED + '[[evaluation]]\nname = "e"\ntask = ["sentimen"]',
+        LISTED + EVALUATION + 'task = ["sentimen"]',
         "evaluation[0].task: There is no task 'sentimen' (did you mean sentiment",
         "goldpan tasks list",
     ),
@@ -115,8 +112,7 @@ MISTAKES = [
         "{content}",
     ),
     (
-        LISTED + '[[dataset]]\nname = "c"\nfamily = "code-comments"\n'
-        '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{year}"',
+        COMMENTS + '[dataset.publish]\nrepo-id = "a/b"\ntag = "v{year}"',
         "'v{year}' has a date, which datasets of the family code-comments do not tell",
         "Write {content}",
     ),
@@ -126,16 +122,13 @@ MISTAKES = [
         "spdx.org",
     ),
     (
-        LISTED + '[[dataset]]\nname = "c"\nfamily = "code-comments"\n'
-        '[[evaluation]]\nname = "e"\ndataset = ["c"]',
-        "evaluation[0].dataset: no task has the rows of c, of the family code-comments",
+        COMMENTS + EVALUATION + 'dataset = ["x"]',
+        "evaluation[0].dataset: no task has the rows of x, of the family code-comments",
         "docs/tasks.md",
     ),
     (
-        LISTED + '[[dataset]]\nname = "c"\nfamily = "crosscode"\n'
-        'task = ["qa"]\nsplit = "Type-QA"\n'
-        '[[evaluation]]\nname = "e"\ndataset = ["c"]',
-        "no task has the rows of c, of the family crosscode",
+        CROSSCODE + 'split = "Type-QA"\n' + EVALUATION + 'dataset = ["x"]',
+        "no task has the rows of x, of the family crosscode",
         "goldpan build crosscode import",
     ),
     (
@@ -148,23 +141,15 @@ MISTAKES = [
         "dataset[0].require: There is no finding 'luk' (did you mean luck",
         "solution-in-issue",
     ),
-    (
-        LISTED + '[[dataset]]\nname = "q"\nfamily = "issue-typ"',
-        "did you mean issue-type",
-        "Choose qa",
-    ),
+    (NAMED + 'family = "issue-typ"', "did you mean issue-type", "Choose qa"),
     (NAMED + 'family = "code-edit"\nrules = "faun-eval"', "does not pair by 'faun-eval'", ""),
     (NAMED + 'family = "qa"\nbalance = "none"', "balance is unknown", ""),
     (NAMED + 'family = "issue-type"\nanswer = "best"', "answer is unknown", ""),
     (NAMED + 'family = "issue-type"\nprofile = "nlbse29"', "", "nlbse24"),
     (NAMED + 'family = "issue-type"\nbalance = "half"', "balance", ""),
-    (NAMED + 'family = "code-comments"\nlanguage = ["Cobol"]', "Cobol", ""),
-    (
-        NAMED + 'family = "crosscode"\nrules = "default"\ntask = ["qa"]\nsplit = "No"',
-        "rules is unknown",
-        "",
-    ),
-    (NAMED + 'family = "crosscode"\ntask = ["qa"]\nsplit = "No"', "No", ""),
+    (COMMENTS + 'language = ["Cobol"]', "Cobol", ""),
+    (CROSSCODE + 'rules = "default"\nsplit = "No"', "rules is unknown", ""),
+    (CROSSCODE + 'split = "No"', "No", ""),
 ]
 
 
@@ -199,3 +184,104 @@ def test_what_changed_is_told_with_old_and_new() -> None:
     assert changes(new, UnitRecipe("0.2", new.settings, {"pairs": "absent"})) == []
     assert old.fingerprint != new.fingerprint
     assert len({old.fingerprint, new.fingerprint, UnitRecipe("0.1", {}, {}).fingerprint}) == 3
+
+
+SECTIONS = {"pair": "pair", "clone": "clone", "filter": "filter", "verify": "verify"}
+
+
+def units_of(folder: Path, text: str) -> dict[str, Unit]:
+    """Return the units of a plan by name, in their order."""
+    (folder / "plan.toml").write_text(f'[repositories]\nlisted = ["a/b"]\n{text}', encoding="utf-8")
+    file = load_plan(folder / "plan.toml")
+    lab = open_workspace(file, folder / "lab")
+    steps = make_steps(Context(file, lab, lambda _: None), store_of(file, lab), ("a/b",))
+    return {step.unit.name: step.unit for step in steps}
+
+
+def section_of(name: str) -> type[StageSection]:
+    annotation = plan_section().model_fields[name].annotation
+    kind = annotation if isinstance(annotation, type) else annotation.__args__[0]  # type: ignore[union-attr]
+    assert issubclass(kind, StageSection)
+    return kind
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_section_has_the_options_of_its_operation(name: str) -> None:
+    parameters = operation_of(SECTIONS[name]).parameters
+    options = {item.name for item in parameters if item.kind == "option"}
+    for group in (item for item in parameters if item.kind == "group"):
+        options |= {field.name for field in fields_of(group.type)}
+    keys = section_of(name).parameters
+    assert keys.keys() <= options
+    assert all(keys[key].help for key in keys)
+
+
+def test_the_commented_plan_is_one_and_all_it_says_can_be_set(tmp_path: Path) -> None:
+    text = commented_plan()
+    path = tmp_path / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    assert load_plan(path).plan.repositories.listed == ("OWNER/NAME",)
+    lines = [line for line in text.splitlines() if not line.startswith("# ")]
+    written = tomllib.loads("\n".join(line.removeprefix("#") for line in lines))
+    for name in ("mine", "pair", "clone", "filter"):
+        read = section_of(name).model_validate(written[name])
+        assert read.model_fields_set == set(type(read).model_fields)
+    assert written["annotate"]["push"]
+    assert written["verify"][0]["recipe"] == []
+
+
+PROVED = """
+[[dataset]]
+name = "proved"
+family = "issue-resolution"
+require = "verified"
+[[dataset]]
+name = "fixes"
+family = "issue-resolution"
+[[verify]]
+dataset = "fixes"
+[[export]]
+name = "out"
+dataset = "fixes"
+to = "chat"
+"""
+
+
+def test_units_come_after_what_they_need_and_else_as_they_stand(tmp_path: Path) -> None:
+    names = list(units_of(tmp_path, PROVED))
+    order = ["dataset/fixes", "verify/fixes", "export/out", "dataset/proved"]
+    assert names[-4:] == order
+    circle = PROVED.replace('name = "fixes"', 'name = "fixes"\nrequire = "verified"')
+    with pytest.raises(UsageError, match="dataset/proved, dataset/fixes, verify/fixes wait for"):
+        units_of(tmp_path, circle)
+
+
+def test_what_comes_after_annotations_waits_for_them(tmp_path: Path) -> None:
+    text = """
+[[dataset]]
+name = "rows"
+family = "qa"
+[[dataset]]
+name = "gold"
+family = "qa"
+[dataset.publish]
+repo-id = "a/b"
+[annotate.push]
+project = "round"
+dataset = "rows"
+form = "question-answer"
+"""
+    units = units_of(tmp_path, text)
+    waiting = {name for name, unit in units.items() if "annotate/round" in unit.needs}
+    assert waiting == {"dataset/gold", "publish/gold"}
+
+
+def test_a_plan_that_waits_for_people_says_so_and_ends_with_3() -> None:
+    pushed = Unit("annotate", "round")
+    waits = UnitResult(pushed, "partial", True, lacks=("people annotate",), waits=True)
+    skipped = UnitResult(Unit("dataset", "gold"), "skipped", False, because=pushed.name)
+    assert waits.blocks_others
+    result = PlanResult("plan", Path("lab"), (), (waits, skipped), 1.0)
+    assert result.exit_code == 3
+    texts = [getattr(block, "text", "") for block in result.blocks()]
+    assert "annotate/round partial: people annotate. Skipped for it: 1 unit." in texts

@@ -1,4 +1,4 @@
-"""The parts of a review: cutting, prompts, schemas, quotes, settings, required reviews."""
+"""Reviews: prompts, schemas, quotes, settings, required reviews, verdicts beside people's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.annotation.review.calibration import Key, calibrate, read_traits
 from goldpan.annotation.review.request import (
     answer_schema,
     load_prompt,
@@ -20,11 +21,14 @@ from goldpan.annotation.review.request import (
 from goldpan.annotation.review.stored import read_reviews, with_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.proportions import wilson
 from goldpan.core.schemas import VERDICTS
+from goldpan.filters.answers import of_comment
 from goldpan.filters.stored import read_verdicts
 from goldpan.llm.parts import PromptPart, cut
 from goldpan.llm.settings import Price
-from tests.filtering import REPO
+from tests import filtering
+from tests.filtering import REPO, issue, pair, pull
 from tests.openai_server import OpenAIServer, answer
 from tests.reviewing import QUOTE, by_number, filtered, review, rows, workspace
 
@@ -127,15 +131,10 @@ def test_settings_come_from_a_file_and_flags_go_before(tmp_path: Path) -> None:
         'models = ["a"]\nmax_cost = 5\ntimeout = 9\n[prices.a]\ninput = 1\noutput = 2.5\n',
         encoding="utf-8",
     )
-    settings = load_review_settings(
-        path, {"timeout": 3.0, "seed": None}, {"OPENAI_API_KEY": "sk-x"}
-    )
-    assert (settings.models, settings.max_cost, settings.timeout, settings.seed) == (
-        ("a",),
-        5.0,
-        3.0,
-        0,
-    )
+    flags = {"timeout": 3.0, "seed": None}
+    settings = load_review_settings(path, flags, {"OPENAI_API_KEY": "sk-x"})
+    assert (settings.models, settings.max_cost) == (("a",), 5.0)
+    assert (settings.timeout, settings.seed) == (3.0, 0)
     assert settings.prices == {"a": Price(1.0, 2.5)}
     assert settings.api_key == "sk-x"
     assert "sk-x" not in repr(settings)
@@ -198,13 +197,10 @@ def test_builders_can_require_a_review(tmp_path: Path) -> None:
         both = with_reviews(before, [table, reviewed], {name: "issue"})
         assert kept_numbers(both, [name]) == [1, 3]
         assert len(both) == len(before) + 4
-        silent = table.set_column(
-            table.column_names.index("keep"), "keep", pa.nulls(len(table), pa.bool_())
-        )
+        undecided = [{**row, "keep": None} for row in people]
+        silent = pa.Table.from_pylist(undecided, schema=VERDICTS.schema)
         left_open = with_reviews(before, [silent, reviewed], {name: "issue"})
-        assert kept_numbers(left_open, [name]) == [1, 4], (
-            "who does not decide leaves it to the next"
-        )
+        assert kept_numbers(left_open, [name]) == [1, 4], "who leaves it open leaves it to the next"
         review(lab, server, limit=2)
         few = read_reviews(lab, REPO, "own")
         left = with_reviews(before, [few], {name: "issue"})
@@ -243,3 +239,103 @@ def test_a_prompt_that_names_a_reply_wants_its_number() -> None:
             parse_answer(answer("keep", "words", reply=reply).content or "", [], names_reply=True)
     dropped = answer("drop", "words", reply=0).content or ""
     assert parse_answer(dropped, [], names_reply=True).verdict == "drop"
+
+
+LETTERS = {"k": True, "d": False, "?": None}
+
+
+def verdicts(letters: str, criterion: str = "question-answer", stage: str = "llm") -> pa.Table:
+    """Return verdicts on issues 1, 2, ... out of k (keep), d (drop), ? (undecided), . (none)."""
+    rows = [
+        {
+            "repo": REPO,
+            "subject": "issue",
+            "issue": number,
+            "stage": stage,
+            "criterion": criterion,
+            "keep": LETTERS[letter],
+        }
+        for number, letter in enumerate(letters, 1)
+        if letter != "."
+    ]
+    return pa.Table.from_pylist(rows, schema=VERDICTS.schema)
+
+
+def compare(ours: str, theirs: str, traits: Any = None) -> Any:
+    people = verdicts(theirs, "gold", "people")
+    return calibrate(verdicts(ours), people, "question-answer", traits, samples=200)
+
+
+def test_confusion_precision_recall_and_kappa() -> None:
+    (group,) = compare("kkkkddd?k", "kkkdddkk?").groups
+    assert group.subjects == 9
+    assert group.confusion == {
+        "keep": {"keep": 3, "drop": 1, "undecided": 1},
+        "drop": {"keep": 1, "drop": 2, "undecided": 0},
+        "undecided": {"keep": 1, "drop": 0, "undecided": 0},
+    }
+    assert group.precision.value == 3 / 4
+    assert group.recall.value == 3 / 5
+    # Observed 5/7; by chance (4 x 4 + 3 x 3) / 49.
+    assert group.kappa.value == pytest.approx((5 / 7 - 25 / 49) / (1 - 25 / 49))
+    assert group.kappa.low is not None
+    assert group.kappa.high is not None
+    assert group.kappa.low < group.kappa.value < group.kappa.high
+
+
+def test_who_judged_alone_is_counted_and_who_disagrees_is_listed() -> None:
+    calibration = compare("kkd.k", "dkdk.")
+    assert (calibration.only_model, calibration.only_people) == (1, 1)
+    assert calibration.disagreements == ((REPO, "issue", 1, None, None),)
+
+
+def test_verdicts_on_different_replies_are_not_compared() -> None:
+    def about(table: pa.Table, *comments: int) -> pa.Table:
+        at = table.schema.get_field_index("evidence")
+        return table.set_column(at, "evidence", [[of_comment(n, "words") for n in comments]])
+
+    calibration = calibrate(
+        about(verdicts("kk"), 11, 21), about(verdicts("kd", "gold"), 11, 22), "question-answer"
+    )
+    assert calibration.groups[0].subjects == 1
+    assert calibration.disagreements == ()
+
+
+def test_each_trait_is_a_group() -> None:
+    keys: list[Key] = [(REPO, "issue", number, None, None) for number in range(1, 5)]
+    signals = {keys[0]: ("keyword",), keys[1]: ("keyword", "timeline"), keys[2]: ("timeline",)}
+    calibration = compare("kkkk", "kdkd", {"signal": signals})
+    shown = {group.name: (group.subjects, group.precision.value) for group in calibration.groups}
+    assert shown == {"all": (4, 0.5), "signal: keyword": (2, 0.5), "signal: timeline": (2, 0.5)}
+
+
+def test_traits_come_from_the_tables(tmp_path: Path) -> None:
+    workspace = filtering.build(
+        tmp_path, [issue(1), pull(2)], pairs=[pair(1, 2, signals=["keyword", "timeline"])]
+    )
+    traits = read_traits(workspace, [REPO])
+    assert traits["signal"] == {(REPO, "pair", 1, REPO, 2): ("keyword", "timeline")}
+    assert traits["language"] == {
+        (REPO, "issue", 1, None, None): ("unknown",),
+        (REPO, "pair", 1, REPO, 2): ("unknown",),
+    }
+
+
+def test_nothing_to_compare_and_two_verdicts_are_told() -> None:
+    with pytest.raises(UsageError, match="No subject has a verdict of question-answer"):
+        compare("k.", ".k")
+    doubled = pa.concat_tables([verdicts("k", "gold"), verdicts("k", "gold")])
+    with pytest.raises(UsageError, match=f"{REPO}#1 has two verdicts"):
+        calibrate(verdicts("k"), doubled, "question-answer")
+
+
+def test_wilson() -> None:
+    # R. G. Newcombe, Statistics in Medicine 17 (1998), table I, method 3: 81 of 263, 15 of 148.
+    for successes, trials, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605)):
+        estimate = wilson(successes, trials)
+        assert estimate.low == pytest.approx(low, abs=5e-5)
+        assert estimate.high == pytest.approx(high, abs=5e-5)
+    none = wilson(0, 20)
+    assert (none.value, none.low) == (0, 0)
+    assert none.high == pytest.approx(0.1611, abs=5e-5)
+    assert wilson(0, 0).value is None

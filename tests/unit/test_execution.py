@@ -1,0 +1,342 @@
+"""Running tests: recipes and environments, what runs prove, and how reports are read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import goldpan
+from goldpan.core.config import load_settings
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.doctor import examine
+from goldpan.execution.isolation import NoIsolation
+from goldpan.execution.python_env import (
+    EnvironmentBuildError,
+    Finder,
+    choose_python,
+    declared,
+    find_pythons,
+)
+from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
+from goldpan.execution.records import Proof, prove
+from goldpan.execution.reports import Outcome, ReportError, read_report, report_content
+from goldpan.execution.resolve import fail_tests, failing_tests
+
+Runs = list[dict[str, Outcome]]
+JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
+<testcase classname="tests.test_a" name="test_one" file="tests/test_a.py"/>
+<testcase classname="tests.test_a.TestX" name="test_two[a::b]" file="tests/test_a.py">
+  <failure message="no">trace</failure></testcase>
+<testcase classname="tests.test_a" name="test_three" file="tests/test_a.py"><skipped/></testcase>
+<testcase classname="tests.test_a" name="test_four" file="tests/test_a.py"/>
+<testcase classname="tests.test_a" name="test_four" file="tests/test_a.py"><error/></testcase>
+<testcase classname="org.x.ReaderTest" name="reads"/>
+<testcase classname="tests.test_a" name="test_at[&lt;f at 0x7f00aa11bb22&gt;]"/>
+</testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "proof"),
+    [
+        ([{"old": "passed", "new": "failed"}] * 3,
+         [{"old": "passed", "new": "passed", "fresh": "passed"}] * 3,
+         Proof("verified", ("fresh", "new"), ("old",))),
+        # A module that cannot be imported before fails all its tests.
+        ([{}], [{"a": "passed", "b": "failed"}], Proof("verified", ("a",))),
+        ([{"a": "passed"}], [{"a": "passed"}], Proof("no-test-fails-before", (), ("a",))),
+        ([{"a": "skipped"}], [{"a": "passed"}], Proof("no-test-fails-before")),
+        ([{"a": "failed"}] * 3, [{"a": "passed"}, {"a": "failed"}, {"a": "passed"}],
+         Proof("flaky", flaky=("a",))),
+        ([{"a": "failed", "b": "passed"}], [{"a": "passed", "b": "failed"}],
+         Proof("verified", ("a",), broken=("b",))),
+        ([{}], [{}], Proof("no-tests-run")),
+        ([{}], [{"a": "failed"}], Proof("no-test-passes-after")),
+    ],
+)  # fmt: skip
+def test_what_runs_prove(before: Runs, after: Runs, proof: Proof) -> None:
+    assert prove(before, after) == proof
+
+
+def test_junit_gives_pytests_identifiers() -> None:
+    assert read_report(JUNIT.encode(), "junit") == {
+        "tests/test_a.py::test_one": "passed",
+        "tests/test_a.py::TestX::test_two[a::b]": "failed",
+        "tests/test_a.py::test_three": "skipped",
+        "tests/test_a.py::test_four": "failed",  # passed, and its teardown failed
+        "org.x.ReaderTest.reads": "passed",
+    }
+
+
+def test_events_of_go_are_read() -> None:
+    events = (
+        b"# a line of the compiler\n"
+        b'{"Action":"run","Package":"x/y","Test":"TestA"}\n'
+        b'{"Action":"pass","Package":"x/y","Test":"TestA"}\n'
+        b'{"Action":"fail","Package":"x/y","Test":"TestB/sub"}\n'
+        b'{"Action":["fail"],"Package":"x/y","Test":"TestC"}\n'
+        b'{"Action":"fail","Package":"x/y"}\n'
+    )
+    assert read_report(events, "go-json") == {"x/y.TestA": "passed", "x/y.TestB/sub": "failed"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<testsuite>",
+        b'<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>',
+        '<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE x []><testsuite/>'.encode("utf-16"),
+        b"",
+    ],
+)
+def test_a_hostile_or_broken_report_is_refused(content: bytes) -> None:
+    with pytest.raises(ReportError):
+        read_report(content, "junit")
+
+
+def test_a_report_that_speaks_of_entities_is_read() -> None:
+    report = b"<testsuite><testcase name='a'><failure><![CDATA[<!ENTITY x>]]></failure></testcase>"
+    assert read_report(report + b"</testsuite>", "junit") == {"a": "failed"}
+
+
+def test_only_an_ordinary_file_is_a_report(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "folder", "pipe"):
+        with pytest.raises(ReportError):
+            report_content(tmp_path / name)
+    assert report_content(tmp_path / "none") is None
+
+
+def test_a_recipe_names_the_key_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('files = ["x"]\nsuffixes = []\ntests = [["t"]]\nformat = "xml"\n')
+    with pytest.raises(UsageError, match=r"own\.toml, line \d+: format: "):
+        load_recipes([path])
+
+
+def test_jest_libtest_and_tap_are_read() -> None:
+    jest = (
+        b'{"testResults": [{"name": "/testbed/a.test.js", "assertionResults": ['
+        b'{"ancestorTitles": ["sum"], "title": "adds", "status": "passed"},'
+        b'{"ancestorTitles": [], "title": "later", "status": "todo"},'
+        b'{"title": "fails", "status": "failed"}]}]}'
+    )
+    assert read_report(jest, "jest-json") == {
+        "a.test.js > sum > adds": "passed",
+        "a.test.js > later": "skipped",
+        "a.test.js > fails": "failed",
+    }
+    libtest = (
+        b"     Running unittests src/lib.rs (target/debug/deps/x-1)\n\nrunning 3 tests\n"
+        b"test tests::a ... ok\ntest tests::b - should panic ... FAILED\n"
+        b"test tests::c ... ignored, slow\n   Doc-tests x\ntest src/lib.rs - f (line 1) ... ok\n"
+        b"     Running tests/it.rs (target/debug/deps/it-2)\ntest tests::a ... FAILED\n"
+    )
+    assert read_report(libtest, "libtest") == {
+        "src/lib.rs::tests::a": "passed",
+        "src/lib.rs::tests::b": "failed",
+        "src/lib.rs::tests::c": "skipped",
+        "doc x::src/lib.rs - f (line 1)": "passed",
+        "tests/it.rs::tests::a": "failed",
+    }
+    tap = (
+        b"TAP version 13\n# Subtest: math\n    # Subtest: adds\n    ok 1 - adds\n"
+        b"    not ok 2 - divides\n    1..2\nnot ok 1 - math\nok 2 - later # SKIP not now\nok 3\n"
+    )
+    assert read_report(tap, "tap") == {
+        "math > adds": "passed",
+        "math > divides": "failed",
+        "math": "failed",
+        "later": "skipped",
+        "test 3": "passed",
+    }
+    with pytest.raises(ReportError, match="not the JSON of Jest"):
+        read_report(b'{"testResults": [1]}', "jest-json")
+
+
+def test_the_recipe_is_that_of_the_test_files() -> None:
+    recipes = load_recipes()
+    names = ("package.json", "pyproject.toml", "Cargo.toml")
+    chosen = {
+        path: choose_recipe(recipes, names, (path,)).name  # type: ignore[union-attr]
+        for path in ("test_a.py", "a.test.ts", "tests/a.rs")
+    }
+    assert chosen == {"test_a.py": "python", "a.test.ts": "npm", "tests/a.rs": "cargo"}
+    assert choose_recipe(recipes, ("README",), ("a.py",)) is None
+
+
+def written(folder: Path, text: str) -> RunRecipe:
+    path = folder / "own.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_recipes([path])[0]
+
+
+def test_a_recipe_that_extends_a_shipped_one_has_its_commands_and_own_settings(
+    tmp_path: Path,
+) -> None:
+    shipped = next(recipe for recipe in load_recipes() if recipe.name == "gradle")
+    text = 'extends = "gradle"\nprograms = []\n[variables]\nGRADLE_INIT = "{recipe}/init"\n'
+    own = written(tmp_path, text)
+    assert own.is_own
+    assert own.fields.tests == shipped.fields.tests
+    assert own.fields.programs == ()
+    named = {"GRADLE_USER_HOME": "/h/gradle", "GRADLE_INIT": f"{tmp_path}/init"}
+    assert own.variables("/h") == named
+    assert own.scripts == (tmp_path / "init",)
+    assert own.digest not in (shipped.digest, written(tmp_path, text + "A = 'b'\n").digest)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('extends = "npx"\n', r"no shipped recipe 'npx' \(did you mean npm\?\). Choose cargo, go"),
+        ("extends = 3\n", "own.toml, line 1: there is no shipped recipe 3"),
+        ('extends = "npm"\nvariables = 3\n', r"own\.toml, line 2: variables: "),
+        ('extends = "npm"\nformat = []\n', r"own\.toml: format is one for all"),
+    ],
+)
+def test_a_wrong_recipe_is_told(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        written(tmp_path, text)
+
+
+def test_in_an_image_nothing_of_this_machine_is_named() -> None:
+    cargo = next(recipe for recipe in load_recipes() if recipe.name == "cargo").in_image()
+    assert cargo.readable == ()
+    assert set(cargo.variables("/h")) == {"CARGO_HOME", "CARGO_TERM_COLOR"}
+
+
+def test_only_what_is_limited_to_a_date_is_called_so() -> None:
+    dated = {recipe.name for recipe in load_recipes() if recipe.is_dated}
+    assert dated == {"python", "npm"}
+
+
+TESTS = '''\
+"""Module."""
+from __future__ import annotations
+import unittest
+import pytest
+
+def test_plain(): pass
+
+@pytest.mark.parametrize("x", [1, 2])
+def test_each(x):
+    """Doc."""
+    helper()
+
+def helper(): pass
+
+class TestMore(unittest.TestCase):
+    def testOld(self):
+        with self.assertRaises(AssertionError):
+            assert False
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        assert False
+'''
+
+
+def test_no_test_function_passes_and_all_keep_their_names(tmp_path: Path) -> None:
+    names: list[set[str]] = []
+    for change in (False, True):
+        file = tmp_path / "test_it.py"
+        file.write_text(TESTS, encoding="utf-8")
+        if change:
+            assert fail_tests(tmp_path, ["test_it.py", "none.py", "data.txt"])
+        report = tmp_path / "report"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0"]
+        command += ["-c", "/dev/null", "--rootdir", str(tmp_path), "-o", "junit_family=xunit1"]
+        command += [f"--junitxml={report}", str(file)]
+        subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
+        run = read_report(report.read_bytes(), "junit")
+        names.append(set(run))
+        assert ("passed" in run.values()) is not change
+    assert names[0] == names[1]
+    assert len(names[0]) == 5
+
+
+@pytest.mark.parametrize("source", [b"print 'old'\n", b"x = 1\n", b"\0", b"", b"(" * 5000])
+def test_what_has_no_readable_test_function_stays_as_it_is(tmp_path: Path, source: bytes) -> None:
+    assert failing_tests(source) is None
+    (tmp_path / "test_x.py").write_bytes(source)
+    assert not fail_tests(tmp_path, ["test_x.py"])
+    assert (tmp_path / "test_x.py").read_bytes() == source
+
+
+@pytest.fixture
+def find(tmp_path: Path) -> Finder:
+    """A uv that finds Python 3.11 alone."""
+    path = tmp_path / "uv"
+    path.write_text(f'#!/bin/sh\ncase "$*" in *" 3.11") echo {sys.executable};; *) exit 2;; esac\n')
+    path.chmod(0o755)
+    return find_pythons(NoIsolation(), str(path))
+
+
+def test_the_newest_python_of_half_a_year_is_wanted_and_the_nearest_taken(
+    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "none"))
+    ideal, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
+    assert (ideal, version) == ("3.10", "3.11")  # 3.11 was out for ten weeks
+    ideal, version, _ = choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
+    assert (ideal, version) == ("3.13", "3.11")
+
+
+def test_what_the_project_admits_is_held(
+    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "none"))
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nrequires-python = ">=3.12"\n')
+    with pytest.raises(EnvironmentBuildError):
+        choose_python(tmp_path, "2024-01-01T00:00:00Z", find, tmp_path / "log")
+    assert ">=3.12" in (tmp_path / "log").read_text()
+
+
+def test_the_versions_of_pyenv_are_found(
+    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "pyenv" / "versions" / "3.10.13" / "bin"
+    home.mkdir(parents=True)
+    (home / "python").symlink_to(sys.executable)
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    ideal, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
+    assert (ideal, version) == ("3.10", "3.10")
+
+
+def test_extras_groups_and_files_named_after_tests_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "x"\n[project.optional-dependencies]\ntest = []\ndocs = []\n'
+        "[dependency-groups]\ndev = []\nlint = []\n"
+    )
+    (tmp_path / "setup.cfg").write_text("[options.extras_require]\ntesting =\n  pytest\n")
+    (tmp_path / "requirements-dev.txt").write_text("pytest\n")
+    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    extras, groups, files = declared(python, tmp_path)
+    assert extras == ("test", "testing")
+    assert groups == ("dev",)
+    assert files == ("requirements-dev.txt",)
+
+
+def test_without_uv_nothing_is_read_and_doctor_tells(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lab = goldpan.Workspace(tmp_path)
+    remedy = r'uv, which is not installed\. Run pip install ".*verif'
+    with pytest.raises(GoldpanError, match=remedy):
+        lab.verify(tmp_path / "nothing")
+    with pytest.raises(GoldpanError, match="uv, which is not installed"):
+        lab.evaluate.resolved(tmp_path / "nothing", predictions=tmp_path / "none.jsonl")
+    with pytest.raises(UsageError, match="There is no directory"):
+        lab.verify(tmp_path / "nothing", sandbox=goldpan.Sandbox(recipe=[tmp_path / "own.toml"]))
+    settings = load_settings({"api_url": "http://127.0.0.1:9"})
+    (finding,) = (one for one in examine(settings, {}) if one.name == "uv")
+    assert (finding.level, "goldpan verify needs it" in finding.message) == ("note", True)
+    assert "pip install" in finding.remedy
