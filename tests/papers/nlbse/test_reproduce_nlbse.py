@@ -45,9 +45,13 @@ def test_rules_and_rankings_follow_from_the_print(tmp_path: Path) -> None:
         assert obtained
         assert all(cell["same"] for cell in obtained), key
     issues = cells(tables["1"])
-    assert issues["RoBERTa", "Average F1"]["same"] is True
-    assert issues["SetFit", "Bug F1"]["same"] is True
     assert issues["FastText", "Bug recall"]["state"] == "untested"
+    computed = {key: cell for key, cell in issues.items() if cell["state"] == "recomputed"}
+    assert len(computed) == 20
+    for (model, _), cell in computed.items():
+        # Laiq's figures have two digits, the others three.
+        step = 0.005 if model == "SGD" else 0.0005
+        assert abs(cell["distance"]) <= 2 * step, cell
     code, tables = run("nlbse23", "--table", "2", "--table", "3", *where)
     assert code == 3, "the sentences are missing"
     misprint = cells(tables["2"])["Pharo Example", "Training total"]

@@ -151,6 +151,7 @@ def test_tables_3_to_5_come_out_of_the_published_scores(tmp_path: Path) -> None:
     assert all(cell["same"] for cell in third["cells"])
     assert [len(table["cells"]) for table in (fourth, fifth)] == [390, 20]
     differing = [cell for table in (fourth, fifth) for cell in table["cells"] if not cell["same"]]
+    assert ("bug_issue", "FastText") in [(cell["row"], cell["column"]) for cell in differing]
     assert len(differing) == 22
     assert max(abs(cell["distance"]) for cell in differing) < 0.0008
     assert result["missing"] == []
