@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,8 +17,8 @@ from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.prepare import prepared, with_prompt
 from goldpan.reproduce.recipe import find_recipe
 from goldpan.text.preprocessing import STEPS
-from tests.invoking import invoke
 from tests.places import DATA
+from tests.reproducing import reproduce
 
 pytest.importorskip("sklearn")
 SELU = find_recipe("selu")
@@ -136,16 +134,11 @@ def test_a_split_that_is_missing_is_told_and_one_of_other_rows_refused(tmp_path:
         prepared(context(data, tmp_path / "w"), recipe)
 
 
-def run(*arguments: object) -> Any:
-    done = invoke("reproduce", "selu", *map(str, arguments), "--json")
-    return json.loads(done.stdout)
-
-
 @pytest.mark.real_data
 @needs_scores
 def test_tables_3_to_5_come_out_of_the_published_scores(tmp_path: Path) -> None:
     tables = [part for key in ("3", "4", "5") for part in ("--table", key)]
-    result = run(*tables, "--no-run", "--data", DATA, "--workspace", tmp_path)
+    _, result = reproduce("selu", *tables, "--no-run", "--data", DATA, "--workspace", tmp_path)
     third, fourth, fifth = result["tables"]
     assert third["counts"]["recomputed"] == len(third["cells"]) == 156
     assert all(cell["same"] for cell in third["cells"])
