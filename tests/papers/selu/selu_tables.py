@@ -7,6 +7,7 @@ import csv
 import pytest
 
 from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, score_matrix
+from goldpan.reproduce.recipe import find_recipe
 from tests.places import DATA
 
 SCORES = DATA / "selu" / "scores.csv"
@@ -19,34 +20,10 @@ needs_scores = [
 ]
 NOT_RANKED = ("se_entities", "requirement_completion")
 
-MODELS = (
-    "Llama-3.2-3B",
-    "Llama-3.2-1B",
-    "gpt2-xl",
-    "CodeLlama-7b-hf",
-    "gpt2-large",
-    "starcoder2-3b",
-    "starcoder2-7b",
-    "TFIDF+XGBoost",
-    "ModernBERT-large",
-    "FastText",
-    "codet5p-770m",
-    "gpt2-medium",
-    "bert-large-cased",
-    "ModernBERT-base",
-    "gpt2",
-    "claude-3-5-sonnet-20241022",
-    "roberta-large",
-    "gpt-4o-2024-08-06",
-    "codet5p-220m",
-    "bert-base-cased",
-    "roberta-base",
-    "codebert-base",
-    "t5-3b",
-    "t5-large",
-    "t5-base",
-    "t5-small",
-)
+SELU = find_recipe("selu")
+BASELINES = ("TFIDF+XGBoost", "FastText")
+NAMES = {model.title: model.name for model in SELU.models} | {name: name for name in BASELINES}
+MODELS = tuple(NAMES[title] for table in SELU.tables if table.key == "3" for title in table.rows)
 """The models as the kit names them, in the order of Table III."""
 # Places in Table III; the kit cuts the ranking there (section V-A names examples only).
 TIERS = (range(2), range(2, 7), range(7, 18), range(18, 26))
@@ -104,12 +81,9 @@ def value(row: dict[str, str]) -> float | None:
 
 def kit_scores() -> ScoreMatrix:
     """Return the 26 models on the 15 tasks that the paper ranks by."""
-    scored = [(row, value(row)) for row in kit_rows() if row["task"] not in NOT_RANKED]
-    return score_matrix(
-        [
-            RunScore(row["model"], row["task"], 42, score)
-            for row, score in scored
-            if score is not None
-        ],
-        "macro F1 or 1 - SMAPE",
-    )
+    scores = [
+        RunScore(row["model"], row["task"], 42, value(row) or 0.0)
+        for row in kit_rows()
+        if row["task"] not in NOT_RANKED
+    ]
+    return score_matrix(scores, "macro F1 or 1 - SMAPE")

@@ -114,11 +114,8 @@ def test_a_split_that_is_missing_is_told_and_one_of_other_rows_refused(tmp_path:
     data = civility(tmp_path / "data", 40)
     files = "lkml_civil.csv, lkml_uncivil.csv and 2 more are not as published"
     uncounted = "labels were not counted: the recipe has their total only"
-    assert prepared(context(data, tmp_path / "w"), recipe).notes == (
-        "a split by Goldpan, as the authors' is missing",
-        files,
-        uncounted,
-    )
+    notes = prepared(context(data, tmp_path / "w"), recipe).notes
+    assert notes == ("a split by Goldpan, as the authors' is missing", files, uncounted)
     (data / "splits").mkdir()
     folds = data / "splits" / "incivility.k-fold.5k.csv"
     folds.write_text("fold_1\n" + "2\n" * 3 + "1\n" * 37, encoding="utf-8")
