@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from goldpan import Workspace
+from goldpan.demo.pipeline import REPO
 from tests import program
 from tests.program import Done
 from tests.shared_folder import made_once
@@ -22,6 +27,11 @@ def goldpan(*arguments: str, cwd: Path | None = None, **environment: str) -> str
     return done.out
 
 
+def goldpan_json(*arguments: str, cwd: Path | None = None, **environment: str) -> Any:
+    """Run the program where every request would fail; return its JSON."""
+    return json.loads(goldpan(*arguments, "--json", cwd=cwd, **environment))
+
+
 def attempt(*arguments: str, cwd: Path | None = None, **environment: str) -> Done:
     """Run the program, whatever comes of it."""
     return program.goldpan(*arguments, folder=cwd, environment=offline(**environment))
@@ -36,6 +46,17 @@ def offline(**environment: str) -> dict[str, str]:
 def make_demo(root: Path) -> Path:
     """Make a directory the workspace of a demo, which runs once for all tests; return it."""
     return shutil.copytree(run_demo()[0], root, dirs_exist_ok=True)
+
+
+def make_tables(root: Path) -> Workspace:
+    """Make a workspace of the demo's replies and their tables alone; return it."""
+    replies = root / "raw" / REPO
+    replies.mkdir(parents=True)
+    shipped = files("goldpan.demo") / "replies" / "run-0001.zst"
+    (replies / "run-0001.zst").write_bytes(shipped.read_bytes())
+    lab = Workspace(root)
+    lab.normalize()
+    return lab
 
 
 def run_demo() -> tuple[Path, str]:

@@ -1,4 +1,4 @@
-"""Where the project and the real data lie."""
+"""Where the project and the real data lie, and what lies in a folder."""
 
 from __future__ import annotations
 
@@ -18,3 +18,12 @@ def needs_data(*paths: Path) -> list[pytest.MarkDecorator]:
     missing = " and ".join(str(path) for path in paths if not path.exists())
     reason = f"{missing} is missing; set GOLDPAN_REAL_DATA to the real data's folder"
     return [pytest.mark.real_data, pytest.mark.skipif(bool(missing), reason=reason)]
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Return the content of each file below a folder, by its path from there."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

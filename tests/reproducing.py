@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
+from typing import Any
+
+from tests.invoking import invoke
 
 SCORES = """model,task,f1,error
 A,toys,0.8004,
@@ -120,3 +124,20 @@ def write_data(folder: Path, *, rows: int = 40) -> Path:
     ]
     (folder / "toys.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
+
+
+def reproduce(*words: object) -> tuple[int, Any]:
+    """Run `goldpan reproduce`; return how it ended, and what it found."""
+    done = invoke("reproduce", *map(str, words), "--json")
+    return done.exit_code, json.loads(done.stdout)
+
+
+def reproduce_tables(*words: object) -> tuple[int, dict[str, Any]]:
+    """Run `goldpan reproduce`; return how it ended, and its tables by their keys."""
+    code, result = reproduce(*words)
+    return code, {table["table"]: table for table in result["tables"]}
+
+
+def cells(table: Any) -> dict[tuple[str, str], Any]:
+    """Return a table's cells by row and column."""
+    return {(cell["row"], cell["column"]): cell for cell in table["cells"]}

@@ -67,12 +67,8 @@ def test_everything_of_a_discussion_is_in_the_tables(tmp_path: Path) -> None:
     assert coverage_of(result).complete
     assert (stored(result)["discussions"], stored(result)["replies"]) == (8, 2)
     entry = {row["number"]: row for row in rows(tmp_path, "entries")}[number]
-    assert (entry["kind"], entry["state"], entry["state_reason"], entry["locked"]) == (
-        "discussion",
-        "closed",
-        "resolved",
-        True,
-    )
+    facts = (entry["kind"], entry["state"], entry["state_reason"], entry["locked"])
+    assert facts == ("discussion", "closed", "resolved", True)
     assert entry["participants"] == ["ferry-n", "marlow-k"]
     discussion = {row["number"]: row for row in rows(tmp_path, "discussions")}[number]
     reply = world.main.discussions[number].comments[1]

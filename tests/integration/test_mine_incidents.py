@@ -24,7 +24,6 @@ from tests.mining import (
     PACE,
     TOKEN,
     Notes,
-    Tables,
     assert_current,
     coverage_of,
     graphql_daily,
@@ -46,10 +45,11 @@ def gaps(mined: MineResult) -> list[tuple[int | None, str]]:
     return [(gap.number, gap.part) for gap in coverage_of(mined).gaps]
 
 
-def clean(via: Via, workspace: Path) -> Tables:
+def assert_clean(folder: Path, via: Via) -> None:
+    """Check that the tables in `w` are those of a run with nothing in the way."""
     with Twin(matrix_world()) as twin:
-        assert gaps(mine_twin(twin, workspace, via)) == []
-    return table_bytes(workspace, RIFFLE)
+        assert gaps(mine_twin(twin, folder / "clean", via)) == []
+    assert_current(table_bytes(folder / "w", RIFFLE), table_bytes(folder / "clean", RIFFLE))
 
 
 @both
@@ -58,7 +58,7 @@ def test_not_found_is_no_proof_where_it_passes(via: Via, tmp_path: Path) -> None
     faults = Faults(chosen=[Fault(error, where, PLAIN, times=1)])
     with Twin(matrix_world(), faults) as twin:
         assert gaps(mine_twin(twin, tmp_path / "w", via)) == []
-    assert_current(table_bytes(tmp_path / "w", RIFFLE), clean(via, tmp_path / "clean"))
+    assert_clean(tmp_path, via)
 
 
 @graphql_daily
@@ -71,7 +71,7 @@ def test_not_found_for_ever_while_it_is_listed_is_no_proof_either(via: Via, tmp_
             assert {number for number, _ in gaps(mined)} == {PLAIN}
         twin.faults = Faults()
         assert gaps(mine_twin(twin, tmp_path / "w", via)) == []
-    assert_current(table_bytes(tmp_path / "w", RIFFLE), clean(via, tmp_path / "clean"))
+    assert_clean(tmp_path, via)
 
 
 def test_a_list_read_in_pages_of_two_lengths_is_whole(tmp_path: Path) -> None:
@@ -85,11 +85,9 @@ def test_a_list_read_in_pages_of_two_lengths_is_whole(tmp_path: Path) -> None:
     ]
     with Twin(matrix_world(), Faults(chosen=breaks)) as twin:
         assert gaps(mine_twin(twin, tmp_path / "w", "rest")) == []
-        failed = [
-            request.status for request in twin.requests if f"/{LONG}/timeline" in request.path
-        ]
+        failed = [asked.status for asked in twin.requests if f"/{LONG}/timeline" in asked.path]
     assert failed[:8] == [502, 200, 502, 200, 502, 502, 502, 200]
-    assert_current(table_bytes(tmp_path / "w", RIFFLE), clean("rest", tmp_path / "clean"))
+    assert_clean(tmp_path, "rest")
 
 
 @graphql_daily
@@ -137,19 +135,11 @@ def test_lists_are_read_however_they_are_paged(style: Style, tmp_path: Path) -> 
 
 def crowd(count: int) -> World:
     """Return a repository of many small issues."""
+    at = "2020-01-01T00:00:00Z"
     world = World(
-        Repository(
-            owner="prospector",
-            name="crowd",
-            id=61_000_009,
-            created_at="2020-01-01T00:00:00Z",
-            pushed_at="2020-01-01T00:00:00Z",
-            description="Many",
-            language="Python",
-            license="MIT",
-        )
+        Repository(owner="prospector", name="crowd", id=61_000_009, created_at=at, pushed_at=at)
     )
-    editor = Editor(world, start="2020-01-01T00:00:00Z", step=1)
+    editor = Editor(world, start=at, step=1)
     for number in range(count):
         editor.issue(f"Grain {number}")
     return world
@@ -189,28 +179,29 @@ def test_a_cursor_that_expires_starts_its_list_again(tmp_path: Path) -> None:
     assert "cursors do not hold" in failed[0]
 
 
-def test_one_diff_that_always_fails_ends_no_run(tmp_path: Path) -> None:
-    faults = [
-        Fault("500 diff", where, WIDE, connection="files") for where in ("Entries", "Continuations")
-    ]
+DIFFS = tuple(
+    Fault("500 diff", where, WIDE, connection="files") for where in ("Entries", "Continuations")
+)
+
+
+@pytest.mark.parametrize(
+    ("via", "faults", "gap"),
+    [
+        ("graphql", DIFFS, (WIDE, "files")),
+        ("rest", (Fault("502", "timeline", LONG),), (LONG, "timeline")),
+    ],
+)
+def test_one_list_that_always_fails_ends_no_run(
+    via: Via, faults: tuple[Fault, ...], gap: tuple[int, str], tmp_path: Path
+) -> None:
     with Twin(matrix_world(), Faults(chosen=faults)) as twin:
         for _ in range(5):
             twin.requests = []
-            assert gaps(mine_twin(twin, tmp_path, "graphql")) == [(WIDE, "files")]
+            assert gaps(mine_twin(twin, tmp_path / "w", via)) == [gap]
             assert twin.count <= 40
         twin.faults = Faults()
-        assert gaps(mine_twin(twin, tmp_path, "graphql")) == []
-    assert_current(table_bytes(tmp_path, RIFFLE), clean("graphql", tmp_path / "clean"))
-
-
-def test_one_timeline_that_always_fails_ends_no_run(tmp_path: Path) -> None:
-    with Twin(matrix_world(), Faults(chosen=[Fault("502", "timeline", LONG)])) as twin:
-        for _ in range(3):
-            twin.requests = []
-            assert gaps(mine_twin(twin, tmp_path, "rest")) == [(LONG, "timeline")]
-            assert twin.count <= 40
-        twin.faults = Faults()
-        assert gaps(mine_twin(twin, tmp_path, "rest")) == []
+        assert gaps(mine_twin(twin, tmp_path / "w", via)) == []
+    assert_clean(tmp_path, via)
 
 
 def test_an_incident_is_waited_out(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -64,25 +65,17 @@ def written(entry: Entry) -> list[Comment]:
 
 def entry_row(entry: Entry) -> Row:
     people = [entry.author, *(comment.author for comment in written(entry))]
-    row = {
-        "repo": entry.repo,
-        "number": entry.number,
+    names = "repo number state state_reason created_at updated_at closed_at locked milestone"
+    row = {name: getattr(entry, name) for name in (*names.split(), "issue_type")}
+    row |= {
         "kind": "pull" if entry.pull else "issue",
         "title": read(entry.title),
         "body": read(entry.body),
-        "state": entry.state,
-        "state_reason": entry.state_reason,
         **person(entry.author),
         "author_association": entry.association.lower(),
-        "created_at": entry.created_at,
-        "updated_at": entry.updated_at,
         "last_edited_at": entry.edits[-1].at if entry.edits else None,
-        "closed_at": entry.closed_at,
-        "locked": entry.locked,
         "labels": sorted(label.name for label in entry.labels),
         "assignees": sorted(map(login, entry.assignees)),
-        "milestone": entry.milestone,
-        "issue_type": entry.issue_type,
         "parent_repo": entry.parent.repo if entry.parent else None,
         "parent_number": entry.parent.number if entry.parent else None,
         "sub_issues": None if entry.pull else len(entry.sub_issues),
@@ -117,22 +110,15 @@ def comment_row(entry: Entry, comment: Comment) -> Row:
         "updated_at": comment.updated_at,
         "last_edited_at": comment.edits[-1].at if comment.edits else None,
         "body": read(comment.body),
-        "path": None,
-        "review_id": None,
-        "reply_to": None,
-        "review_state": None,
+        **dict.fromkeys(("path", "review_id", "reply_to", "review_state")),
     }
     match comment:
         case Review():
             state = {"kind": "review", "review_state": comment.state.lower()}
             row |= {**state, "created_at": comment.submitted_at}
         case ReviewComment():
-            anchor = {
-                "path": comment.path,
-                "review_id": comment.review,
-                "reply_to": comment.reply_to,
-            }
-            row |= {"kind": "review_comment", **anchor}
+            anchor = {"path": comment.path, "review_id": comment.review}
+            row |= {"kind": "review_comment", **anchor, "reply_to": comment.reply_to}
     return row
 
 
@@ -266,13 +252,8 @@ def test_every_link_that_timelines_tell(world: World) -> None:
     names = ("signal", "repo", "number", "target_repo", "target_number", "observed_on", "at")
     expected = links_of_timelines(world)
     signals = {row[0] for row in expected}
-    assert signals > {
-        "cross_referenced",
-        "will_close",
-        "connected",
-        "closed_by",
-        "unmarked_as_duplicate",
-    }
+    assert signals > {"cross_referenced", "will_close", "closed_by"}
+    assert signals > {"connected", "unmarked_as_duplicate"}
     rows = [
         row
         for row in mined_rows("graphql", "references")
@@ -301,21 +282,20 @@ def test_commits_that_closed(via: Via, world: World) -> None:
     assert len(rows) == len(expected) == 2
 
 
+def closed_by(entries: Iterable[Entry]) -> list[tuple[int, int]]:
+    """Return each pull request with each issue that it says to close."""
+    return [
+        (entry.number, ref.number) for entry in entries if entry.pull for ref in entry.pull.closes
+    ]
+
+
 def test_closing_references_and_transfers(world: World) -> None:
     rows = mined_rows("graphql", "references")
     closing = [row for row in rows if row["signal"] == "closing_reference"]
-    pulls = [entry for entry in entries(world) if entry.pull]
-    expected = {
-        (entry.number, ref.number, where)
-        for entry in pulls
-        for ref in (entry.pull.closes if entry.pull else ())
-        for where in (entry.number, ref.number)
-    }
-    foreign = {
-        (entry.number, ref.number, ref.number)
-        for entry in world.repository("prospector/pan").entries.values()  # type: ignore[union-attr]
-        for ref in (entry.pull.closes if entry.pull else ())
-    }
+    expected = {(*ends, where) for ends in closed_by(entries(world)) for where in ends}
+    pan = world.repository("prospector/pan")
+    assert pan is not None
+    foreign = {(pull, issue, issue) for pull, issue in closed_by(pan.entries.values())}
     ends = {(row["number"], row["target_number"], row["observed_on"]) for row in closing}
     assert ends == expected | foreign
     assert len(closing) == len(expected) + len(foreign)
@@ -359,10 +339,8 @@ def test_odd_people(via: Via, world: World) -> None:
     assert author("Imported: ticket 12") == ("tess-from-svn", "mannequin")
     assert author("We would like to sponsor this") == ("prospector", "organization")
     ghosts = mined_rows(via, "comments", titled(world, "Last words"))
-    assert [(row["kind"], row["author"]) for row in ghosts] == [
-        ("review", None),
-        ("review_comment", None),
-    ]
+    written = [(row["kind"], row["author"]) for row in ghosts]
+    assert written == [("review", None), ("review_comment", None)]
     (bot,) = mined_rows(via, "comments", titled(world, "Update ruff to 0.14"))
     assert (bot["author"], bot["author_type"]) == ("pebble-ci[bot]", "bot")
     (entry,) = mined_rows(via, "entries", titled(world, "Where did my account go?"))
@@ -395,16 +373,12 @@ def test_a_body_of_ten_megabytes(via: Via, tmp_path: Path) -> None:
     assert coverage_of(mined).complete
     (row,) = [row for row in rows(tmp_path, "entries") if row["number"] == pull]
     assert row["body"] == body
-    links = [
-        row
+    links = {
+        (row["signal"], row["target_number"])
         for row in rows(tmp_path, "references")
-        if row["number"] == pull and row["repo"] == SLUICE
-    ]
-    assert {(row["signal"], row["target_number"]) for row in links} == {
-        ("mention", 1),
-        ("mention", 3),
-        ("keyword", 3),
+        if (row["repo"], row["number"]) == (SLUICE, pull)
     }
+    assert links == {("mention", 1), ("mention", 3), ("keyword", 3)}
 
 
 def test_rest_brings_home_more_pulls_than_it_lists(tmp_path: Path) -> None:

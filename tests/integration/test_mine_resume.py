@@ -88,6 +88,12 @@ def mine_and_kill(
     raise AssertionError("no miner lived to the end")
 
 
+def assert_nothing_twice(workspace: Path, via: Via = "graphql") -> None:
+    """Check that tables are those of a run with nothing in the way, and nothing is kept twice."""
+    assert_same(table_bytes(workspace), undisturbed(via))
+    assert keys_kept_twice(workspace) == []
+
+
 @both
 def test_killed_again_and_again(via: Via, tmp_path: Path) -> None:
     dice = random.Random(1)
@@ -96,8 +102,7 @@ def test_killed_again_and_again(via: Via, tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         killed = mine_and_kill(twin, tmp_path, via, moments)
         assert killed >= 3
-        assert_same(table_bytes(tmp_path), undisturbed(via))
-        assert keys_kept_twice(tmp_path) == []
+        assert_nothing_twice(tmp_path, via)
         again = START_REQUESTS[via] + _UNDER_WAY
         assert twin.count <= CLEAN_REQUESTS[via] + killed * again
     ends = [record for record in archive(tmp_path).records if record.meta["part"] == "end"]
@@ -113,17 +118,21 @@ def test_killed_while_tables_are_made(tmp_path: Path) -> None:
         killed = mine_and_kill(twin, tmp_path, "graphql", moments)
         assert killed >= 3
         assert operations(twin.requests)["Issues"] == 2  # as when undisturbed
-    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
-    assert keys_kept_twice(tmp_path) == []
+    assert_nothing_twice(tmp_path)
+
+
+def killed_after(requests: int, twin: Twin, workspace: Path) -> None:
+    """Mine over REST, and be killed after so many requests."""
+    killer = Killer()
+    twin.requests = Watched(killer)
+    killer.arm(twin, requests)
+    with start_miner(twin, workspace, "rest") as killer.miner:
+        killer.miner.wait()
 
 
 def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
-    killer = Killer()
     with Twin(synthetic_world()) as twin:
-        twin.requests = Watched(killer)
-        killer.arm(twin, 60)
-        with start_miner(twin, tmp_path, "rest") as killer.miner:
-            killer.miner.wait()
+        killed_after(60, twin, tmp_path)
     made = goldpan("normalize", "--workspace", tmp_path)
     assert made.code == 0, made.err
     done = goldpan("status", "--workspace", tmp_path)
@@ -133,12 +142,9 @@ def test_a_killed_run_tells_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_says_so(tmp_path: Path) -> None:
-    killer, notes = Killer(), Notes()
+    notes = Notes()
     with Twin(synthetic_world()) as twin:
-        twin.requests = Watched(killer)
-        killer.arm(twin, 50)
-        with start_miner(twin, tmp_path, "rest") as killer.miner:
-            killer.miner.wait()
+        killed_after(50, twin, tmp_path)
         twin.requests = []
         mine_twin(twin, tmp_path, "rest", notes=notes)
         assert twin.count < CLEAN_REQUESTS["rest"] - 50 + 2 * 5 + _UNDER_WAY
@@ -147,9 +153,8 @@ def test_a_resumed_run_says_so(tmp_path: Path) -> None:
 
 def test_two_at_once_are_kept_apart(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin, WorkspaceLayout(tmp_path).lock(SLUICE):
-        with pytest.raises(
-            WorkspaceError, match=r"Another goldpan is working on .*another --workspace"
-        ):
+        busy = r"Another goldpan is working on .*another --workspace"
+        with pytest.raises(WorkspaceError, match=busy):
             mine_twin(twin, tmp_path)
         assert operations(twin.requests) == {"Dialect": 1, "Repository": 1}
         assert not list(tmp_path.rglob("*.zst"))
@@ -181,8 +186,7 @@ def test_interrupted_by_the_user(tmp_path: Path) -> None:
             done = second.wait()
         assert done.code == 0, done.err
         assert "Going on where the last run stopped" in done.err
-    assert_same(table_bytes(tmp_path), undisturbed("graphql"))
-    assert keys_kept_twice(tmp_path) == []
+    assert_nothing_twice(tmp_path)
 
 
 @both
@@ -206,8 +210,7 @@ def test_a_full_disk(via: Via, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert written > 15_000
         monkeypatch.undo()
         mine_twin(twin, tmp_path, via)
-    assert_same(table_bytes(tmp_path), undisturbed(via))
-    assert keys_kept_twice(tmp_path) == []
+    assert_nothing_twice(tmp_path, via)
 
 
 def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path) -> None:
@@ -251,5 +254,4 @@ def test_killed_between_the_timelines_and_the_lists_of_relations(tmp_path: Path)
         killer.miner = None
         done = mine_twin(twin, tmp_path, "rest")
         assert coverage_of(done).gaps == ()
-    assert_same(table_bytes(tmp_path), undisturbed("rest"))
-    assert keys_kept_twice(tmp_path) == []
+    assert_nothing_twice(tmp_path, "rest")

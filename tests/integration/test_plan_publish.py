@@ -16,6 +16,7 @@ from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task
 from goldpan.plan.datasets import tag_of
 from tests.crosscode_tasks import sample_rows, write_rows
+from tests.places import files_below
 from tests.planning import SLUICE, TASKS, states, write_plan, write_tasks
 from tests.program import Done
 from tests.publishing import Place, local_place
@@ -57,10 +58,7 @@ def test_a_family_goes_from_plan_to_hub(ran: tuple[Place, Done], family: str) ->
     }
     published.pop(".gitattributes")
     directory = project.folder / "lab" / "datasets" / family
-    paths = [path for path in directory.rglob("*") if path.is_file()]
-    assert published == {
-        path.relative_to(directory).as_posix(): path.read_bytes() for path in paths
-    }
+    assert published == files_below(directory)
     card = published["README.md"].decode()
     assert (family == "qa") == ("are free of all findings (solution-in-issue," in card)
     (info,) = yaml.safe_load_all(card.split("\n---\n")[0])

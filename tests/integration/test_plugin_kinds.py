@@ -1,4 +1,4 @@
-"""One example a kind of part does what the page on plugins says, and its failures are told."""
+"""One example a kind of part does what the page on plugins says."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.demo_workspace import attempt, goldpan, make_demo
+from tests.demo_workspace import attempt, goldpan, goldpan_json, make_demo
+from tests.integration.test_plugins import PLUGINS, write
 from tests.openai_server import OpenAIServer, Said
 from tests.pages import script
-from tests.places import ROOT
 from tests.planning import REPOSITORIES
 
-PLUGINS = ROOT / "examples" / "plugins"
 COUNTS, THREADS = str(PLUGINS / "label_counts.py"), str(PLUGINS / "long_threads.py")
 QUESTIONS = str(PLUGINS / "plain_questions")
 
@@ -26,13 +25,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_demo(tmp_path_factory.mktemp("demo"))
 
 
-def write(path: Path, text: str) -> str:
-    path.write_text(text)
-    return str(path)
-
-
 def result(root: Path, *words: str) -> Any:
-    return json.loads(goldpan(*words, "--json", GOLDPAN_WORKSPACE=str(root)))
+    return goldpan_json(*words, GOLDPAN_WORKSPACE=str(root))
 
 
 def words_of(text: str) -> str:
@@ -80,9 +74,8 @@ def test_help_shows_what_the_workspace_brings(root: Path, tmp_path: Path) -> Non
     lab = tmp_path / "lab"
     lab.mkdir()
     write(lab / "goldpan.toml", f"plugins = [{THREADS!r}]")
-    assert "Look at long discussions." in goldpan(
-        "-h", GOLDPAN_WORKSPACE=str(lab), GOLDPAN_TRUST=str(lab)
-    )
+    trusted = goldpan("-h", GOLDPAN_WORKSPACE=str(lab), GOLDPAN_TRUST=str(lab))
+    assert "Look at long discussions." in trusted
     assert "Look at long discussions." not in goldpan("-h")
     bare = Path(THREADS).read_text().replace(', panel="Look and verify"', "")
     shown = goldpan("--plugin", write(tmp_path / "long_threads.py", bare), "-h")
@@ -130,9 +123,7 @@ def test_a_rule_stands_in_the_prompts_of_its_dataset(
     if not ruled:
         text = "".join(line for line in text.splitlines(True) if "prompt rule" not in line)
     plugin = ("--plugin", write(tmp_path / "issue_titles.py", text))
-    goldpan(
-        *(*plugin, "build", "issue-titles", "--split", "random:0.5,0.5"), GOLDPAN_WORKSPACE=str(lab)
-    )
+    result(lab, *plugin, "build", "issue-titles", "--split", "random:0.5,0.5")
     with OpenAIServer(lambda body: Said('{"answer": "A title"}')) as server:
         model = ("--model", "prompted", "--set", "model=any", "--set", f"base_url={server.url}")
         run = ("evaluate", "run", "--task", "issue_titles", *model)
@@ -141,101 +132,6 @@ def test_a_rule_stands_in_the_prompts_of_its_dataset(
         system = json.dumps(server.chats[0]["messages"])
     assert ("in at most twelve words" in system) == ruled
     assert list(record["plugins"]) == ["issue_titles.py"]
-
-
-FAILING = """
-from goldpan.plugins import Command, Part, ReportSection, Task, register
-
-def fail(*given):
-    raise ZeroDivisionError("it is mine")
-
-def read(task, files):
-    yield 1 / 0
-
-def look(lab: "Workspace") -> None:
-    \"\"\"Look.\"\"\"
-    fail()
-
-register(
-    Part("importer", "mine", read),
-    Command("look", "failing:look"),
-    ReportSection("mine", fail),
-)
-"""
-TASK = """
-type = "binary"
-labels = [{ name = "yes" }, { name = "no" }]
-source = { reader = "mine" }
-"""
-
-
-def test_failures_name_plugin_file_and_line(root: Path, tmp_path: Path) -> None:
-    file = write(tmp_path / "failing.py", FAILING)
-    (tmp_path / "tasks").mkdir()
-    write(tmp_path / "tasks" / "mine_task.toml", TASK)
-    plugin, lab = ("--plugin", file), ("--workspace", str(root))
-    tasks, page = ("--tasks", str(tmp_path / "tasks")), str(tmp_path / "page.html")
-    for words, message in (
-        (("tasks", "import", "mine_task", file, *tasks), "The importer mine of the plugin failing"),
-        (("look",), "The plugin failing.py failed at line 5: ZeroDivisionError: it is mine"),
-        (("evaluate", "compare", "--output", page), "The plugin failing.py failed at line 5"),
-    ):
-        done = attempt(*plugin, *words, *lab)
-        assert done.code == 1, done.err
-        assert message in done.err
-        assert f"Fix {file}." in done.err
-        assert "report it" not in done.err
-
-
-def test_a_failure_in_a_folder_names_the_file_in_it(root: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "many_files"
-    folder.mkdir()
-    register = 'from goldpan.plugins import Command, register\nregister(Command("look", {!r}))\n'
-    write(folder / "__init__.py", register.format("many_files.looking:look"))
-    write(folder / "looking.py", FAILING.partition("register(\n")[0])
-    done = attempt("--plugin", str(folder), "look", "--workspace", str(root))
-    assert f"failed at line 5: ZeroDivisionError: it is mine. Fix {folder}/looking.py." in done.err
-    write(folder / "__init__.py", "from many_files import looking\n")
-    write(folder / "looking.py", "\n\n1 / 0\n")
-    done = attempt("--plugin", str(folder), "look", "--workspace", str(root))
-    assert f"cannot be imported at line 3 of {folder}/looking.py: ZeroDivisionError" in done.err
-
-
-PART = "from goldpan.plugins import *\nfrom pathlib import Path\nregister({})\n"
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ('Part("modell", "x", 7)', "There is no kind of part 'modell' (did you mean model?)"),
-        ('Part("model", 7, 7)', "registers a model whose name is 7, not a text. Give"),
-        ('Rules("faun-eval", ("keyword",))', "'faun-eval', which is one of Goldpan's own. Give"),
-        ('Rules("x", ("keyword",)), Rules("x", ())', "mine.py registers the rules 'x' twice"),
-        ('Rules("x", ()))\nregister(Rules("x", ())', "mine.py registers the rules 'x' twice"),
-        ('Files("task", Path("gone"))', "There is no folder gone of files of the kind task"),
-        (
-            'Command("threads longest", "mine:x")',
-            "the command 'threads longest', and there is no command",
-        ),
-        ('Part("rules", "x", "mine:gone")', "The rules x of the plugin mine.py failed: Attribute"),
-    ],
-)
-def test_mistakes_in_what_is_registered_are_told(
-    root: Path, tmp_path: Path, parts: str, message: str
-) -> None:
-    file = write(tmp_path / "mine.py", PART.format(parts))
-    words = ("threads",) if "longest" in parts else ("pair", "--rules", "x")
-    done = attempt("--plugin", file, *words, "--workspace", str(root))
-    assert done.code in (1, 2)
-    assert message in done.err
-    assert "report it" not in done.err
-
-
-def test_names_of_papers_are_taken_in_python_too(tmp_path: Path) -> None:
-    text = "from goldpan.plugins import Rules, register\n"
-    text += "try:\n    register(Rules('faun-eval', ('keyword',)))\n"
-    text += "except Exception as error:\n    print(error)\n"
-    assert "which is one of Goldpan's own" in script(text, tmp_path)
 
 
 def test_a_command_names_the_folders_that_it_needs() -> None:

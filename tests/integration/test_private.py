@@ -55,25 +55,14 @@ SECRETS = [
     ("private-key", KEY.replace("RSA ", "").replace("\n", "\\n")),
     ("private-key", f"-----BEGIN OPENSSH PRIVATE KEY-----\n{BASE64}\n{BASE64}"),
 ]
-EMAILS = [
-    "alice@gmail.com",
-    "a.b+c@mail.co.uk",
-    "rené@société.fr",
-    "1+x@host.dev",
-    "o'neil_2@x-y.org",
-]
+EMAILS = ["alice@gmail.com", "a.b+c@mail.co.uk", "rené@société.fr", "1+x@h.dev", "o'nil_2@x-y.org"]
 IPS = ["93.184.216.34", "146.75.74.49", "2a00:1450:4001:81b::200e", "2600:1f18:1:2:3:4:5:6"]
 
 
 @pytest.mark.parametrize(("kind", "secret"), SECRETS)
 def test_secrets(kind: str, secret: str) -> None:
-    for text in (
-        secret,
-        f"see {secret} here",
-        f"`{secret}`",
-        f"- 密钥：{secret}。",
-        f"({secret})\r\n",
-    ):
+    for around in ("{}", "see {} here", "`{}`", "- 密钥：{}。", "({})\r\n"):
+        text = around.format(secret)
         assert is_marked(text)
         redacted = redact(text)
         assert redacted.counts == {f"secret:{kind}": 1}
@@ -157,20 +146,17 @@ def test_nothing_private(text: str) -> None:
     assert find_private(text) == ()
 
 
-@pytest.mark.parametrize("email", EMAILS)
-def test_emails(email: str) -> None:
-    text = f"write to {email}, please"
-    (finding,) = find_private(text)
-    assert finding.kind == "email"
-    assert is_marked(text)
+ADDRESSES = [*(("email", email) for email in EMAILS), *(("ip-address", number) for number in IPS)]
 
 
-@pytest.mark.parametrize("address", IPS)
-def test_ip_addresses(address: str) -> None:
+@pytest.mark.parametrize(("kind", "address"), ADDRESSES)
+def test_addresses(kind: str, address: str) -> None:
     text = f"it answers from {address} only"
     (finding,) = find_private(text)
     assert is_marked(text)
-    assert (finding.kind, finding.start, finding.end) == ("ip-address", 16, 16 + len(address))
+    assert finding.kind == kind
+    assert address.endswith(text[finding.start : finding.end])
+    assert kind == "email" or (finding.start, finding.end) == (16, 16 + len(address))
 
 
 def test_rules_say_what_counts() -> None:
@@ -202,29 +188,7 @@ def test_what_a_replacement_uncovers_is_replaced_too() -> None:
 
 
 PRIVATE = st.sampled_from([*(secret for _, secret in SECRETS), *EMAILS, *IPS])
-PARTS = st.sampled_from(
-    [
-        "@",
-        ".",
-        ":",
-        "-",
-        "_",
-        "=",
-        "/",
-        " ",
-        "\n",
-        "\r\n",
-        "> ",
-        "'",
-        '"',
-        "<",
-        ">",
-        "(",
-        ")",
-        "[",
-        "]",
-    ]
-)
+PARTS = st.sampled_from([*"@.:-_=/ \n'\"<>()[]", "\r\n", "> "])
 HINTS = st.sampled_from(
     ["password", "token=", "api_key: ", "Secret Key=", "bearer ", "https://", "eyJ", "AKIA", "ghp_"]
 ) | st.sampled_from(
@@ -268,28 +232,12 @@ def test_marks_of_nulls_and_chunks() -> None:
     assert may_be_private(chunks, nothing).to_pylist() == [False] * 3
 
 
-HOSTILE = [
-    "eyJ",
-    "eyJ=",
-    "sk-",
-    " sk-",
-    "password=",
-    "://a:",
-    "a@a.",
-    "@a",
-    "1.2.3.4 ",
-    "2a00:",
-    "M" * 24,
-]
-HOSTILE_BLOCKS = [
-    "-----BEGIN PRIVATE KEY-----",
-    "glagent-" + "a" * 1_025 + " ",
-    "AccountKey=",
-    "token:",
-]
+HOSTILE = ["eyJ", "eyJ=", "sk-", " sk-", "password=", "token:", "://a:", "a@a.", "@a", "1.2.3.4 "]
+HOSTILE += ["2a00:", "M" * 24, "AccountKey=", "glagent-" + "a" * 1_025 + " "]
+HOSTILE += ["-----BEGIN PRIVATE KEY-----", f"{KEY}\n"]
 
 
-@pytest.mark.parametrize("piece", [*HOSTILE, *HOSTILE_BLOCKS, f"{KEY}\n"])
+@pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_texts_take_little_time(piece: str) -> None:
     text = piece * (65_536 // len(piece))
     start = time.process_time()

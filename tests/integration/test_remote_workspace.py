@@ -22,11 +22,13 @@ from goldpan.core.remote.mirror import Mirror, Pruned, mirror_directory
 from goldpan.core.remote.store import Lease, ObjectStore
 from goldpan.core.workspace import hold_lock
 from tests.object_store import SECRET, LocalS3
+from tests.places import files_below
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan
 from tests.program import goldpan, start
 
 ADDRESS = "s3://lab/work/sluice"
 MANIFEST = "manifest.json.zst"
+BUSY = WorkspaceError("Another goldpan is working on a/b", "Wait for it")
 Machine = Callable[[str], Mirror]
 
 
@@ -66,11 +68,8 @@ def write(mirror: Mirror, path: str, content: bytes | str) -> Path:
 
 
 def files(mirror: Mirror) -> dict[str, bytes]:
-    return {
-        path.relative_to(mirror.root).as_posix(): path.read_bytes()
-        for path in mirror.root.rglob("*")
-        if path.is_file() and path.name != "lock"
-    }
+    found = files_below(mirror.root)
+    return {path: found[path] for path in found if not path.endswith("lock")}
 
 
 @pytest.mark.nightly
@@ -117,22 +116,17 @@ def test_a_plan_in_a_store_makes_the_bytes_of_a_local_one(
         assert made(mirrored) == before
         run("status", "--workspace", ADDRESS, on="one")  # publishes what the killed one left
         run("status", "--workspace", ADDRESS, on="other")
-        assert made(mirrored).keys() - before.keys() == {
-            "tables/prospector/sluice/pairs.faun-eval.parquet"
-        }
+        new = "tables/prospector/sluice/pairs.faun-eval.parquet"
+        assert made(mirrored).keys() - before.keys() == {new}
 
         with api.Workspace(ADDRESS) as lab:
             assert api.load(f"{ADDRESS}/datasets/questions").family == "qa"
             lab.path.joinpath("notes.txt").write_text("mine")
         assert "0 pieces deleted" in run("prune", "--workspace", ADDRESS, on="one")
-        assert (home_of_machine(tmp_path / "one") / "notes.txt").read_text() == "mine"
+        (home,) = (tmp_path / "one").iterdir()
+        assert (home / FILES / "notes.txt").read_text() == "mine"
     stored = "".join(str(path.read_bytes()) for path in tmp_path.rglob("mirror.json"))
     assert SECRET not in stored
-
-
-def home_of_machine(mirrors: Path) -> Path:
-    (home,) = mirrors.iterdir()
-    return home / FILES
 
 
 def test_init_writes_settings_that_all_machines_have(
@@ -194,19 +188,18 @@ def test_of_a_file_that_grows_only_the_end_is_sent(s3: LocalS3, machine: Machine
 
 def test_a_lock_holds_on_all_machines_and_brings_what_was_done(machine: Machine) -> None:
     first, second = machine("one"), machine("other")
-    busy = WorkspaceError("Another goldpan is working on a/b", "Wait for it")
     for mirror in (first, second):
         (mirror.root / "raw/a/b").mkdir(parents=True)
-    with hold_lock(first.root / "raw/a/b/lock", busy):
+    with hold_lock(first.root / "raw/a/b/lock", BUSY):
         write(first, "raw/a/b/run-0001.zst", "replies")
         with (
             pytest.raises(WorkspaceError, match=r"working on a/b: .* on .* \(process \d+\)\. Wait"),
-            hold_lock(second.root / "raw/a/b/lock", busy),
+            hold_lock(second.root / "raw/a/b/lock", BUSY),
         ):
             pass
-    with hold_lock(second.root / "raw/a/b/lock", busy):
+    with hold_lock(second.root / "raw/a/b/lock", BUSY):
         assert (second.root / "raw/a/b/run-0001.zst").read_text() == "replies"
-    with pytest.raises(KeyError), hold_lock(first.root / "raw/a/b/lock", busy):
+    with pytest.raises(KeyError), hold_lock(first.root / "raw/a/b/lock", BUSY):
         write(first, "raw/a/b/run-0002.zst", "of a run that failed")
         raise KeyError
     assert "raw/a/b/run-0002.zst" in files(machine("third"))
@@ -274,9 +267,8 @@ def test_a_holder_that_was_killed_on_this_machine_is_told_at_once(
     assert killed.returncode == -9
     local = machine("one")
     (local.root / "raw/a/b").mkdir(parents=True)
-    busy = WorkspaceError("Another goldpan is working on a/b", "Wait for it")
     gone = r"process \d+\) was killed .* after \d\d:\d\d:\d\d UTC, when the lock ends"
-    with pytest.raises(WorkspaceError, match=gone), local.leased("raw/a/b/lock", busy):
+    with pytest.raises(WorkspaceError, match=gone), local.leased("raw/a/b/lock", BUSY):
         pass
     # Elsewhere its number may be another process's, so nothing is said of it.
     monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
@@ -384,18 +376,22 @@ def _killed(*_: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("format_", "named"),
     [
-        b"not a manifest",
-        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"../out": [0, []]}}',
-        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"/etc/out": [0, []]}}',
-        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"a": [9, ["../x"]]}}',
-        b'{"format": 1, "workspace": "w", "generation": 1, "files": {"a": [0, []], "a/": [0, []]}}',
-        b'{"format": 1, "workspace": "w", "generation": 1, "files": []}',
-        b'{"format": 9, "workspace": "w", "generation": 1, "files": {}}',
+        (1, {"../out": [0, []]}),
+        (1, {"/etc/out": [0, []]}),
+        (1, {"a": [9, ["../x"]]}),
+        (1, {"a": [0, []], "a/": [0, []]}),
+        (1, []),
+        (9, {}),
+        (0, None),
     ],
 )
-def test_a_hostile_manifest_writes_nothing(machine: Machine, tmp_path: Path, body: bytes) -> None:
+def test_a_hostile_manifest_writes_nothing(
+    machine: Machine, tmp_path: Path, format_: int, named: object
+) -> None:
+    manifest = {"format": format_, "workspace": "w", "generation": 1, "files": named}
+    body = json.dumps(manifest).encode() if format_ else b"not a manifest"
     ObjectStore(ADDRESS).write(MANIFEST, zstandard.compress(body))
     with pytest.raises(WorkspaceError):
         machine("one")

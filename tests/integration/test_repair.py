@@ -18,7 +18,16 @@ from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.repair import repair
 from goldpan.miners.tables.normalize import normalize
 from tests.integration.test_backup import GEM, issue, pull
-from tests.mining import BOTH, SLUICE, archive, assert_same, coverage_of, mine_twin, table_bytes
+from tests.mining import (
+    BOTH,
+    SLUICE,
+    archive,
+    assert_same,
+    copy_mined,
+    coverage_of,
+    mine_twin,
+    table_bytes,
+)
 from tests.program import goldpan
 from tests.twin import Twin, synthetic_world
 
@@ -28,8 +37,8 @@ QUIET = Reporter(quiet=True)
 @pytest.mark.parametrize("via", BOTH)
 def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: Via) -> None:
     chance = random.Random(3)
+    copy_mined(tmp_path, via)
     with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path, via)
         mine_twin(twin, tmp_path, via)
         expected = table_bytes(tmp_path)
         records = [record for record in archive(tmp_path).records if record.run == 1]
@@ -51,8 +60,7 @@ def test_a_repaired_archive_is_made_whole_by_the_next_run(tmp_path: Path, via: V
 
 
 def test_damage_stops_status_and_tables_with_file_and_place(tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path)
+    copy_mined(tmp_path)
     workspace = WorkspaceLayout(tmp_path)
     record = archive(tmp_path).records[4]
     data = bytearray(record.path.read_bytes())
@@ -67,10 +75,9 @@ def test_damage_stops_status_and_tables_with_file_and_place(tmp_path: Path) -> N
 
 
 def test_nothing_damaged_nothing_done(tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path)
-        before = archive(tmp_path).records[0].path.read_bytes()
-        done = goldpan("check", tmp_path, "--repair")
+    copy_mined(tmp_path)
+    before = archive(tmp_path).records[0].path.read_bytes()
+    done = goldpan("check", tmp_path, "--repair")
     assert done.out.splitlines()[-1] == "Nothing is damaged."
     assert archive(tmp_path).records[0].path.read_bytes() == before
     assert repair(WorkspaceLayout(tmp_path).raw(SLUICE)).aside == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from goldpan.reproduce.cells import CellOutcome, PaperContext
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.figures import derived
 from goldpan.reproduce.recipe import PaperRecipe
-from tests.invoking import invoke
+from tests.reproducing import cells, reproduce_tables
 
 TABLES = [
     {
@@ -41,11 +40,10 @@ def outcomes(
     recipe = PaperRecipe.model_validate(
         {"name": "toys", "schema": 1, "title": "t", "citation": "c", "tables": TABLES}
     )
-    context = PaperContext(
-        recipe, DataFolder(tmp_path), WorkspaceLayout(tmp_path / "w"), Reporter(quiet=True)
-    )
-    cells = list(derived(context, recipe.tables[table], {"rules": list(rules)}))
-    return cells, context.notes
+    workspace = WorkspaceLayout(tmp_path / "w")
+    context = PaperContext(recipe, DataFolder(tmp_path), workspace, Reporter(quiet=True))
+    found = list(derived(context, recipe.tables[table], {"rules": list(rules)}))
+    return found, context.notes
 
 
 def test_means_are_compared_within_the_rounding_of_the_print(tmp_path: Path) -> None:
@@ -82,32 +80,20 @@ def test_ratios_differences_and_units(tmp_path: Path) -> None:
 
 
 def test_f1_places_and_figures_with_fewer_digits(tmp_path: Path) -> None:
-    rule = {"how": "f1", "row": "part", "column": "Average", "columns": ["A", "B"]}
+    rule: dict[str, Any] = {"how": "f1", "row": "part", "column": "Average", "columns": ["A", "B"]}
     (f1,), notes = outcomes(tmp_path, 0, rule)
     assert f1.value == pytest.approx(2 * 0.2 * 0.4 / 0.6)
     assert notes == ["The print does not agree with itself: part, Average."]
     assert outcomes(tmp_path, 0, rule | {"decimals": 0})[1] == [], "rounded to whole numbers"
-    none = {
-        "how": "f1",
-        "row": "full",
-        "column": "Average",
-        "rows": ["none"],
-        "columns": ["A", "A"],
-    }
+    none = rule | {"row": "full", "rows": ["none"], "columns": ["A", "A"]}
     assert outcomes(tmp_path, 0, none)[0] == [], "of nothing"
     places, _ = outcomes(tmp_path, 0, {"how": "place", "column": "A", "columns": ["Average"]})
     assert [(cell.row, cell.value) for cell in places] == [("part", 1), ("full", 2)]
 
 
 def test_effects_are_of_means_and_deviations(tmp_path: Path) -> None:
-    rule = {
-        "how": "effect",
-        "row": "part",
-        "column": "A",
-        "table": "1",
-        "rows": ["full", "part"],
-        "columns": ["B", "A"],
-    }
+    rule: dict[str, Any] = {"how": "effect", "row": "part", "column": "A", "table": "1"}
+    rule |= {"rows": ["full", "part"], "columns": ["B", "A"]}
     (effect,), _ = outcomes(tmp_path, 1, rule)
     assert effect.value == pytest.approx(0.1 / ((0.4**2 + 0.2**2) / 2) ** 0.5)
 
@@ -127,28 +113,20 @@ def test_a_wrong_rule_is_named(tmp_path: Path, change: dict[str, Any], message: 
         outcomes(tmp_path, 0, {"how": "mean", "columns": ["A"]} | change)
 
 
-def reproduced(*arguments: object) -> tuple[int, dict[str, Any]]:
-    done = invoke("reproduce", *map(str, arguments), "--json")
-    return done.exit_code, {table["table"]: table for table in json.loads(done.stdout)["tables"]}
-
-
 def differing(table: Any) -> set[tuple[str, str]]:
     return {(cell["row"], cell["column"]) for cell in table["cells"] if cell["same"] is False}
 
 
 def test_faun_eval_agrees_with_itself_but_for_one_change(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    code, tables = reproduced(
-        "faun-eval", "--data", tmp_path / "data", "--workspace", tmp_path / "w"
-    )
+    where = ("--data", tmp_path / "data", "--workspace", tmp_path / "w")
+    code, tables = reproduce_tables("faun-eval", *where)
     assert code == 0
     assert tables["4"]["counts"]["recomputed"] == 17
     assert differing(tables["5"]) == set()
     assert tables["5-changes"]["counts"]["recomputed"] == 62
-    assert (
-        "The print does not agree with itself: QA: ES, IB, DSC-236B."
-        in (tables["5-changes"]["notes"])
-    )
+    differs = "The print does not agree with itself: QA: ES, IB, DSC-236B."
+    assert differs in tables["5-changes"]["notes"]
 
 
 def test_crosscodebench_counts_follow_from_its_types(tmp_path: Path) -> None:
@@ -159,23 +137,19 @@ def test_crosscodebench_counts_follow_from_its_types(tmp_path: Path) -> None:
         'Multi-label",\n"Fill": "Fill in the blank"}\n\ndef f(name):\n    return kinds[name]\n',
         encoding="utf-8",
     )
-    code, tables = reproduced(
-        "crosscodebench", "--data", tmp_path / "data", "--workspace", tmp_path / "w"
-    )
+    where = ("--data", tmp_path / "data", "--workspace", tmp_path / "w")
+    code, tables = reproduce_tables("crosscodebench", *where)
     assert code == 3, "the code is not the authors'"
     assert "category_to_task_type.py is not as published" in tables["3"]["problems"][0]
-    cells = {(cell["row"], cell["column"]): cell for cell in tables["3"]["cells"]}
-    assert cells["Total", "instances"]["here"] == 54_007_015
-    assert cells["Classification", "categories"]["here"] == 2
-    assert cells["Fill in the Blank", "categories"]["here"] == 1
-    assert cells["Total", "categories"]["here"] == 3
+    counted = cells(tables["3"])
+    assert counted["Total", "instances"]["here"] == 54_007_015
+    assert counted["Classification", "categories"]["here"] == 2
+    assert counted["Fill in the Blank", "categories"]["here"] == 1
+    assert counted["Total", "categories"]["here"] == 3
     assert differing(tables["4-evaluation"]) == {("Cat-Intra-CD", "evaluation")}
     assert differing(tables["5"]) == set()
     assert tables["5"]["counts"] == {"run": 0, "in part": 0, "recomputed": 60, "untested": 276}
     file.write_text("import os\nos.remove('x')\n", encoding="utf-8")
-    code, tables = reproduced(
-        *("crosscodebench", "--table", "3", "--data", tmp_path / "data"),
-        *("--workspace", tmp_path / "w"),
-    )
+    code, tables = reproduce_tables("crosscodebench", "--table", "3", *where)
     assert code == 3
     assert "holds no dictionary" in tables["3"]["problems"][0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task
 from goldpan.reproduce.prepare import reading_task
 from goldpan.reproduce.recipe import find_recipe
-from tests.invoking import invoke
-from tests.reproducing import ROWS, write_data, write_recipe
+from tests.reproducing import ROWS, cells, reproduce, write_data, write_recipe
 
 pytest.importorskip("sklearn")
 
@@ -46,19 +43,12 @@ def written(folder: Path, *, pointer: bool = False) -> Path:
 
 
 def reproduced(recipe: Path, folder: Path) -> tuple[int, Any]:
-    arguments = ["reproduce", str(recipe), "--data", str(folder / "data"), "--table", "2"]
-    arguments += ["--task", "requirement_type", "--workspace", str(folder / "w"), "--json"]
-    done = invoke(*arguments)
-    return done.exit_code, json.loads(done.stdout)
+    chosen = ("--table", "2", "--task", "requirement_type")
+    return reproduce(recipe, "--data", folder / "data", *chosen, "--workspace", folder / "w")
 
 
 def cell(result: Any) -> Any:
-    (match,) = [
-        entry
-        for entry in result["tables"][0]["cells"]
-        if (entry["row"], entry["column"]) == ("requirement_type", "A")
-    ]
-    return match
+    return cells(result["tables"][0])["requirement_type", "A"]
 
 
 def test_the_same_rows_give_the_same_score(tmp_path: Path) -> None:
@@ -93,23 +83,17 @@ def test_a_pointer_of_git_lfs_is_no_data(tmp_path: Path) -> None:
     assert (code, cell(result)["state"]) == (0, "run"), "the sources take its place"
 
 
-def multi_label(name: str) -> Task:
-    recipe = find_recipe("selu").task(name)
-    assert recipe is not None
-    return reading_task(find_task(name), recipe)
-
-
 def test_columns_are_named_as_the_authors_name_them() -> None:
-    selu = find_recipe("selu")
-    for recipe in selu.tasks:
-        if recipe.preprocessed is None:
-            continue
-        task = reading_task(find_task(recipe.task), recipe)
+    read = {
+        recipe.task: reading_task(find_task(recipe.task), recipe)
+        for recipe in find_recipe("selu").tasks
+        if recipe.preprocessed is not None
+    }
+    for task in read.values():
         if task.type in ("binary", "multi-class"):
             assert sorted(task.settings["labels"].values()) == sorted(task.label_names)
-    review = multi_label("review_aspect")
+    review, python = read["review_aspect"], read["comment_type_python"]
     assert {"label_onlysentiment", "label_usability"} <= set(review.columns.target)
-    python = multi_label("comment_type_python")
     assert set(python.columns.target) == {
         "label_usage",
         "label_parameters",

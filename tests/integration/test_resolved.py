@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -69,18 +70,20 @@ def score(lab: Workspace, folder: Path, patches: dict[str, str | None]) -> Resol
     file = folder / "patches.jsonl"
     rows = [{"instance_id": name, "model_patch": patch} for name, patch in patches.items()]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return lab.evaluate.resolved(
-        lab.path / "proved",
-        predictions=file,
-        sandbox=Sandbox(recipe=[RECIPE], timeout=60, memory=1),
-    )
+    sandbox = Sandbox(recipe=[RECIPE], timeout=60, memory=1)
+    return lab.evaluate.resolved(lab.path / "proved", predictions=file, sandbox=sandbox)
+
+
+def proved(lab: Workspace) -> dict[int, dict[str, Any]]:
+    """Return the proved fixes by their issues."""
+    return {row["issue"]: row for row in load(lab.path / "proved").to_arrow().to_pylist()}
 
 
 @needs_isolation
 def test_each_merged_fix_resolves_its_issue_and_no_empty_patch_does(
     lab: Workspace, tmp_path: Path
 ) -> None:
-    rows = load(lab.path / "proved").to_arrow().to_pylist()
+    rows = list(proved(lab).values())
     gold = score(lab, tmp_path, {row["instance_id"]: row["patch"] for row in rows})
     assert gold.counts == {"resolved": len(rows)}
     assert lab.check().damaged == ()
@@ -102,23 +105,18 @@ def test_each_merged_fix_resolves_its_issue_and_no_empty_patch_does(
 def test_a_correct_alternative_counts_and_a_near_copy_that_is_wrong_does_not(
     lab: Workspace, tmp_path: Path
 ) -> None:
-    rows = {row["issue"]: row for row in load(lab.path / "proved").to_arrow().to_pylist()}
+    rows = proved(lab)
     lines = rows[5]["patch"].splitlines(keepends=True)
     last = max(number for number, line in enumerate(lines) if line.startswith("+"))
     lines[last] = "+    return iter(())\n"
-    patches: dict[str, str | None] = {
-        rows[3]["instance_id"]: BLOCKS,
-        rows[5]["instance_id"]: "".join(lines),
-        rows[1]["instance_id"]: OF_ANOTHER_FILE,
-    }
-    result = score(lab, tmp_path, patches)
+    patches = {3: BLOCKS, 5: "".join(lines), 1: OF_ANOTHER_FILE}
+    result = score(lab, tmp_path, {rows[at]["instance_id"]: patches[at] for at in patches})
     outcomes = {row.instance.issue: row.outcome for row in result.resolutions}
     assert outcomes[3] == "resolved"
     assert outcomes[5] == "tests-fail"
     assert outcomes[1] == "does-not-apply"
     assert result.right.exact == 0
-    assert result.right.codebleu is not None
-    assert result.wrong.codebleu is not None
+    assert result.right.codebleu is not None and result.wrong.codebleu is not None
     assert result.right.codebleu < 1
     wrong = [patch.codebleu for patch in result.patches if patch.outcome != "resolved"]
     above = sum(score < result.right.codebleu for score in wrong)
@@ -127,7 +125,7 @@ def test_a_correct_alternative_counts_and_a_near_copy_that_is_wrong_does_not(
 
 @needs_isolation
 def test_a_patch_that_bends_the_tests_gains_nothing(lab: Workspace, tmp_path: Path) -> None:
-    rows = {row["issue"]: row for row in load(lab.path / "proved").to_arrow().to_pylist()}
+    rows = proved(lab)
     bent = rows[3]["test_patch"].replace('["a", "b"]', '["\\ufeffa", "b"]')
     assert bent != rows[3]["test_patch"]
     result = score(lab, tmp_path, {rows[3]["instance_id"]: bent})
@@ -140,7 +138,7 @@ def test_a_patch_that_bends_the_tests_gains_nothing(lab: Workspace, tmp_path: Pa
 def test_a_patch_that_forges_the_report_of_its_tests_resolves_nothing(
     lab: Workspace, tmp_path: Path
 ) -> None:
-    rows = {row["issue"]: row for row in load(lab.path / "proved").to_arrow().to_pylist()}
+    rows = proved(lab)
     result = score(lab, tmp_path, {rows[3]["instance_id"]: FORGED})
     scored = {row.instance.issue: row for row in result.resolutions}[3]
     assert scored.outcome == "forged-report"
@@ -155,9 +153,8 @@ def test_rows_that_were_not_proved_cannot_tell_right_from_wrong(tmp_path: Path) 
     file = tmp_path / "patches.jsonl"
     file.write_text('{"instance_id": "prospector__sluice-4", "model_patch": ""}\n')
     with pytest.raises(UsageError, match="is not verified"):
-        lab.evaluate.resolved(
-            "issue-resolution", predictions=file, sandbox=Sandbox(recipe=[RECIPE])
-        )
+        sandbox = Sandbox(recipe=[RECIPE])
+        lab.evaluate.resolved("issue-resolution", predictions=file, sandbox=sandbox)
 
 
 def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> None:
@@ -183,10 +180,8 @@ def test_a_file_of_other_instances_is_refused(tmp_path: Path) -> None:
     root = make_demo(tmp_path / "lab")
     file = tmp_path / "patches.jsonl"
     file.write_text('{"instance_id": "django__django-1", "model_patch": "x"}\n')
-    done = attempt(
-        "evaluate", "resolved", str(root / "datasets" / "issue-resolution"),
-        "--predictions", str(file), "--workspace", str(root),
-    )  # fmt: skip
+    words = ("evaluate", "resolved", str(root / "datasets" / "issue-resolution"))
+    done = attempt(*words, "--predictions", str(file), "--workspace", str(root))
     assert done.code == 1
     assert "None of 1 patches is for a row of the dataset" in done.err
 

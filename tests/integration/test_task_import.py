@@ -19,6 +19,7 @@ from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.task import Task
 from tests.hub import Hub
 from tests.invoking import invoke
+from tests.places import files_below
 from tests.tasks import own_files, own_task
 
 QUIET = Reporter(quiet=True)
@@ -29,31 +30,32 @@ def toy(directory: Path, *changes: tuple[str, str]) -> Task:
     return find_task("toy_issues", directory / "tasks")
 
 
+def imported(root: Path, task: Task, files: list[Path]) -> Path:
+    """Import a task into a workspace, and return the folder of its dataset."""
+    return import_files(WorkspaceLayout(root), task, files, QUIET).written.directory
+
+
 def run(*arguments: object) -> tuple[int, Any]:
     """Run a command of `goldpan tasks` with --json."""
     done = invoke("tasks", *map(str, arguments), "--json")
     return done.exit_code, json.loads(done.stdout or done.stderr)
 
 
+def rows(directory: Path, split: str) -> list[dict[str, Any]]:
+    (file,) = directory.glob(f"data/{split}-*")
+    return list(pq.read_table(file).to_pylist())
+
+
 def test_a_dataset_comes_out(tmp_path: Path) -> None:
     task = toy(tmp_path)
-    written = import_files(
-        WorkspaceLayout(tmp_path / "w"), task, own_files(tmp_path), QUIET
-    ).written
+    workspace = WorkspaceLayout(tmp_path / "w")
+    written = import_files(workspace, task, own_files(tmp_path), QUIET).written
     assert written.directory == tmp_path / "w" / "datasets" / "toy_issues"
     assert {split.name: split.rows for split in written.splits} == {"train": 2, "test": 2}
-    rows = [
-        row
-        for split in ("train", "test")
-        for row in pq.read_table(next(written.directory.glob(f"data/{split}-*"))).to_pylist()
-    ]
-    assert sorted(row["text"] for row in rows) == [
-        "A falls apart",
-        "B falls apart",
-        "Make it blue",
-        "Make it red",
-    ]
-    assert {row["license"] for row in rows} == {"MIT"}
+    examples = [*rows(written.directory, "train"), *rows(written.directory, "test")]
+    texts = sorted(row["text"] for row in examples)
+    assert texts == ["A falls apart", "B falls apart", "Make it blue", "Make it red"]
+    assert {row["license"] for row in examples} == {"MIT"}
     card = (written.directory / "README.md").read_text(encoding="utf-8")
     assert "taken from Toy issues of nobody" in card
     assert "@misc{nobody2024toy" in card
@@ -62,27 +64,14 @@ def test_a_dataset_comes_out(tmp_path: Path) -> None:
 
 def test_importing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     task, files = toy(tmp_path), own_files(tmp_path)
-    contents = []
-    for name in ("a", "b"):
-        directory = import_files(
-            WorkspaceLayout(tmp_path / name), task, files, QUIET
-        ).written.directory
-        contents.append(
-            {
-                path.relative_to(directory): path.read_bytes()
-                for path in directory.rglob("*")
-                if path.is_file()
-            }
-        )
-    assert contents[0] == contents[1]
-    assert len(contents[0]) == 5
+    first, second = (files_below(imported(tmp_path / name, task, files)) for name in ("a", "b"))
+    assert first == second
+    assert len(first) == 5
 
 
 def test_an_imported_dataset_may_be_published(tmp_path: Path) -> None:
     task = toy(tmp_path)
-    directory = import_files(
-        WorkspaceLayout(tmp_path / "w"), task, own_files(tmp_path), QUIET
-    ).written.directory
+    directory = imported(tmp_path / "w", task, own_files(tmp_path))
     assert check_dataset(directory) == []
     file = next(directory.glob("data/train-*"))
     file.write_bytes(file.read_bytes() + b"x")
@@ -100,16 +89,14 @@ def test_what_may_not_be_shared_is_not_published(
     tmp_path: Path, change: tuple[str, str], message: str
 ) -> None:
     task = toy(tmp_path, change)
-    directory = import_files(
-        WorkspaceLayout(tmp_path / "w"), task, own_files(tmp_path), QUIET
-    ).written.directory
+    directory = imported(tmp_path / "w", task, own_files(tmp_path))
     assert [message in str(problem) for problem in check_dataset(directory)] == [True]
 
 
 def test_a_secret_in_an_imported_text_is_found(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     path.write_text(path.read_text().replace("red", "known to ann.roe@roe-mills.de"))
-    directory = import_files(WorkspaceLayout(tmp_path / "w"), task, [path], QUIET).written.directory
+    directory = imported(tmp_path / "w", task, [path])
     assert "has email in its text" in str(check_dataset(directory)[0])
 
 
@@ -138,12 +125,9 @@ def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     lines = [f"same,{number % 3},B\n" for number in range(30)]
     path.write_text("title,body,kind\n" + "".join(lines) + "x,y,W\n", encoding="utf-8")
-    written = import_files(WorkspaceLayout(tmp_path / "w"), task, [path], QUIET).written
-    texts = [
-        set(pq.read_table(next(written.directory.glob(f"data/{split}-*")))["text"].to_pylist())
-        for split in ("train", "test")
-    ]
-    assert not texts[0] & texts[1]
+    directory = imported(tmp_path / "w", task, [path])
+    train, test = ({row["text"] for row in rows(directory, name)} for name in ("train", "test"))
+    assert not train & test
 
 
 def test_several_processes_give_the_same_rows(tmp_path: Path) -> None:
@@ -188,13 +172,12 @@ def test_without_files_people_are_told_where_they_are(tmp_path: Path) -> None:
 
 def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
-    workspace = WorkspaceLayout(tmp_path / "w")
-    directory = import_files(workspace, task, [path], QUIET).written.directory
-    before = (directory / "provenance.json").read_bytes()
+    directory = imported(tmp_path / "w", task, [path])
+    before = files_below(directory)
     path.write_text(path.read_text() + "x,y,Q\n")
     with pytest.raises(DatasetError, match="'Q' is not a label"):
-        import_files(workspace, task, [path], QUIET)
-    assert (directory / "provenance.json").read_bytes() == before
+        imported(tmp_path / "w", task, [path])
+    assert files_below(directory) == before
     assert not list((tmp_path / "w" / "tmp").iterdir())
 
 
@@ -211,9 +194,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: Hub) -> None:
-    own_task(
-        tmp_path / "w" / "tasks", ('files = ["toy.csv"]', 'files = ["toy.csv"]\nhub = "org/toy"')
-    )
+    on_hub = ('files = ["toy.csv"]', 'files = ["toy.csv"]\nhub = "org/toy"')
+    own_task(tmp_path / "w" / "tasks", on_hub)
     (path,) = own_files(tmp_path)
     hub.add("org/toy", "toy.csv", path.read_bytes())
     commit = (hub.repo("org/toy") or {})["head"]

@@ -1,14 +1,15 @@
-"""The twin's limits and faults: they come as announced, and end."""
+"""The twin's limits, tokens and faults: they come as announced, and end."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
 
 from goldpan.miners.github import queries
-from tests.twin import Faults, Limits, Twin, synthetic_world
+from tests.twin import Fault, Faults, Limits, Twin, synthetic_world
 from tests.twin.asking import SLUICE, client, get, sluice
 
 
@@ -30,14 +31,8 @@ def test_refuses_strangers() -> None:
 
 @pytest.mark.parametrize(("graphql_status", "rest_status"), [(200, 403), (403, 429)])
 def test_budgets_run_out_and_come_back(graphql_status: int, rest_status: int) -> None:
-    limits = Limits(
-        core=1,
-        graphql=1,
-        window=1,
-        graphql_status=graphql_status,
-        rest_status=rest_status,
-        clock_skew=90,
-    )
+    limits = Limits(core=1, graphql=1, window=1, clock_skew=90)
+    limits = replace(limits, graphql_status=graphql_status, rest_status=rest_status)
     with Twin(synthetic_world(), limits=limits) as twin, client(twin) as http:
 
         def query() -> httpx.Response:
@@ -80,21 +75,22 @@ def test_secondary_limits() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind",
+    ("kind", "status", "errors"),
     [
-        "502",
-        "504",
-        "reset",
-        "truncate",
-        "truncate_chunked",
-        "invalid_json",
-        "slow",
-        "errors",
-        "resource_limits",
-        "secondary",
+        ("502", 502, False),
+        ("504", 504, False),
+        ("secondary", 403, False),
+        ("slow", 200, False),
+        ("reset", 0, False),
+        ("truncate", 0, False),
+        ("truncate_chunked", 0, False),
+        ("invalid_json", -1, False),
+        ("errors", 200, True),
+        ("resource_limits", 200, True),
     ],
 )
-def test_faults(kind: str) -> None:
+def test_faults(kind: str, status: int, errors: bool) -> None:
+    """The status is 0 where the connection breaks, and -1 where the body is no JSON."""
     faults = Faults(rate=1.0, kinds=(kind,), slow_seconds=0.05)
     world = synthetic_world()
     ids = [entry.node_id for entry in world.main.entries.values()][:4]
@@ -102,10 +98,8 @@ def test_faults(kind: str) -> None:
         outcomes = []
         for _ in range(4):
             try:
-                reply = http.post(
-                    "/graphql",
-                    json={"query": queries.entries_document("issue"), "variables": {"ids": ids}},
-                )
+                document = {"query": queries.entries_document("issue"), "variables": {"ids": ids}}
+                reply = http.post("/graphql", json=document)
                 body = reply.json() if reply.status_code == 200 else {}
                 outcomes.append((reply.status_code, "errors" in body))
             except httpx.TransportError:
@@ -114,19 +108,7 @@ def test_faults(kind: str) -> None:
                 outcomes.append((-1, False))
         assert [request.fault for request in twin.requests] == [kind, kind, kind, None]
         assert all(request.points == 1 for request in twin.requests)
-    expected = {
-        "502": (502, False),
-        "504": (504, False),
-        "secondary": (403, False),
-        "slow": (200, False),
-        "reset": (0, False),
-        "truncate": (0, False),
-        "truncate_chunked": (0, False),
-        "invalid_json": (-1, False),
-        "errors": (200, True),
-        "resource_limits": (200, True),
-    }
-    assert outcomes == [expected[kind]] * 3 + [(200, False)]
+    assert outcomes == [(status, errors)] * 3 + [(200, False)]
 
 
 def test_fault_rate_is_kept_and_repeatable() -> None:
@@ -163,3 +145,55 @@ def test_heavy_and_poisoned_queries_fail() -> None:
         assert partial["data"]["nodes"][1]["number"]
         assert partial["errors"][0]["path"] == ["nodes", 0]
         assert "errors" not in status(ids[2:6]).json()
+
+
+def statuses(twin: Twin, token: str, times: int = 3) -> list[int]:
+    """Return the statuses of some requests to both APIs and of the free one."""
+    codes = []
+    with client(twin, token) as http:
+        for _ in range(times):
+            codes.append(http.get(SLUICE).status_code)
+        codes.append(http.post("/graphql", json={"query": "{ __typename }"}).status_code)
+        codes.append(http.get("/rate_limit").status_code)
+    return codes
+
+
+def test_a_token_is_refused_a_few_times_or_for_good() -> None:
+    refused = [
+        Fault("401", token="bogus", times=2),
+        Fault("suspended", token="suspended"),
+        Fault("IP allow list", token="abroad"),
+        Fault("401", token="spent", after=1),
+    ]
+    with Twin(synthetic_world(), Faults(chosen=refused)) as twin:
+        assert statuses(twin, "bogus") == [401, 401, 200, 200, 200]
+        assert statuses(twin, "suspended") == [403] * 5
+        assert statuses(twin, "abroad") == [403] * 5
+        assert statuses(twin, "spent") == [200, 401, 401, 401, 401]
+        assert statuses(twin, "good") == [200] * 5
+
+
+def test_a_token_expires() -> None:
+    limits = Limits(expires={"ghs_old": time.time() - 1, "ghs_new": time.time() + 3_600})
+    with Twin(synthetic_world(), limits=limits) as twin:
+        assert statuses(twin, "ghs_old") == [401] * 5
+        assert statuses(twin, "ghs_new") == [200] * 5
+
+
+def test_tokens_have_budgets_of_their_own() -> None:
+    limits = Limits(of_token={"actions": 1_000, "enterprise": 15_000})
+    with Twin(synthetic_world(), limits=limits) as twin:
+        for token, limit in (("actions", 1_000), ("enterprise", 15_000), ("usual", 5_000)):
+            with client(twin, token) as http:
+                graphql = http.post("/graphql", json={"query": "{ __typename }"})
+                replies = [http.get(SLUICE), graphql]
+            assert [reply.headers["x-ratelimit-limit"] for reply in replies] == [str(limit)] * 2
+
+
+def test_no_tag_of_one_token_serves_another() -> None:
+    with Twin(synthetic_world()) as twin:
+        with client(twin, "one") as http:
+            tag = http.get(SLUICE).headers["etag"]
+            assert http.get(SLUICE, headers={"If-None-Match": tag}).status_code == 304
+        with client(twin, "other") as http:
+            assert http.get(SLUICE, headers={"If-None-Match": tag}).status_code == 200

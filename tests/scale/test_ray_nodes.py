@@ -37,8 +37,8 @@ from tests.integration.test_gharchive_mine import files as shards
 from tests.integration.test_verify import QUICK, Lab
 from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
-from tests.papers.nlbse.test_issue_type_build import files
 from tests.papers.nlbse.test_issue_type_near import made_up_texts
+from tests.places import files_below
 from tests.planning import (
     OTHER_FAMILIES,
     PAN,
@@ -308,9 +308,9 @@ def build(root: Path, engine: Engine, directory: str) -> Path:
 def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Path) -> None:
     write_hours(tmp_path, made_up_hours(14, 50))
     with open_engine("local", 1) as engine:
-        expected = files(build(tmp_path, engine, "local"))
+        expected = files_below(build(tmp_path, engine, "local"))
     with open_engine("ray", 1, cluster.address) as engine:
-        actual = files(build(tmp_path, LosingANode(engine, cluster), "ray"))
+        actual = files_below(build(tmp_path, LosingANode(engine, cluster), "ray"))
         assert len(cluster.names) == 1
     assert actual == expected
     assert sorted(actual) == [

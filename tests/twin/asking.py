@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
+from tests.places import DATA
 from tests.twin import Twin, World
 
 SLUICE = "/repos/prospector/sluice"
@@ -56,3 +59,11 @@ def sluice(selection: str) -> str:
 def titled(world: World, title: str) -> int:
     """Return the number of the entry with a title."""
     return next(n for n, entry in world.main.entries.items() if entry.title == title)
+
+
+def real_data(path: str) -> Path:
+    """Return a file that was recorded of GitHub; skip the test where it is not there."""
+    file = DATA / "github" / path
+    if not file.exists():
+        pytest.skip(f"real data is missing: {file.name}")
+    return file

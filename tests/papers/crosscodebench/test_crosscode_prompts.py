@@ -39,27 +39,10 @@ MARKERS = re.compile(
     r"(?:input|output|explanation|definition)\s*:|(?:positive |negative )?example\s*[0-9]+\s*-"
     r"|now complete the following example"
 )
-PIECES = st.lists(
-    st.sampled_from(
-        [
-            "Output:",
-            "input :",
-            " Example 1 -",
-            "POSITIVE EXAMPLE 12 -",
-            "Now complete the following example -",
-            "Definition:",
-            "\\",
-            "\n",
-            "\r",
-            "\u2028",
-            "\u200b",
-            "\uff29nput\uff1a",
-            " ",
-            "x",
-        ]
-    )
-    | st.text(max_size=3)
-).map("".join)
+SIGNS = ["Output:", "input :", " Example 1 -", "POSITIVE EXAMPLE 12 -", "Definition:", " ", "x"]
+SIGNS += ["Now complete the following example -", "\\", "\n", "\r", "\u2028", "\u200b"]
+SIGNS.append("\uff29nput\uff1a")
+PIECES = st.lists(st.sampled_from(SIGNS) | st.text(max_size=3)).map("".join)
 
 
 def prompt(method: str, input_text: str = "x", side: Side = "evaluation", **more: int) -> str:
@@ -165,13 +148,8 @@ def test_texts_cannot_imitate_the_structure(
 ) -> None:
     plain = Prompter(META, find_method(method), "train", 0).prompt("x", "1")
     example = TaskExample(f"a{shown}", f"b{output}", f"c{shown}")
-    hostile = replace(
-        META,
-        description=f"Do{ending}",
-        definition=f"So{ending}",
-        positive=(example,) * 4,
-        negative=(example,) * 4,
-    )
+    hostile = replace(META, positive=(example,) * 4, negative=(example,) * 4)
+    hostile = replace(hostile, description=f"Do{ending}", definition=f"So{ending}")
     result = Prompter(hostile, find_method(method), "train", 0).prompt(input_text, "1")
     assert structure(result.text) == structure(plain.text)
 
@@ -222,20 +200,13 @@ def test_the_authors_prompts_are_one_line() -> None:
         authors("1-shot"),
     )
     assert shot, authors("1-shot")
-    example = r"input: {0} (\d); output: {1} \{3}, explanation: {2} \{3}"
     expected = r"Definition: The input is A. The output is B.; "
-    expected += "".join(
-        f"{word} Example {number} - {example.format(*texts, group)}; "
-        for group, (word, number, texts) in enumerate(
-            (
-                ("Positive", 1, ("in", "out", "why")),
-                ("Positive", 2, ("in", "out", "why")),
-                ("Negative", 1, ("bad", "wrong", "fault")),
-                ("Negative", 2, ("bad", "wrong", "fault")),
-            ),
-            1,
-        )
-    )
+    for group in (1, 2):
+        expected += rf"Positive Example {group} - input: in (\d); output: out \{group}, "
+        expected += rf"explanation: why \{group}; "
+    for group in (3, 4):
+        expected += rf"Negative Example {group - 2} - input: bad (\d); output: wrong \{group}, "
+        expected += rf"explanation: fault \{group}; "
     expected += "Now complete the following example \u2212 input: x; output:"
     assert re.fullmatch(expected, authors("2/2-instruct")), authors("2/2-instruct")
     with pytest.raises(UsageError, match="There is no layout 'line'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,12 @@ import pytest
 from tests.crosscode_tasks import write_public
 from tests.invoking import invoke
 from tests.openai_server import KEY, OpenAIServer, Said
+from tests.reproducing import cells, reproduce_tables
 
 
 def reproduced(*arguments: object) -> dict[str, dict[tuple[str, str], Any]]:
-    done = invoke("reproduce", "crosscodebench", *map(str, arguments), "--json")
-    tables = json.loads(done.stdout)["tables"]
-    return {
-        table["table"]: {(cell["row"], cell["column"]): cell for cell in table["cells"]}
-        for table in tables
-    }
+    _, tables = reproduce_tables("crosscodebench", *arguments)
+    return {key: cells(table) for key, table in tables.items()}
 
 
 def write_tasks(folder: Path) -> None:
@@ -143,14 +139,8 @@ def test_curves_follow_from_runs_with_fewer_instances(
             how = ("--method", "1-shot", "--train-cap", cap, "--evaluation-cap", "12")
             from_ = ("--source", str(tmp_path / "tasks"))
             built = tmp_path / "w" / "crosscode" / "splits" / f"cat-intra-cd-1-shot-{cap}"
-            model = (
-                "--model",
-                "prompted",
-                "--set",
-                "model=asked",
-                "--set",
-                f"base_url={server.url}",
-            )
+            address = ("--set", f"base_url={server.url}")
+            model = ("--model", "prompted", "--set", "model=asked", *address)
             for words in (
                 ("build", "crosscode", "split", "Cat-Intra-CD", *how, *from_),
                 ("build", "crosscode", "import", str(built)),
@@ -160,13 +150,9 @@ def test_curves_follow_from_runs_with_fewer_instances(
                 assert done.exit_code == 0, done.output
     recipe = tmp_path / "curves.toml"
     recipe.write_text(SCALING, encoding="utf-8")
-    arguments = ["reproduce", str(recipe), "--data", str(tmp_path), "--json"]
-    done = invoke(*arguments, "--workspace", tmp_path / "other")
-    cells = {
-        (cell["row"], cell["column"]): cell
-        for cell in json.loads(done.stdout)["tables"][0]["cells"]
-    }
-    assert cells["4 against 2", "EM"]["here"] == "higher"
-    best = cells["best of 1 to 4", "EM"]
+    _, tables = reproduce_tables(recipe, "--data", tmp_path, "--workspace", tmp_path / "other")
+    points = cells(tables["F2"])
+    assert points["4 against 2", "EM"]["here"] == "higher"
+    best = points["best of 1 to 4", "EM"]
     assert (best["here"], best["state"]) == ("4", "in part")
     assert best["note"].startswith("2 of 3 points; 2: 0.00, 4: ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ from goldpan.core.errors import DatasetError
 from goldpan.papers.ecser.tables import requirements
 from goldpan.reproduce.data import FoundFile
 from goldpan.reproduce.recipe import find_recipe
-from tests.invoking import invoke
 from tests.places import DATA
+from tests.reproducing import cells, reproduce_tables
 
 pytest.importorskip("sklearn")
+KINDS = ("TP", "FP", "TN", "FN")
 PLACE = DATA / "requirements"
 needs_data = pytest.mark.skipif(
     not (PLACE / "leeds.csv").exists(),
@@ -24,13 +24,7 @@ needs_data = pytest.mark.skipif(
 
 
 def run(*arguments: object) -> tuple[int, dict[str, Any]]:
-    done = invoke("reproduce", "ecser", *map(str, arguments), "--json")
-    output = json.loads(done.stdout)
-    return done.exit_code, {table["table"]: table for table in output["tables"]}
-
-
-def cells(table: Any) -> dict[tuple[str, str], Any]:
-    return {(cell["row"], cell["column"]): cell for cell in table["cells"]}
+    return reproduce_tables("ecser", *arguments)
 
 
 def test_metrics_follow_from_the_printed_counts(tmp_path: Path) -> None:
@@ -69,12 +63,7 @@ def test_steps_come_out_of_counts_a_project(tmp_path: Path) -> None:
     code, tables = run(*chosen, "--data", data, "--workspace", tmp_path / "w")
     assert code == 0
     pooled = cells(tables["13"])
-    assert [pooled["Tests FF", kind]["here"] for kind in ("TP", "FP", "TN", "FN")] == [
-        7,
-        21,
-        350,
-        63,
-    ]
+    assert [pooled["Tests FF", kind]["here"] for kind in KINDS] == [7, 21, 350, 63]
     performed = cells(tables["14"])
     assert performed["Voc", "Recall test"]["here"] == pytest.approx(0.6)
     assert performed["Voc", "Recall test SD"]["here"] == pytest.approx(0.0)
@@ -140,9 +129,6 @@ def test_baselines_are_trained_on_promise_and_tested_on_external_sets(tmp_path: 
     assert sizes["Leeds Library", "Size"]["state"] == "in part"
     assert sum(counted["Test tfidf-svm", f"isQ {kind}"]["here"] for kind in KINDS) == 8
     assert tested["paper"] is None, "a row of Goldpan's own"
-
-
-KINDS = ("TP", "FP", "TN", "FN")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.invoking import invoke
 from tests.openai_server import KEY, Body, OpenAIServer, Said
 from tests.prompting import question_of
 from tests.publishing import EXAMPLES, local_place
+from tests.reproducing import cells, reproduce_tables
 from tests.twin.history import history_world
 
 GAPS = "filtered by the profile default; not reviewed"
@@ -55,14 +55,13 @@ def evaluate(root: Path, server: OpenAIServer, *words: str, name: str = "gpt-4o"
 
 
 def reproduced(*arguments: object) -> dict[str, Any]:
-    done = invoke("reproduce", "faun-eval", *map(str, arguments), "--json")
-    assert done.exit_code == 0, done.output
-    return {table["table"]: table for table in json.loads(done.stdout)["tables"]}
+    code, tables = reproduce_tables("faun-eval", *arguments)
+    assert code == 0
+    return tables
 
 
 def cell(table: Any, row: str, column: str) -> Any:
-    (match,) = (cell for cell in table["cells"] if (cell["row"], cell["column"]) == (row, column))
-    return match
+    return cells(table)[row, column]
 
 
 def test_runs_of_a_workspace_fill_their_cells(tmp_path: Path, server: OpenAIServer) -> None:
@@ -116,9 +115,9 @@ def test_rows_that_changed_after_a_run_are_told_and_others_count(
         write(root, family, examples(family, 4), name=name)
         evaluate(root, server, "--task", name.replace("-", "_"))
     write(root, QA, examples(QA, 5), name="qa")
-    done = invoke("reproduce", "faun-eval", "--workspace", str(root), "--json")
-    assert done.exit_code == 3, done.output
-    (figure,) = (table for table in json.loads(done.stdout)["tables"] if table["table"] == "F3")
+    code, tables = reproduce_tables("faun-eval", "--workspace", root)
+    assert code == 3
+    figure = tables["F3"]
     assert any("holds other rows than a run of qa" in problem for problem in figure["problems"])
     assert cell(figure, "GPT-4o", "FL: medium against short")["here"] == "equal"
 
@@ -133,13 +132,8 @@ def test_rows_that_changed_after_a_run_are_told_and_others_count(
 )
 def test_who_reviewed_the_rows_counts(tmp_path: Path, reviews: Any, gap: str) -> None:
     root = tmp_path / "w"
-    write(
-        root,
-        QA,
-        examples(QA, 300),
-        name="faun-eval-qa",
-        provenance=replace(PROVENANCE, profile={"name": "faun-eval"}, reviews=reviews),
-    )
+    provenance = replace(PROVENANCE, profile={"name": "faun-eval"}, reviews=reviews)
+    write(root, QA, examples(QA, 300), name="faun-eval-qa", provenance=provenance)
     samples = cell(reproduced("--workspace", root)["1"], "FAUN-Eval-QA", "samples")
     assert (samples["state"], samples["note"]) == ("in part" if gap else "run", gap)
 

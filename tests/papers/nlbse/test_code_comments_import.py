@@ -14,9 +14,10 @@ import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.registry import find_task
 from goldpan.datasets.task_data import read_task_data
 from goldpan.papers.nlbse import comment_tasks
+from goldpan.reproduce.recipe import find_recipe
 from tests.invoking import Invoked, invoke
 from tests.places import DATA
 
@@ -187,34 +188,6 @@ def test_wrong_sources_and_files_are_told(tmp_path: Path) -> None:
     assert (done.exit_code, "java.csv, pharo.csv, python.csv" in done.stderr) == (2, True)
 
 
-TABLE_2 = {
-    "java": {
-        "expand": (505, 1426, 127, 360),
-        "ownership": (90, 1839, 25, 464),
-        "deprecation": (100, 1831, 27, 460),
-        "rational": (223, 1707, 57, 431),
-        "summary": (328, 1600, 87, 403),
-        "pointer": (289, 1640, 75, 414),
-        "usage": (728, 1203, 184, 303),
-    },
-    "pharo": {
-        "responsibilities": (267, 1139, 69, 290),
-        "keymessages": (242, 1165, 63, 295),
-        "keyimplementationpoints": (184, 1222, 48, 311),
-        "collaborators": (99, 1307, 28, 331),
-        "example": (596, 812, 152, 205),
-        "classreferences": (60, 1348, 17, 340),
-        "intent": (173, 1236, 45, 311),
-    },
-    "python": {
-        "expand": (402, 1637, 102, 414),
-        "parameters": (633, 1404, 161, 357),
-        "summary": (361, 1678, 93, 423),
-        "developmentnotes": (247, 1792, 65, 451),
-        "usage": (637, 1401, 163, 354),
-    },
-}
-"""Training positive and negative, testing positive and negative (Table II)."""
 OFFICIAL = DATA / "nlbse23-comments"
 
 
@@ -224,17 +197,16 @@ OFFICIAL = DATA / "nlbse23-comments"
     reason=f"{OFFICIAL} is missing; set GOLDPAN_REAL_DATA to the real data's folder",
 )
 def test_the_official_files_give_table_2() -> None:
+    """Training positive and negative, testing positive and negative of each category."""
+    table = next(table for table in find_recipe("nlbse23").tables if table.key == "2")
+    (counted,) = (compute for compute in table.compute if compute.method == "split-counts")
     files = sorted(OFFICIAL.glob("*.csv.xz"))
-    tasks = [task for task in load_tasks().values() if task.source.reader == "nlbse23_comments"]
-    tasks = [task for task in tasks if task.type == "binary"]
-    counted: dict[str, dict[str, tuple[int, ...]]] = {}
-    for task in tasks:
+    assert len(counted.settings["tasks"]) == 19
+    for row, name in counted.settings["tasks"].items():
+        task = find_task(name)
         counts: Counter[tuple[str, bool]] = Counter()
-        for row in comment_tasks.read_2023(task, files):
-            counts[row["partition"], row["label"] == task.label_names[0]] += 1
-        category = comment_tasks.spelled(task.settings["category"])
-        counted.setdefault(task.settings["language"], {})[category] = tuple(
-            counts[side, positive] for side in ("train", "test") for positive in (True, False)
-        )
-    assert counted == TABLE_2
-    assert len(tasks) == 19
+        for example in comment_tasks.read_2023(task, files):
+            counts[example["partition"], example["label"] == task.label_names[0]] += 1
+        sides = [counts[side, positive] for side in ("train", "test") for positive in (True, False)]
+        printed = table.rows[row]
+        assert sides == [*printed[:2], *printed[3:5]], row

@@ -31,10 +31,8 @@ def test_posts_come_with_merged_kinds(tmp_path: Path) -> None:
     assert question["tokens"] == ["use", "list", "now"]
     assert question["tags"] == ["O", "B-Class", "O"]
     assert answer["tokens"] == ["no"]
-    assert [(row["document"], row["position"]) for row in (question, answer)] == [
-        ("7", 0),
-        ("7", 1),
-    ]
+    places = [(row["document"], row["position"]) for row in (question, answer)]
+    assert places == [("7", 0), ("7", 1)]
     assert question["partition"] == "validation"
 
 

@@ -45,19 +45,13 @@ def written(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("index", ["", "Unnamed: 0"])
 def test_civility_stands_in_the_name_of_the_file(tmp_path: Path, index: str) -> None:
-    civil = written(
-        tmp_path / "lkml_civil.csv",
-        f"{index},email_id,quotation,quotation_code\n0,17,Thank you.,civil\n",
-    )
-    uncivil = written(
-        tmp_path / "gh_uncivil.csv",
-        f"{index},comment_id,quotation,quotation_code\n0,18,What a mess.,uncivil\n",
-    )
+    header = f"{index},email_id,quotation,quotation_code\n"
+    civil = written(tmp_path / "lkml_civil.csv", header + "0,17,Thank you.,civil\n")
+    header = header.replace("email", "comment")
+    uncivil = written(tmp_path / "gh_uncivil.csv", header + "0,18,What a mess.,uncivil\n")
     rows = rows_of("incivility", civil, uncivil)
-    assert [(row["text"], row["label"]) for row in rows] == [
-        ("Thank you.", "civil"),
-        ("What a mess.", "uncivil"),
-    ]
+    read = [(row["text"], row["label"]) for row in rows]
+    assert read == [("Thank you.", "civil"), ("What a mess.", "uncivil")]
     assert [row["source"] for row in rows] == ["lkml_civil.csv:1 (17)", "gh_uncivil.csv:1 (18)"]
     assert len({row["id"] for row in rows}) == 2
 
@@ -76,20 +70,16 @@ def test_in_the_kits_own_numbers_0_is_uncivil(tmp_path: Path) -> None:
     path = written(tmp_path / "incivility.csv", "id,text,label\n1,What a mess.,0\n2,Thanks.,1\n")
     assert [row["label"] for row in rows_of("incivility", path)] == ["uncivil", "civil"]
     path = written(tmp_path / "tone_bearing.csv", "id,text,label\n1,See line 2.,0\n2,Wow!,1\n")
-    assert [row["label"] for row in rows_of("tone_bearing", path)] == [
-        "not tone-bearing",
-        "tone-bearing",
-    ]
+    read = [row["label"] for row in rows_of("tone_bearing", path)]
+    assert read == ["not tone-bearing", "tone-bearing"]
 
 
 def test_tone_is_what_is_not_technical(tmp_path: Path) -> None:
     header = ",email_id,ahlaam_preprocessed_text,original_text,email_classification\n"
     plain = written(tmp_path / "lkml_technical.csv", header + "0,1,See line 2.,x,technical\n")
     tone = written(tmp_path / "gh_non_technical.csv", header + "0,2,Wow!,x,not_technical\n")
-    assert [(row["text"], row["label"]) for row in rows_of("tone_bearing", plain, tone)] == [
-        ("See line 2.", "not tone-bearing"),
-        ("Wow!", "tone-bearing"),
-    ]
+    read = [(row["text"], row["label"]) for row in rows_of("tone_bearing", plain, tone)]
+    assert read == [("See line 2.", "not tone-bearing"), ("Wow!", "tone-bearing")]
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -125,12 +115,9 @@ def test_sentiment_has_three_forms(tmp_path: Path) -> None:
     stack = written(tmp_path / "StackOverflow.csv", "id,text,oracle\n5,Great.,1\n6,It sorts.,0\n")
     folds = written(tmp_path / "github.csv", 'id,dataset,text,oracle\n1,f_0,"Bad, bad.",-1\n')
     rows = rows_of("sentiment", opinions, github, stack, folds)
-    assert [row["label"] for row in rows] == [
-        *("positive", "positive", "negative"),
-        *("negative", "neutral"),
-        *("positive", "neutral"),
-        "negative",
-    ]
+    found = [row["label"] for row in rows]
+    assert found[:3] == ["positive", "positive", "negative"]
+    assert found[3:] == ["negative", "neutral", "positive", "neutral", "negative"]
     assert [row["text"] for row in rows[3:5]] == ["No, never.", "Line 3"]
     assert len({row["id"] for row in rows}) == 8
     with pytest.raises(DatasetError, match="has no layout that sentiment knows; it has a, b"):
@@ -193,15 +180,11 @@ def test_requirements_in_the_form_of_promise(tmp_path: Path) -> None:
 
 
 def test_requirements_are_cut_by_their_class(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "promise-reclass.csv",
-        HEADER + "1,'It shall, at once, beep.',F,1,0\n11,It won't slow down.',PE,1,1\n\n",
-    )
+    lines = "1,'It shall, at once, beep.',F,1,0\n11,It won't slow down.',PE,1,1\n\n"
+    path = written(tmp_path / "promise-reclass.csv", HEADER + lines)
     rows = rows_of("requirement_type", path)
-    assert [(row["text"], row["label"]) for row in rows] == [
-        ("It shall, at once, beep.", "functional"),
-        ("It won't slow down.", "non-functional"),
-    ]
+    assert [row["text"] for row in rows] == ["It shall, at once, beep.", "It won't slow down."]
+    assert [row["label"] for row in rows] == ["functional", "non-functional"]
     assert [row["repo"] for row in rows] == ["project 1", "project 11"]
 
 
@@ -227,9 +210,8 @@ def test_story_points_come_project_by_project(tmp_path: Path) -> None:
     ]
     with pytest.raises(UsageError, match="second file with rows such as story_points:mesos:1"):
         rows_of("story_points", paths[0], paths[0])
-    with pytest.raises(
-        UsageError, match=r"other\.csv does not have the name of .*aptanastudio\.csv"
-    ):
+    nameless = r"other\.csv does not have the name of .*aptanastudio\.csv"
+    with pytest.raises(UsageError, match=nameless):
         rows_of("story_points", written(tmp_path / "other.csv", header))
 
 
@@ -237,9 +219,8 @@ def test_classes_of_requirements_are_never_guessed(tmp_path: Path) -> None:
     path = written(tmp_path / "promise-reclass.csv", HEADER + "1,'It logs.',F ,1,0\r\n")
     assert [row["label"] for row in rows_of("requirement_type", path)] == ["functional"]
     written(path, HEADER + "1,'It logs.',f,1,0\n")
-    with pytest.raises(
-        DatasetError, match=r"row 1: 'f' is not a label of .*PROMISE NFR is published"
-    ):
+    wrong = r"row 1: 'f' is not a label of .*PROMISE NFR is published"
+    with pytest.raises(DatasetError, match=wrong):
         rows_of("requirement_type", path)
 
 
@@ -259,9 +240,8 @@ def test_blanks_around_a_code_count_for_nothing(tmp_path: Path) -> None:
 def test_a_packed_workbook_is_read(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    book.active.append(
-        ["Documentation Text", "Bloated", "Lazy", "Excessive Structured", "Tangled", "Fragmented"]
-    )
+    smells = ("Bloated", "Lazy", "Excessive Structured", "Tangled", "Fragmented")
+    book.active.append(["Documentation Text", *smells])
     book.active.append(["Gets it.", 0, 1, 0, 0, 1])
     book.save(tmp_path / "smells.xlsx")
     packed = tmp_path / "smells.xlsx.xz"
@@ -271,57 +251,30 @@ def test_a_packed_workbook_is_read(tmp_path: Path) -> None:
 
 
 REAL = {
-    "incivility": ("selu/sources/incivility/*civil.csv.xz", {"uncivil": 1079, "civil": 467}),
-    "tone_bearing": (
-        "selu/sources/incivility/*technical.csv.xz",
-        {"not tone-bearing": 1327, "tone-bearing": 872},
-    ),
-    "review_aspect": (
-        "selu/sources/review_aspect/*.xls.xz",
-        {
-            "Performance": 348,
-            "Usability": 1437,
-            "Security": 163,
-            "Community": 93,
-            "Compatibility": 93,
-            "Portability": 70,
-            "Documentation": 253,
-            "Bug": 189,
-            "Legal": 50,
-            "OnlySentiment": 348,
-            "Others": 1699,
-        },
-    ),
-    "sentiment": (
-        "selu/sources/sentiment/github.csv.xz",
-        {"negative": 2087, "neutral": 3022, "positive": 2013},
-    ),
-    "smell_doc": (
-        "selu/sources/smell_doc/*.xlsx.xz",
-        {
-            "Bloated": 141,
-            "Lazy": 275,
-            "Excessive Structured": 246,
-            "Tangled": 250,
-            "Fragmented": 232,
-        },
-    ),
-    "requirement_type": (
-        "requirements/promise_nfr.csv",
-        {"functional": 255, "non-functional": 370},
-    ),
+    "incivility": "selu/sources/incivility/*civil.csv.xz",
+    "tone_bearing": "selu/sources/incivility/*technical.csv.xz",
+    "review_aspect": "selu/sources/review_aspect/*.xls.xz",
+    "sentiment": "selu/sources/sentiment/github.csv.xz",
+    "smell_doc": "selu/sources/smell_doc/*.xlsx.xz",
+    "requirement_type": "requirements/promise_nfr.csv",
 }
+IN_PART = {
+    "tone_bearing": {"not tone-bearing": 1327, "tone-bearing": 872},
+    "sentiment": {"negative": 2087, "neutral": 3022, "positive": 2013},
+}
+"""Labels in the files at hand where they are not all that the paper counts."""
 
 
 @pytest.mark.real_data
 @pytest.mark.parametrize("task", REAL)
 def test_the_authors_files_have_the_labels_of_the_paper(task: str) -> None:
-    pattern, expected = REAL[task]
-    paths = sorted(DATA.glob(pattern))
+    paths = sorted(DATA.glob(REAL[task]))
     if not paths:
-        pytest.skip(f"{DATA / pattern} is missing; set GOLDPAN_REAL_DATA to the real data's folder")
+        pytest.skip(f"{DATA / REAL[task]} is missing; set GOLDPAN_REAL_DATA to the real data")
     pytest.importorskip("xlrd")
-    assert labels(rows_of(task, *paths)) == expected
+    counts = find_task(task).counts.items()
+    whole = {name.removeprefix("label:"): count for name, count in counts if name != "total"}
+    assert labels(rows_of(task, *paths)) == IN_PART.get(task, whole)
 
 
 @pytest.mark.real_data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from statistics import mean
 
@@ -10,35 +11,23 @@ import pytest
 
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.decide import compare
-from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
+from goldpan.evaluation.statistics.effects import mean_interval
 from goldpan.evaluation.statistics.scores import Floats, agreement
 from goldpan.report.comparison.plots import decision_plot, interval_plot, posterior_plot
 from tests.papers.selu.selu_tables import (
+    BASELINES,
     KIT_DECISIONS,
-    TABLE_3,
-    TABLE_4,
-    TABLE_4_MODELS,
-    TABLE_5,
+    MODELS,
     TIERS,
-    kit_rows,
     kit_scores,
     needs_scores,
-    value,
 )
 
 pytest.importorskip("scipy")
 pytestmark = needs_scores
-MODELS = tuple(TABLE_3)
-MAGNITUDES = {"none": "Negligible", "small": "Small", "medium": "Medium", "large": "Large"}
 SIGNS = {"better": ">", "equal": "=", "undecided": "?", "worse": "<"}
-DOMAIN = (
-    "codebert-base",
-    "CodeLlama-7b-hf",
-    "starcoder2-3b",
-    "starcoder2-7b",
-    "codet5p-220m",
-    "codet5p-770m",
-)
+DOMAIN = tuple(model for model in MODELS if re.match("code|Code|starcoder", model))
+"""The models that are adapted to code."""
 
 
 @cache
@@ -52,21 +41,6 @@ def scores_of(model: str) -> Floats:
     return means
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_table_3(model: str) -> None:
-    """All its numbers come out, the intervals only when they are corrected twice (26 x 26)."""
-    of_mean, sd, low, high, d, named = TABLE_3[model]
-    values = scores_of(model)
-    assert round(float(values.mean()), 3) == of_mean
-    assert round(float(values.std(ddof=1)), 3) == sd
-    twice = mean_interval(values, 0.05, 26**2)
-    assert (round(twice.low, 3), round(twice.high, 3)) == (low, high)
-    effect = cohen_d(scores_of(MODELS[0]), values)
-    assert effect is not None
-    assert round(effect, 3) == d
-    assert MAGNITUDES[magnitude(effect)] == named
-
-
 @pytest.mark.nightly
 def test_its_intervals_are_wider_than_announced() -> None:
     """The paper says 95 % family-wise: that is one correction, and 0.69 of the printed width."""
@@ -78,25 +52,6 @@ def test_its_intervals_are_wider_than_announced() -> None:
     assert round(twice.confidence, 6) == 0.999926
     top = ranking().standings[0]
     assert (top.low, top.high) == (once.low, once.high)
-
-
-def test_tables_4_and_5_against_the_kit() -> None:
-    """22 of the 410 printed scores are not the kit's to three decimals, and off by 0.0008 at most.
-
-    They were rounded to four decimals first, or up.
-    """
-    kit = {(row["task"], row["model"]): value(row) for row in kit_rows()}
-    printed = {
-        (task, model): float(score)
-        for task, row in TABLE_4.items()
-        for model, score in zip(TABLE_4_MODELS, row.split(), strict=True)
-    } | {(task, model): score for task, row in TABLE_5.items() for model, score in row.items()}
-    distances = {key: abs(score - (kit[key] or 0)) for key, score in printed.items()}
-    off = {key for key in printed if round(kit[key] or 0, 3) != printed[key]}
-    assert len(printed) == 15 * 26 + 13 + 7
-    assert max(distances.values()) < 0.0008
-    assert ("bug_issue", "FastText") in off
-    assert len(off) == 22
 
 
 def test_scores_are_normal_as_the_paper_says() -> None:
@@ -118,11 +73,8 @@ def test_decisions_are_those_of_the_kit() -> None:
         if SIGNS[(pair := next(pairs)).decision] != sign
     ]
     assert all(pair.fragile for pair in differing)
-    assert [(pair.first, pair.second) for pair in differing] == [
-        ("gpt2-xl", "starcoder2-3b"),
-        ("CodeLlama-7b-hf", "starcoder2-7b"),
-        ("TFIDF+XGBoost", "FastText"),
-    ]
+    assert [pair.first for pair in differing] == ["gpt2-xl", "CodeLlama-7b-hf", "TFIDF+XGBoost"]
+    assert [pair.second for pair in differing] == ["starcoder2-3b", "starcoder2-7b", "FastText"]
     for pair in differing:
         assert pair.posterior is not None
         assert abs(pair.posterior.better - 0.95) < 0.003
@@ -133,15 +85,10 @@ def test_decisions_are_those_of_the_kit() -> None:
 @pytest.mark.nightly
 def test_another_seed_changes_only_fragile_pairs_and_no_tier() -> None:
     first, other = ranking(), compare(kit_scores(), seed=1)
-    changed = [
-        old
-        for old, new in zip(first.pairs, other.pairs, strict=True)
-        if old.decision != new.decision
-    ]
-    assert all(pair.fragile for pair in changed)
-    assert [standing.tier for standing in other.standings] == [
-        standing.tier for standing in first.standings
-    ]
+    for old, new in zip(first.pairs, other.pairs, strict=True):
+        assert old.decision == new.decision or old.fragile
+    for old_place, new_place in zip(first.standings, other.standings, strict=True):
+        assert old_place.tier == new_place.tier
 
 
 def test_tiers_from_the_decisions() -> None:
@@ -151,14 +98,8 @@ def test_tiers_from_the_decisions() -> None:
     theirs = {MODELS[index]: tier for tier, places in enumerate(TIERS, start=1) for index in places}
     assert [list(ours.values()).count(tier) for tier in range(1, 6)] == [2, 4, 3, 16, 1]
     assert MODELS[:2] == tuple(model for model in MODELS if ours[model] == theirs[model] == 1)
-    beats = {
-        model: frozenset(
-            pair.second
-            for pair in comparison.pairs
-            if (pair.first, pair.decision) == (model, "better")
-        )
-        for model in MODELS
-    }
+    won = [(pair.first, pair.second) for pair in comparison.pairs if pair.decision == "better"]
+    beats = {model: frozenset(loser for one, loser in won if one == model) for model in MODELS}
     assert round(agreement(ours, beats), 3) == round(comparison.agreement, 3) == 0.892
     assert round(agreement(theirs, beats), 3) == 0.788
 
@@ -203,8 +144,7 @@ def test_no_substantial_mass_within_the_rope() -> None:
 def test_domain_adapted_models_lead_by_less_than_printed() -> None:
     """V-B says 0.054; it is 0.053 with the proprietary models as generalists, 0.047 without."""
     means = {model: float(scores_of(model).mean()) for model in MODELS}
-    baselines = ("TFIDF+XGBoost", "FastText")
-    generalist = [model for model in MODELS if model not in (*DOMAIN, *baselines)]
+    generalist = [model for model in MODELS if model not in (*DOMAIN, *BASELINES)]
     open_source = [model for model in generalist if not model.startswith(("gpt-4o", "claude"))]
     adapted = mean(means[model] for model in DOMAIN)
     assert round(adapted - mean(means[model] for model in generalist), 4) == 0.0527
