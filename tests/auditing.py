@@ -1,14 +1,28 @@
-"""Audits whose verdicts are planted."""
+"""Rows to audit, and audits whose verdicts are planted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
 import pyarrow as pa
 
 from goldpan import Workspace
+from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.stored_audit import STAGE
 from goldpan.core.parquet import read_table, write, writer
 from goldpan.core.schemas import FINDINGS
 from goldpan.core.sealed import read_lineage, seal_of_parquet, write_lineage
+
+
+def row_of(columns: Mapping[str, Any], folder: Path) -> Row:
+    """Return the one row of a file of these columns, as an audit reads it."""
+    file = folder / "rows.jsonl"
+    file.write_bytes(orjson.dumps(columns))
+    (row,) = read_rows(file)
+    return row
 
 
 def find_in(lab: Workspace, dataset: str, finding: str, row_id: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -20,13 +21,14 @@ from goldpan.core.archive import run_files
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.parquet import open_file
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.sealed import check_inputs, check_outputs, file_digest, is_sealed, read_json
+from goldpan.core.sealed import check_inputs, check_outputs, is_sealed, read_json
 from goldpan.core.terminal import Reporter
 from goldpan.core.workspace import UNPAIRED, WorkspaceLayout, hold_lock
 from goldpan.datasets.provenance import (
     PROVENANCE,
     Dependents,
     build_command,
+    is_as_recorded,
     read_provenance,
     tested_repository,
 )
@@ -268,9 +270,10 @@ def _dataset(workspace: WorkspaceLayout, provenance: Path) -> Iterator[_Item]:
     if facts.get("family") in RECIPES:
         again = f"Restore it from a copy, or run {build_command(directory, workspace.root)}"
 
-    def verify(path: Path, digest: str) -> list[Damage]:
+    def verify(path: Path, about: Mapping[str, Any]) -> list[Damage]:
         try:
-            reason = "" if file_digest(path) == digest else f"{PROVENANCE} records another digest"
+            is_sound = is_as_recorded(path, about)
+            reason = "" if is_sound else f"{PROVENANCE} records another digest"
         except OSError as error:
             reason = str(error.strerror)
         return [Damage(str(path), None, reason, again)] if reason else []
@@ -278,7 +281,7 @@ def _dataset(workspace: WorkspaceLayout, provenance: Path) -> Iterator[_Item]:
     yield _Item((provenance,), list)
     for name, about in files.items():
         path = directory / name
-        yield _Item((path,), partial(verify, path, about["sha256"]))
+        yield _Item((path,), partial(verify, path, about))
 
 
 def _objects(root: Path, path: Path) -> list[Damage]:

@@ -13,8 +13,12 @@ import pytest
 
 from goldpan import Workspace
 from goldpan.audit.stored_audit import STAGE
+from goldpan.check import check_workspace
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.sealed import read_lineage, write_lineage
+from goldpan.core.terminal import Reporter
+from goldpan.core.workspace import write_whole
+from goldpan.datasets import card
 from goldpan.datasets.check import check_dataset
 from tests.auditing import find_in
 from tests.demo_workspace import attempt, make_demo
@@ -93,6 +97,31 @@ def test_a_card_that_was_changed_by_hand_is_left_alone(lab: Workspace) -> None:
     changed = path.read_bytes()
     lab.audit("qa", finding="solution-in-issue")
     assert path.read_bytes() == changed
+
+
+@pytest.mark.parametrize("written", [0, 1, 2])
+def test_an_audit_that_is_killed_while_it_writes_the_card_leaves_a_sound_dataset(
+    written: int, lab: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [written]
+
+    def write_until_killed(path: Path, content: bytes) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        write_whole(path, content)
+
+    directory = lab.path / "datasets" / "qa"
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(card, "write_whole", write_until_killed)
+        lab.audit("qa", finding="solution-in-issue")
+    assert not check_workspace(lab.layout, Reporter(quiet=True)).damaged
+    assert not check_dataset(directory)
+    lab.audit("qa", finding="solution-in-issue")
+    files = [(directory / name).read_bytes() for name in ("README.md", "provenance.json")]
+    assert b"free of all findings" in files[0]
+    lab.build.qa()
+    assert [(directory / name).read_bytes() for name in ("README.md", "provenance.json")] == files
 
 
 def test_exports_carry_findings_so_that_both_figures_can_be_reported(

@@ -23,12 +23,13 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import (
     RECORD,
     FixInstance,
+    TrialJob,
     TrialRecord,
     TrialSettings,
     hold_verification,
     record_directory,
 )
-from goldpan.execution.verify import verify_all
+from goldpan.execution.verify import verify_all, verify_instance
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches
 from tests.demo_workspace import attempt, goldpan, make_demo
@@ -279,8 +280,12 @@ def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) 
     lab.files[b".gitmodules"] = declared.encode()
     lab.files[b"data"] = Odd("160000", data)
     lab.files[b"lost"] = Odd("160000", "f" * 40)
+    instance = lab.instance("grep -q 42 data/answer && grep -q 2 value")
+    settings = replace(QUICK, isolation=ISOLATIONS[0])
+    job = TrialJob(lab.workspace, instance, settings, (lab.recipe,))
+    assert verify_instance(job).detail == "without submodule data, lost"
     clone(lab.workspace, "o/data", Notes(), source=other.path)
-    record = lab.verify(lab.instance("grep -q 42 data/answer && grep -q 2 value"))
+    record = lab.verify(instance)
     assert record.proof.verdict == "verified"
     assert record.environment["lacking_submodules"] == ["lost"]
     failed = lab.verify(lab.instance("test -d lost/x"))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageError
 from goldpan.core.terminal import Reporter
+from goldpan.datasets.card import state_audit
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub import PublishResult, publish
 from tests.examples import CARD, examples, write
@@ -155,6 +157,20 @@ def test_a_tag_is_never_moved(hub: Hub, dataset: Path, newer: Path) -> None:
     with pytest.raises(PublishError, match="marks another version"):
         send(newer, tag="v1")
     assert_holds(hub, newer)
+
+
+def test_a_tag_stays_where_only_an_audit_changed_the_card(
+    hub: Hub, dataset: Path, tmp_path: Path
+) -> None:
+    first = send(dataset, tag="v1")
+    audited = shutil.copytree(dataset, tmp_path / "audited")
+    for free in (7, 8):
+        state_audit(audited, f"Of 2,600 rows, {free} are free of all findings")
+        again = send(audited, tag="v1", overwrite=True)
+        assert (len(again.changes), again.tag) == (2, None)
+        assert_holds(hub, audited)
+    state = hub.repo(ID)
+    assert state and state["tags"] == {"v1": first.commit}
 
 
 @pytest.mark.parametrize("rights", ["token", "without a token"])

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
 import pytest
 
 from goldpan.audit.added_code import parameter_names, positional, read_arguments, read_uses
 from goldpan.audit.demands import find_demands
-from goldpan.audit.finding import Finding
+from goldpan.audit.finding import Finding, Verdict
 from goldpan.audit.fixes import Fix
 from goldpan.audit.precedents import CodeBefore, words_of
-from goldpan.audit.rows import read_rows
 from goldpan.git.trees import TreeFile
+from tests.auditing import row_of
 
 SILO = """\
 class Silo:
@@ -67,10 +66,9 @@ def demands(
         "test_patch": added(f"tests/test_hopper.{suffix}", test),
         "problem_statement": said,
     }
-    file = folder / "rows.jsonl"
-    file.write_bytes(orjson.dumps(columns))
-    (row,) = read_rows(file)
-    found = find_demands(row, Fix((), {}, lambda: None if before is None else code(before)))
+    found = find_demands(
+        row_of(columns, folder), Fix((), {}, lambda: None if before is None else code(before))
+    )
     for span in found.evidence:
         text = columns.get(span.source) or (before or {})[span.source]
         assert text[span.start : span.end] == span.text
@@ -137,17 +135,24 @@ def test_literals_and_messages(fix: str, test: str, said: str, case: str, tmp_pa
     assert not case or f"{case}-literal" in {span.kind for span in found.evidence}
 
 
-def test_several_precedents_leave_it_open(tmp_path: Path) -> None:
-    name = ("def read_weight(self):\n    pass", "hopper.read_weight()", "The weight.")
-    both = {**BESIDE, "mill/bin.py": "def load_total(): ...\ndef load_height(): ...\n"}
-    found = demands(*name, tmp_path, both)
-    assert found.case == "open"
-    assert {"precedent", "rival"} <= {span.kind for span in found.evidence}
-    message = ('raise E("weight is negative")', 'm = "weight is negative"', "A weight.")
-    found = demands(*message, tmp_path, {**BESIDE, "mill/bin.py": 'm = "no negative heights"\n'})
-    assert found.case == "determined"  # the other lacks a word
-    other = {**BESIDE, "mill/bin.py": 'm = "it is not a negative height"\n'}
-    assert demands(*message, tmp_path, other).case == "open"
+NAME = ("def read_weight(self):\n    pass", "hopper.read_weight()", "The weight.")
+MESSAGE = ('raise E("weight is negative")', 'm = "weight is negative"', "A weight.")
+
+
+@pytest.mark.parametrize(
+    ("texts", "bin_before", "case", "kinds"),
+    [
+        (NAME, "def load_total(): ...\ndef load_height(): ...\n", "open", {"precedent", "rival"}),
+        (MESSAGE, 'm = "no negative heights"\n', "determined", set()),  # it lacks a word
+        (MESSAGE, 'm = "it is not a negative height"\n', "open", set()),
+    ],
+)
+def test_several_precedents_leave_it_open(
+    texts: tuple[str, str, str], bin_before: str, case: str, kinds: set[str], tmp_path: Path
+) -> None:
+    found = demands(*texts, tmp_path, {**BESIDE, "mill/bin.py": bin_before})
+    assert found.case == case
+    assert kinds <= {span.kind for span in found.evidence}
 
 
 @pytest.mark.parametrize(
@@ -193,13 +198,25 @@ def test_languages(suffix: str, fix: str, test: str, tmp_path: Path) -> None:
     assert demands("x = 1", test, "It loses.", tmp_path, {}, suffix).verdict == "not-found"
 
 
-def test_what_cannot_be_told(tmp_path: Path) -> None:
-    name = ("def spill(self):\n    pass", "hopper.spill()")
-    found = demands(*name, "It loses grain.", tmp_path, None)
-    assert (found.verdict, found.remedy) == ("cannot-tell", "Run goldpan clone --repo mill/grain")
-    assert demands(*name, "Add spill().", tmp_path, None).verdict == "not-found"
-    found = demands(*name, "It loses grain.", tmp_path, BESIDE, "yml")
-    assert (found.verdict, found.remedy) == ("cannot-tell", "Read the row")
+@pytest.mark.parametrize(
+    ("said", "before", "suffix", "verdict", "remedy"),
+    [
+        ("It loses grain.", None, "py", "cannot-tell", "Run goldpan clone --repo mill/grain"),
+        ("Add spill().", None, "py", "not-found", ""),
+        ("It loses grain.", BESIDE, "yml", "cannot-tell", "Read the row"),
+    ],
+)
+def test_what_cannot_be_told(
+    said: str,
+    before: Mapping[str, str] | None,
+    suffix: str,
+    verdict: Verdict,
+    remedy: str,
+    tmp_path: Path,
+) -> None:
+    fix, test = "def spill(self):\n    pass", "hopper.spill()"
+    found = demands(fix, test, said, tmp_path, before, suffix)
+    assert (found.verdict, found.remedy) == (verdict, remedy)
 
 
 def test_how_names_are_used() -> None:

@@ -112,6 +112,13 @@ def test_what_changes_no_behavior_has_no_hunk_to_leave_out(after: str) -> None:
     assert not [variant for variant in varied(after) if variant.kind == "hunk"]
 
 
+def test_where_lines_break_is_no_behavior() -> None:
+    before = AFTER.replace("weights, limit", "weights, limit=None")
+    after = before.replace("weights, limit", "weights,\n         limit").replace("0]", "2]")
+    kinds = [variant.kind for variant in varied(after, before)]
+    assert sorted(kinds) == ["constant", "return"]
+
+
 def test_leaving_out_the_only_hunk_is_no_variant_for_it_is_no_fix() -> None:
     assert not [v for v in varied(BEFORE.replace("[]", "[0]")) if v.kind == "hunk"]
 

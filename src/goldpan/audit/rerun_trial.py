@@ -41,6 +41,8 @@ class RerunTrial:
     """The files of the fix, once it was applied."""
     seconds: float = 0.0
     """The duration of the run with the fix."""
+    until_failure: Mapping[str, str] = field(default_factory=dict)
+    """Variables with which tests stop at the first that fails; none where some fail anyway."""
     _beside: list[Trial] = field(default_factory=list)
 
     @property
@@ -67,6 +69,8 @@ class RerunTrial:
         started = time.monotonic()
         run = self.trial.run(name, change)
         self.seconds = time.monotonic() - started
+        if self.is_python and "failed" not in run.values():
+            self.until_failure = {"PYTEST_ADDOPTS": "--exitfirst"}
         return run
 
     def apply_tests(self, testbed: Path) -> None:

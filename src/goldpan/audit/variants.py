@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 T = TypeVar("T")
-VERSION = 1
+VERSION = 2
 """Raised where the same fix and seed would give other variants."""
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _AROUND = 2
@@ -209,7 +209,8 @@ def _bytecode(content: bytes) -> bytes | None:
             warnings.simplefilter("ignore")
             tree = ast.parse(content)
             _strip_documentation(tree)
-            code = compile(tree, "", "exec", dont_inherit=True)
+            _put_on_one_line(tree)
+        code = compile(tree, "", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return hashlib.sha256(repr(_plain(code)).encode("utf-8", "replace")).digest()
@@ -224,6 +225,13 @@ def _strip_documentation(tree: ast.Module) -> None:
             node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
         for name in ("body", "orelse", "finalbody", "handlers", "cases"):
             waiting += getattr(node, name, ())
+
+
+def _put_on_one_line(tree: ast.Module) -> None:
+    """Give all nodes the same place: Python compiles something for some ends of lines."""
+    for node in ast.walk(tree):
+        for name in node._attributes:
+            setattr(node, name, 1)
 
 
 def _plain(constant: object) -> object:

@@ -61,13 +61,18 @@ def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, 
             (testbed / variant.path).write_bytes(variant.content)
 
         try:
-            outcomes = lane.run(f"variant-{number + 1}", change, trial.limited())
+            outcomes = lane.run(f"variant-{number + 1}", change, trial.limited(trial.until_failure))
+            failed = trial.failed(outcomes)
+            if trial.until_failure and failed and outcomes.keys().isdisjoint(failed):
+                # They stopped at a test that does not count.
+                outcomes = lane.run(f"variant-{number + 1}-whole", change, trial.limited())
         except EndedError as ended:
             return told("killed", ended.detail)
         if not outcomes and not trial.is_python:
             return told("not-built", "")  # what does not compile is no wrong fix
         failed = trial.failed(outcomes)
-        return told("killed", failed[0]) if failed else told("survived", "")
+        ran = [test for test in failed if test in outcomes]
+        return told("killed", (ran or failed)[0]) if failed else told("survived", "")
 
     runs = tuple(trial.side_by_side(run, len(variants)))
     if all(run.outcome == "not-built" for run in runs):

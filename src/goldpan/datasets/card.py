@@ -27,7 +27,13 @@ from goldpan.core.workspace import write_whole
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written, state_labels
-from goldpan.datasets.provenance import PROVENANCE, Provenance, read_provenance
+from goldpan.datasets.provenance import (
+    BEFORE_AUDIT,
+    PROVENANCE,
+    Provenance,
+    is_as_recorded,
+    read_provenance,
+)
 from goldpan.miners.facts import STATED
 
 CARD = "README.md"
@@ -70,12 +76,16 @@ def write_card(written: Written, card: CardInputs, provenance: Provenance) -> No
 def state_audit(directory: Path, sentence: str) -> None:
     """Write into the card of a finished dataset what an audit found; nothing into a changed one."""
     provenance, path = read_provenance(directory), directory / CARD
-    known = provenance["files"].get(CARD, {}).get("sha256")
-    if not path.is_file() or file_digest(path) != known:
+    files = provenance["files"]
+    if CARD not in files or not path.is_file() or not is_as_recorded(path, files[CARD]):
         return
     text = _with_audit(path.read_text(encoding="utf-8"), sentence).encode()
+    files[CARD] = {"sha256": hashlib.sha256(text).hexdigest(), "bytes": len(text)}
+    # A kill between these writes leaves a card that is recorded.
+    during = {**files[CARD], BEFORE_AUDIT: file_digest(path)}
+    recorded = {**provenance, "files": {**files, CARD: during}}
+    write_whole(directory / PROVENANCE, sealed_json(recorded))
     write_whole(path, text)
-    provenance["files"][CARD] = {"sha256": file_digest(path), "bytes": len(text)}
     write_whole(directory / PROVENANCE, sealed_json(provenance))
 
 

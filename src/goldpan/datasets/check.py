@@ -15,14 +15,13 @@ import yaml  # type: ignore[import-untyped]
 from huggingface_hub import metadata_load
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.sealed import file_digest
 from goldpan.datasets.card import CARD, features
 from goldpan.datasets.croissant import CROISSANT
 from goldpan.datasets.examples import known_family
 from goldpan.datasets.family import REPO, Column, Family
 from goldpan.datasets.licenses import HUB_LICENSES, UNKNOWN, hub_licenses, spdx
 from goldpan.datasets.manifest import Origin, count_origins, origins_of
-from goldpan.datasets.provenance import PROVENANCE, read_provenance
+from goldpan.datasets.provenance import PROVENANCE, is_as_recorded, read_provenance
 
 _BATCH = 64
 _MOST_FINDINGS = 20
@@ -183,7 +182,7 @@ def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[PublishP
             continue
         elif name not in files:
             yield PublishProblem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
-        elif file_digest(path) != files[name]["sha256"]:
+        elif not is_as_recorded(path, files[name]):
             yield PublishProblem(name, f"it was changed since {PROVENANCE} was written", _BUILD)
 
 

@@ -43,6 +43,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.sealed import file_digest
 from goldpan.core.secrets import mask, register
 from goldpan.core.terminal import Reporter
+from goldpan.datasets.card import CARD
 from goldpan.datasets.check import check_dataset
 from goldpan.datasets.hub_errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
@@ -134,16 +135,18 @@ def read_hub_state(api: HfApi, call: HubCall) -> HubState | None:
         except RepositoryNotFoundError:
             return None
         refs = api.list_repo_refs(call.repo_id, repo_type=KIND)
-        listing = api.list_repo_tree(
-            call.repo_id, recursive=True, revision=info.sha, repo_type=KIND
-        )
-        files = {
-            file.path: file.lfs.sha256 if file.lfs else file.blob_id
-            for file in listing
-            if isinstance(file, RepoFile) and file.path not in _NOT_OURS
-        }
+        files = _files_at(api, call, info.sha)
     tags = {ref.name: ref.target_commit for ref in refs.tags}
     return HubState(info.sha, files, tags, bool(info.private))
+
+
+def _files_at(api: HfApi, call: HubCall, revision: str | None) -> dict[str, str]:
+    listing = api.list_repo_tree(call.repo_id, recursive=True, revision=revision, repo_type=KIND)
+    return {
+        file.path: file.lfs.sha256 if file.lfs else file.blob_id
+        for file in listing
+        if isinstance(file, RepoFile) and file.path not in _NOT_OURS
+    }
 
 
 def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[FileChange, ...]:
@@ -222,8 +225,9 @@ def publish(
     """Bring a dataset to the Hub that `HF_ENDPOINT` names, as `repo_id` (owner/name).
 
     A repository with other content is only changed with `overwrite`, and then holds exactly the
-    dataset. Equal content makes no commit. A tag that marks another version is never moved. `token`
-    is taken from HF_TOKEN or the login where None. See `check_dataset` for the last.
+    dataset. Equal content makes no commit. A tag that is there is never moved, and refused where it
+    marks other rows. `token` is taken from HF_TOKEN or the login where None. See `check_dataset`
+    for the last.
 
     Raises `UsageError` for an impossible name, `DatasetError` for a directory that holds no dataset
     and `PublishError` for whatever else keeps the dataset from the Hub; then the repository is as
@@ -236,6 +240,7 @@ def publish(
     _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses)
     api = open_hub(call.token)
+    shown = reporter or Reporter(quiet=True)
     with quiet():
         state = read_hub_state(api, call) if call.token else None
         if state and private and not state.private:
@@ -246,13 +251,16 @@ def publish(
             )
         changes = compare(directory, local, state.files if state else {})
         if state:
-            _refuse_overwriting(call, state, changes, tag, overwrite=overwrite)
+            _refuse_overwriting(call, state, changes, overwrite=overwrite)
+            if _is_taken(state, changes, tag):
+                _refuse_other_rows(api, call, state.tags[str(tag)], directory, local, str(tag))
+                shown.note(f"The tag {tag} stays at the version with these rows and another card")
+                tag = None
         commit = None
         if not dry_run:
             head = state.head if state else _create(api, call, private=private)
             commit = head
             if changes:
-                shown = reporter or Reporter(quiet=True)
                 commit = _send(api, call, directory, changes, head, shown)
             if tag and commit and (state is None or state.tags.get(tag) != commit):
                 with explained(call, f"setting the tag {tag}"):
@@ -301,12 +309,7 @@ def _refuse_problems(directory: Path, allowed: Collection[str] | None) -> None:
 
 
 def _refuse_overwriting(
-    call: HubCall,
-    state: HubState,
-    changes: tuple[FileChange, ...],
-    tag: str | None,
-    *,
-    overwrite: bool,
+    call: HubCall, state: HubState, changes: tuple[FileChange, ...], *, overwrite: bool
 ) -> None:
     if changes and state.files and not overwrite:
         losses_first = sorted(
@@ -318,7 +321,19 @@ def _refuse_overwriting(
             f"{call.repo_id} holds other content; publishing would {names}{more}",
             "Choose another name, or publish with --overwrite (overwrite = true in a plan)",
         )
-    if tag in state.tags and (changes or state.tags[tag] != state.head):
+
+
+def _is_taken(state: HubState, changes: tuple[FileChange, ...], tag: str | None) -> bool:
+    return tag in state.tags and bool(changes or state.tags[tag] != state.head)
+
+
+def _refuse_other_rows(
+    api: HfApi, call: HubCall, commit: str, directory: Path, local: list[str], tag: str
+) -> None:
+    with explained(call, f"asking what {tag} marks"):
+        marked = _files_at(api, call, commit)
+    # An audit after publishing changes these alone.
+    if {change.path for change in compare(directory, local, marked)} - {CARD, PROVENANCE}:
         raise TagTakenError(
             f"The tag {tag} of {call.repo_id} marks another version",
             "Choose another tag, because a version that people cite must not change",

@@ -26,6 +26,8 @@ from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = "provenance.json"
+BEFORE_AUDIT = "before_audit"
+"""The card's digest before an audit writes into it; only there while it does."""
 _FORMAT = 1
 _BATCH = 64
 
@@ -137,6 +139,14 @@ def read_provenance(directory: Path) -> dict[str, Any]:
             "Build the dataset again with this version",
         )
     return dict(read)
+
+
+def is_as_recorded(path: Path, about: Mapping[str, Any]) -> bool:
+    """Return whether a file is as provenance records it.
+
+    While an audit writes into the card, it is recorded as it was before as well. Raises `OSError`.
+    """
+    return file_digest(path) in (about["sha256"], about.get(BEFORE_AUDIT))
 
 
 def shard_paths(directory: Path, split: str = "*") -> list[Path]:

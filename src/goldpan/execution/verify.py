@@ -59,8 +59,7 @@ def verify_instance(job: TrialJob) -> TrialRecord:
     recipes = load_recipes(job.recipes)
     run = run_digest(job.settings, {recipe.name: recipe.digest for recipe in recipes})
     stored = None if job.again else read_record(directory, instance, run)
-    # A lost base may have been cloned meanwhile.
-    if stored and stored.proof.verdict != "lost-base" and not changed_files(directory, RECORD):
+    if stored and not _has_more_by_now(job, stored) and not changed_files(directory, RECORD):
         return stored
     with open_trial(job, directory) as trial:
         shutil.rmtree(directory, ignore_errors=True)
@@ -81,6 +80,19 @@ def verify_instance(job: TrialJob) -> TrialRecord:
     described = {name: value for name, value in asdict(job.settings).items() if name not in _ACTUAL}
     environment = {**described, **trial.environment}
     return write_record(directory, instance, run, proof, detail, environment, seconds)
+
+
+def _has_more_by_now(job: TrialJob, stored: TrialRecord) -> bool:
+    """Tell whether a base or submodule that a row failed without may have been cloned meanwhile."""
+    if stored.proof.verdict in ("lost-base", "verified"):
+        return stored.proof.verdict == "lost-base"
+    lacked = stored.environment.get("lacking_submodules", ())
+    if not lacked:
+        return False
+    clone_of, instance = job.workspace.clone, job.instance
+    listed = submodules(clone_of(instance.repo), instance.repo, instance.base_commit)
+    waited = [submodule for submodule in listed if submodule.path in lacked and submodule.repo]
+    return any(clone_of(submodule.repo).exists() for submodule in waited)
 
 
 def _prove(trial: Trial, job: TrialJob) -> Proof:
