@@ -141,8 +141,6 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The texts of a row that are compared, and their words."""
-
     whole: list[str]
     words: list[list[str]]
 
