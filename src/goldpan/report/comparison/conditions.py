@@ -354,8 +354,8 @@ def _environments(runs: list[Run]) -> list[Content]:
         packages = ", ".join(
             f"{name} {data['packages'][name]}" for name in sorted(data["packages"])
         )
-        changed = "+" if data["revision"].endswith("+") else ""
-        revision = f" ({data['revision'][:12]}{changed})" if data["revision"] else ""
+        commit = data["revision"] or ""
+        revision = f" ({commit[:12]}{'+' * commit.endswith('+')})" if commit else ""
         runtime = f"Python {data['python']}, {data['system']}"
         rows.append((len(groups[key]), f"{data['goldpan']}{revision}", runtime, machine, packages))
     columns = ("runs", "Goldpan", "runtime", "machine", "packages")
