@@ -219,8 +219,6 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
 
 
 class _Session:
-    """One reader before the rows of a sample."""
-
     def __init__(
         self, sample: LabelSample, reader: str, said: dict[Item, str], keys: _Keys
     ) -> None:
@@ -294,8 +292,6 @@ _LOOK_SECONDS = 0.5
 
 
 class _Keys:
-    """The keys of a terminal, one at a time."""
-
     def __init__(self, descriptor: int, ordinary: list[Any]) -> None:
         self._descriptor, self._ordinary = descriptor, ordinary
         self._waiting = ""

@@ -351,7 +351,6 @@ def _card(
     funnel: Funnel,
     reviews: Iterable[str],
 ) -> CardInputs:
-    """Return what the card tells of the rows' making."""
     recipe = request.recipe
     choice = _answer_choice(request, subjects, profile) if recipe.family is QA else ""
     rule, threshold, accuracy = label_facts(

@@ -298,7 +298,6 @@ def _entries(workspace: WorkspaceLayout, repos: Sequence[str]) -> int:
 
 
 def _reviewed(request: RowsRequest, repo: str, filtered: pa.Table) -> pa.Table:
-    """Return the filter's verdicts with those of the reviews that are required."""
     from goldpan.annotation.review.stored import read_reviews, review_path, with_reviews
     from goldpan.annotation.studio.decisions import read_people
 
@@ -323,7 +322,6 @@ def _named(verdicts: pa.Table) -> dict[int, int | None]:
 
 
 def _duplicates_of(request: RowsRequest, repo: str) -> pa.Table:
-    """Return the near duplicates that touch a repository."""
     path = duplicates_path(request.workspace, request.profile.settings["near-duplicates"])
     status = path.stat()
     table = _read_duplicates(path, status.st_mtime_ns, status.st_ino)
@@ -345,7 +343,6 @@ def _grouped(
 
 
 def _write(path: Path, family: Family, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write rows to a file and return how many there are."""
     schema = family.schema.append(pa.field(GROUP, pa.string()))
     count = 0
     with named(path), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as sink:

@@ -280,7 +280,6 @@ def _check_licenses(
 
 
 def _check_paths(directory: Path, names: list[str]) -> Iterator[PublishProblem]:
-    """Find this machine's own paths in what Goldpan wrote about the dataset."""
     root = directory.resolve()
     deep = [folder for folder in (root, *root.parents[:2], Path.cwd()) if len(folder.parts) > 2]
     for name in names:

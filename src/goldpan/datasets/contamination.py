@@ -139,14 +139,6 @@ class _Side:
     """Rows of a repository that the other side has."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """The texts of a row that are compared, and their words."""
-
-    whole: list[str]
-    words: list[list[str]]
-
-
 def find_contamination(
     dataset: Path,
     against: Sequence[Path],
@@ -214,9 +206,9 @@ def _compare(
                 numbers.setdefault(identity, number)
             if item.repo:
                 items.repos.add(item.repo)
-            texts = _texts(item, number, items, ngram)
-            index.add_item(number, texts.words)
-            yield texts.whole
+            whole, tokens = _texts(item, number, items, ngram)
+            index.add_item(number, tokens)
+            yield whole
         index.finish_items()
 
     def queries() -> Iterator[list[str]]:
@@ -228,9 +220,9 @@ def _compare(
                         ContaminationEvidence(item.id, name, items.ids[at], kind, None, 1.0, None)
                     )
             side.same += item.repo in items.repos
-            texts = _texts(item, number, side, ngram)
-            index.add_row(number, texts.words)
-            yield texts.whole
+            whole, tokens = _texts(item, number, side, ngram)
+            index.add_row(number, tokens)
+            yield whole
 
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
     best: dict[int, ContaminationEvidence] = {}
@@ -268,16 +260,16 @@ def _identities(item: Item) -> list[tuple[Kind, object]]:
     return identities
 
 
-def _texts(item: Item, number: int, side: _Side, ngram: int) -> _Texts:
-    """Return the texts that are long enough to say something, and note where they stand."""
-    texts = _Texts([], [])
+def _texts(item: Item, number: int, side: _Side, ngram: int) -> tuple[list[str], list[list[str]]]:
+    """Return the texts that are long enough to say something with their words, and note them."""
+    whole, tokenized = [], []
     for column, text in item.texts:
         tokens = words(fold(text))
         if len(tokens) >= ngram:
             side.texts.append((number, column))
-            texts.whole.append(text)
-            texts.words.append(tokens)
-    return texts
+            whole.append(text)
+            tokenized.append(tokens)
+    return whole, tokenized
 
 
 def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:

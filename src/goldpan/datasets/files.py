@@ -6,7 +6,8 @@ import mmap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from datetime import datetime
 from itertools import count, islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -48,25 +49,14 @@ SHARD_BYTES = 512 * 2**20
 """How large a Parquet file may get, before compression."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shards:
-    """The written files of one split."""
-
-    name: str
-    paths: tuple[Path, ...]
-    rows: int
-    size: int
-    """Bytes of the rows in memory, which the Hub calls num_bytes."""
-
-
 def write_shards(
     directory: Path,
     split: str,
     schema: pa.Schema,
     tables: Iterable[pa.Table],
     shard_bytes: int = SHARD_BYTES,
-) -> Shards:
-    """Write small sorted tables as SPLIT-00000-of-0000N.parquet in a directory.
+) -> tuple[list[Path], int, int]:
+    """Write small sorted tables as SPLIT-00000-of-0000N.parquet; return paths, rows and bytes.
 
     A row group ends after 1,000 rows or 32 MiB, a file after `shard_bytes`, both counted
     before compression, so that both depend on the rows alone. Data pages are cut by content:
@@ -94,7 +84,7 @@ def write_shards(
     for number, part in enumerate(parts):
         paths.append(directory / f"{split}-{number:05}-of-{len(parts):05}.parquet")
         part.rename(paths[-1])
-    return Shards(split, tuple(paths), rows, size)
+    return paths, rows, size
 
 
 def _row_groups(tables: Iterable[pa.Table]) -> Iterable[pa.Table]:
@@ -275,10 +265,11 @@ def _write_data(
         for name in plan.names:
             mine = [index for index in order if splits.names[index] == name]
             tables = (table.drop_columns(GROUP) for table in spool.read(mine))
-            shards = write_shards(data, name, family.schema, tables, shard_bytes)
-            if shards.rows:
+            paths, rows, size = write_shards(data, name, family.schema, tables, shard_bytes)
+            if rows:
                 moments = spool.facts.take(pa.array(mine))[family.moment] if family.moment else None
-                written.append(_split(building, shards, moments))
+                shards = tuple(_data_file(building, path) for path in paths)
+                written.append(WrittenSplit(name, rows, size, shards, *_first_and_last(moments)))
         has_split = pa.array([name is not None for name in splits.names])
         origins = origins_of(count_origins(spool.facts.filter(has_split), family))
     return Written(building, family, tuple(written), splits.report, origins)
@@ -328,13 +319,14 @@ def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
     return candidates
 
 
-def _split(building: Path, shards: Shards, moments: pa.ChunkedArray | None) -> WrittenSplit:
-    files = tuple(
-        DataFile(path.relative_to(building).as_posix(), path.stat().st_size, file_digest(path))
-        for path in shards.paths
-    )
+def _data_file(building: Path, path: Path) -> DataFile:
+    name = path.relative_to(building).as_posix()
+    return DataFile(name, path.stat().st_size, file_digest(path))
+
+
+def _first_and_last(moments: pa.ChunkedArray | None) -> tuple[datetime | None, datetime | None]:
     dates = pc.min_max(moments).as_py() if moments is not None else {"min": None, "max": None}
-    return WrittenSplit(shards.name, shards.rows, shards.size, files, dates["min"], dates["max"])
+    return dates["min"], dates["max"]
 
 
 def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[Origin, ...]:

@@ -76,8 +76,6 @@ def _refuse_constant(name: str) -> float:
 
 
 class _Text:
-    """The text of a file, a piece of it at a time."""
-
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._json = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
@@ -95,18 +96,11 @@ _Found = Iterator[tuple[str, str, str]]
 
 
 def _texts(task: Task) -> _Found:
-    announced = {
-        "title": task.title,
-        "description": task.description,
-        "definition": task.definition,
-        "category": task.category,
-        "source.title": task.source.title,
-        "prompt.context": task.prompt.context,
-        "prompt.instruction": task.prompt.instruction,
-        "prompt.entity": task.prompt.entity,
-    }
-    for key, text in announced.items():
-        if not text.strip():
+    for key in (
+        *("title", "description", "definition", "category", "source.title"),
+        *("prompt.context", "prompt.instruction", "prompt.entity"),
+    ):
+        if not attrgetter(key)(task).strip():
             yield key, "it is empty", "Say in a few words what the task is"
     if not _METRIC.fullmatch(task.metric):
         yield "metric", f"{task.metric!r} is not a name of a metric", "Write macro_f1 or the like"

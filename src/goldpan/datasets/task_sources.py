@@ -60,8 +60,6 @@ class AddedTask(Result):
 
 @dataclass(slots=True)
 class _Column:
-    """The values of the label's column."""
-
     values: Counter[str] = field(default_factory=Counter)
     numbers: bool = True
     empty: int = 0

@@ -23,8 +23,6 @@ _SHIPPED = Registry("shipped recipe", partial(files_in, files("goldpan.execution
 
 
 class _Fields(BaseModel):
-    """The content of a recipe's file."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     files: tuple[str, ...]

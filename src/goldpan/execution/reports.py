@@ -172,8 +172,6 @@ def _refuse(*_: object) -> None:
 
 
 class _Cases:
-    """The test cases of a JUnit report, as its elements begin and end."""
-
     def __init__(self) -> None:
         self.outcomes: dict[str, Outcome] = {}
         self._depth = 0

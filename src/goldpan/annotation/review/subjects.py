@@ -109,7 +109,6 @@ def _read_issues(view: RepoView) -> Iterator[ReviewItem]:
 
 
 def _question(issue: dict[str, Any]) -> tuple[PromptPart, PromptPart]:
-    """Return an issue's title and body as parts."""
     return PromptPart("issue title", issue["title"] or ""), PromptPart(
         "issue body", issue["body"] or ""
     )

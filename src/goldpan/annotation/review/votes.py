@@ -177,7 +177,6 @@ def _quote(votes: Sequence[Vote], winner: str) -> str:
 
 
 def _votes_line(votes: Sequence[Vote]) -> str:
-    """Return what each voter said, in one line."""
     notes = []
     for vote in votes:
         detail = vote.outcome.detail if vote.outcome else ""

@@ -189,8 +189,6 @@ _ANSWERED = (
 
 
 class _ExportedAnswer(msgspec.Struct):
-    """The parts of an exported annotation that are read."""
-
     id: int
     was_cancelled: bool
     completed_by: int | dict[str, Any] | None
@@ -201,8 +199,6 @@ class _ExportedAnswer(msgspec.Struct):
 
 
 class _ExportedTask(msgspec.Struct):
-    """The parts of an exported task that are read."""
-
     id: int
     data: dict[str, Any]
     annotations: list[_ExportedAnswer]

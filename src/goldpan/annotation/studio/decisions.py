@@ -289,7 +289,6 @@ def _sorted(rows: list[dict[str, Any]], table: TableSchema) -> pa.Table:
 def _answers_that_count(
     annotations: pa.Table, form: Form
 ) -> tuple[dict[str, list[PersonAnswer]], dict[str, dict[str, Any]]]:
-    """Return the answers that count, and the key, by subject."""
     answers: dict[tuple[str, int], dict[str, Any]] = {}
     for row in annotations.to_pylist():
         if row["counts"]:

@@ -129,7 +129,6 @@ class Fetcher:
         self._finish()
 
     def _finish(self) -> None:
-        """Fetch the tasks that the pull under way still lacks."""
         state = self._state
         have = self._raw.fetched_tasks(state.pull)
         missing = [number for number in state.asked or () if number not in have]

@@ -237,7 +237,6 @@ def _adjudicated(
 
 
 def _counting(workspace: WorkspaceLayout, projects: Iterable[Project]) -> list[dict[str, Any]]:
-    """Return a row for each answer of these projects that counts."""
     counts = {}
     for project in projects:
         for row in project.annotations().to_pylist():
@@ -249,7 +248,6 @@ def _counting(workspace: WorkspaceLayout, projects: Iterable[Project]) -> list[d
 def _times(
     rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]
 ) -> Iterable[AnnotationTimes]:
-    """Yield the times of all answers, then those of each annotator."""
     seconds: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         own = seconds[aliases[row["annotator"]]]

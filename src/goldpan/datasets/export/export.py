@@ -364,7 +364,6 @@ def _nothing_left(dataset: Path, to: str, left_out: Counter[str]) -> DatasetErro
 
 
 def _next(to: str, task: str, directory: Path, split: str) -> str:
-    """Return the command or the code that takes an export."""
 
     def path(*names: str) -> str:
         return shlex.quote(str(directory.joinpath(*names)))

@@ -242,12 +242,11 @@ _CHOOSES = {
     "test": "THE TEST ITSELF chooses settings",
     "none": "nothing is chosen",
 }
-
 _MOST_INVALID = 20
-
 _PER_RUN = 3
-
 _MOST_GAPS = 5
+_HARDWARE = ["cpu", "cores", "memory_gb", "gpus"]
+_SOFTWARE = ["goldpan", "revision", "python", "system", "packages"]
 
 
 def conditions_section(compared: ComparisonResult) -> Section:
@@ -316,7 +315,6 @@ def _protocols(runs: list[Run]) -> list[Content]:
 
 
 def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
-    """Show answers that are not valid as the models gave them."""
     bad = [(name, run) for name, run in runs if run.scores.invalid]
     if not bad:
         return [Remark("Every answer was valid.")]
@@ -351,32 +349,15 @@ def _environments(runs: list[Run]) -> list[Content]:
     rows: list[tuple[Cell, ...]] = []
     for key in sorted(groups, key=lambda group: (-len(groups[group]), group)):
         data = orjson.loads(key)
-        machine = (
-            f"{data['cpu']}, {data['cores']} cores, {data['memory_gb']} GB"
-            f"{'; ' + listed(data['gpus']) if data['gpus'] else '; no GPU'}"
-        )
+        gpus = listed(data["gpus"]) if data["gpus"] else "no GPU"
+        machine = f"{data['cpu']}, {data['cores']} cores, {data['memory_gb']} GB; {gpus}"
         packages = ", ".join(
-            f"{name} {version}" for name, version in sorted(data["packages"].items())
+            f"{name} {data['packages'][name]}" for name in sorted(data["packages"])
         )
-        revision = (
-            f" ({data['revision'][:12]}{'+' if data['revision'].endswith('+') else ''})"
-            if (data["revision"])
-            else ""
-        )
-        rows.append(
-            (
-                len(groups[key]),
-                f"{data['goldpan']}{revision}",
-                f"Python {data['python']}, {data['system']}",
-                machine,
-                packages,
-            )
-        )
+        commit = data["revision"] or ""
+        revision = f" ({commit[:12]}{'+' * commit.endswith('+')})" if commit else ""
+        runtime = f"Python {data['python']}, {data['system']}"
+        rows.append((len(groups[key]), f"{data['goldpan']}{revision}", runtime, machine, packages))
     columns = ("runs", "Goldpan", "runtime", "machine", "packages")
     note = "A revision with + had changes that were not committed."
     return [folded(ReportTable("Environments", columns, tuple(rows), note), 8)]
-
-
-_HARDWARE = ["cpu", "cores", "memory_gb", "gpus"]
-
-_SOFTWARE = ["goldpan", "revision", "python", "system", "packages"]

@@ -102,7 +102,6 @@ def make_report(
 
 
 def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
-    """Return numbers with what they count."""
     runs = [run for system in compared.systems for run in system.every()]
     invalid = sum(run.scores.invalid for run in runs)
     seeds = {run.seed for run in runs}

@@ -150,12 +150,8 @@ def _row(pair: ComparedPair, comparison: Comparison) -> tuple[str | float | None
         return (*start, pair.p, pair.difference, _interval(pair), needed(pair))
     shares: tuple[float | None, ...] = (pair.p,)
     if comparison.test.approach == "bayesian":
-        posterior = pair.posterior
-        shares = (
-            (posterior.better, posterior.equal, posterior.worse)
-            if posterior
-            else (None, None, None)
-        )
+        odds = pair.posterior
+        shares = (odds.better, odds.equal, odds.worse) if odds else (None, None, None)
     return (*start, *shares, pair.difference, pair.effect, pair.magnitude)
 
 

@@ -259,7 +259,6 @@ def _first(comparison: Comparison) -> str:
 
 
 def _deciding(compared: ComparisonResult) -> Iterator[str]:
-    """Yield on how many rows the two best differ."""
     if found := compared.deciding:
         yield (
             f"{found.differ:,} of {count(found.rows, 'row')} decide between {found.first} and "
@@ -268,7 +267,6 @@ def _deciding(compared: ComparisonResult) -> Iterator[str]:
 
 
 def _undecided_pairs(comparison: Comparison) -> Iterator[str]:
-    """Yield the undecided pairs without the first model."""
     best = comparison.standings[0].model
     rest = [pair for pair in comparison.pairs if best not in (pair.first, pair.second)]
     if comparison.test.name == "none":
