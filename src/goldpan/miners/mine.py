@@ -277,9 +277,9 @@ def _begin(
     if not any(journal.of_run("repository")):
         journal.keep("repository", [], announced.request, announced.reply)
     if license is not None:
-        journal.mark("license", [], license=license)
+        journal.mark("license", license=license)
     if announced.dialect.lacks and not any(journal.of_run("dialect")):
-        journal.mark("dialect", [], lacks=sorted(map(list, announced.dialect.lacks)))
+        journal.mark("dialect", lacks=sorted(map(list, announced.dialect.lacks)))
     return journal
 
 

@@ -78,11 +78,6 @@ def on_same_host(url: str, target: str) -> str:
     return target
 
 
-def path_of(url: str) -> str:
-    """Return the path of an address."""
-    return urlsplit(url).path
-
-
 def host_of(url: str) -> str:
     """Return the host of an address, with its port."""
     return urlsplit(url).netloc

@@ -112,7 +112,7 @@ async def price(
             sampled = LengthSample(record.meta["issues"], record.meta["pulls"])
         else:
             sampled = await sample(github, announced.repo, miner.fresh)
-            journal.mark("sample", [], issues=sampled.issues, pulls=sampled.pulls)
+            journal.mark("sample", issues=sampled.issues, pulls=sampled.pulls)
     remaining = miner.remaining(sampled)
     path = chosen_path(settings)
     points = github.points + (remaining if path == "graphql" else 0)

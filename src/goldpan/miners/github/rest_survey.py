@@ -107,7 +107,7 @@ class RestSurveyor:
                 named.update(n for n, updated in newest if updated >= self._changed_since)
         if issues.is_whole:
             numbers = sorted({item[0] for item in issues.items})
-            self.journal.mark("listed", [], of="issues", numbers=numbers, begun=issues.begun)
+            self.journal.mark("listed", of="issues", numbers=numbers, begun=issues.begun)
         if self._changed_since and not targets:
             self._tell_unseen(self._changed_since)
         entries = self._newest("issues", "issue")
@@ -121,7 +121,7 @@ class RestSurveyor:
             "lead to changes otherwise. A run with GITHUB_TOKEN set finds them"
         )
         if not any(self.journal.of_run("unseen")):
-            self.journal.mark("unseen", [], since=since)
+            self.journal.mark("unseen", since=since)
 
     async def _swept(self) -> dict[int, Target]:
         """Return all entries by the GraphQL sweep, none where that is not to be had."""
