@@ -39,11 +39,6 @@ def path_text(path: bytes) -> str:
     return quoted(path) if text.startswith(_QUOTE) else text
 
 
-def path_bytes(text: str) -> bytes:
-    """Return the path that a table tells: the inverse of `path_text`."""
-    return unquoted(text.encode()) if text.startswith(_QUOTE) else text.encode()
-
-
 def quoted(path: bytes) -> str:
     """Quote a path as git does."""
     signs = (
@@ -190,12 +185,7 @@ MOST_TOUCHED = 50_000
 
 _NO_FILE = "000000"
 _OPTIONS = (
-    "--stdin",
-    "--always",
-    "-r",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
+    *("--stdin", "--always", "-r", "--no-ext-diff", "--no-textconv", "--no-color"),
     "--diff-algorithm=myers",
 )
 # Git skips inexact renames where more files than the limit came and went.

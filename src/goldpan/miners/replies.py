@@ -85,17 +85,8 @@ def host_of(url: str) -> str:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KEPT_HEADERS = (
-    "date",
-    "etag",
-    "last-modified",
-    "link",
-    "location",
-    "retry-after",
-    "x-github-request-id",
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "x-ratelimit-resource",
+    *("date", "etag", "last-modified", "link", "location", "retry-after", "x-github-request-id"),
+    *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-resource"),
 )
 _SECONDARY = re.compile(r"secondary rate|abuse detection|whoa there", re.I)
 _PRIMARY = re.compile(r"API rate limit (already )?exceeded", re.I)

@@ -129,15 +129,8 @@ def _write(clone: Path, files: Sequence[bytes]) -> None:
             path = Path(directory) / str(index)
             path.write_bytes(data)
             paths.append(f"{path}\n")
-        written = git(
-            "hash-object",
-            "-w",
-            "--no-filters",
-            "--stdin-paths",
-            clone=clone,
-            subject=str(clone),
-            stdin="".join(paths).encode(),
-        )
+        options, names = ("-w", "--no-filters", "--stdin-paths"), "".join(paths).encode()
+        written = git("hash-object", *options, clone=clone, subject=str(clone), stdin=names)
     if written.decode().split() != [blob_id(data) for data in files]:
         raise GitError(f"{clone} does not keep files as they are", "Clone the repository again")
 

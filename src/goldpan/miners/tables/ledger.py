@@ -29,16 +29,8 @@ from goldpan.miners.tables.rows import NOBODY
 
 ISSUE_PARTS = ("entry", "edits", "comments", "labels", "timeline", "links", "relations")
 PULL_PARTS = (
-    "entry",
-    "edits",
-    "comments",
-    "labels",
-    "timeline",
-    "links",
-    "files",
-    "reviews",
-    "review_comments",
-    "commits",
+    *("entry", "edits", "comments", "labels", "timeline", "links"),
+    *("files", "reviews", "review_comments", "commits"),
 )
 DISCUSSION_PARTS = ("entry", "edits", "comments", "replies", "labels")
 _PARTS_OF = {"issue": ISSUE_PARTS, "pull": PULL_PARTS, "discussion": DISCUSSION_PARTS}
