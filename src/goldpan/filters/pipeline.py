@@ -223,9 +223,7 @@ def _filter(
     return FilterResult(
         name,
         profile.name,
-        count_funnel(verdicts, "issue", profile.decide),
-        count_funnel(verdicts, "discussion", profile.decide),
-        count_funnel(verdicts, "pair", profile.decide),
+        *(count_funnel(verdicts, subject, profile.decide) for subject in KEYS),
         tuple(run.judged),
         tuple(run.reused),
         workspace.clone(repo).exists(),
