@@ -230,8 +230,12 @@ def read_funnels(workspace: WorkspaceLayout, repos: Sequence[str], profile: Prof
     decided then.
     """
     verdicts = pa.concat_tables([profile_verdicts(workspace, repo, profile) for repo in repos])
-    basis = tuple(find_basis(workspace, repos, profile.name))
-    return Funnels(*(count_funnel(verdicts, kind, profile.decide) for kind in KEYS), basis)
+    return Funnels(
+        count_funnel(verdicts, "issue", profile.decide),
+        count_funnel(verdicts, "discussion", profile.decide),
+        count_funnel(verdicts, "pair", profile.decide),
+        tuple(find_basis(workspace, repos, profile.name)),
+    )
 
 
 _REJECTS = """

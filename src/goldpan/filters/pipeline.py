@@ -223,7 +223,9 @@ def _filter(
     return FilterResult(
         name,
         profile.name,
-        *(count_funnel(verdicts, subject, profile.decide) for subject in KEYS),
+        count_funnel(verdicts, "issue", profile.decide),
+        count_funnel(verdicts, "discussion", profile.decide),
+        count_funnel(verdicts, "pair", profile.decide),
         tuple(run.judged),
         tuple(run.reused),
         workspace.clone(repo).exists(),
