@@ -39,6 +39,11 @@ def path_text(path: bytes) -> str:
     return quoted(path) if text.startswith(_QUOTE) else text
 
 
+def path_bytes(text: str) -> bytes:
+    """Return the path that a table tells: the inverse of `path_text`."""
+    return unquoted(text.encode()) if text.startswith(_QUOTE) else text.encode()
+
+
 def quoted(path: bytes) -> str:
     """Quote a path as git does."""
     signs = (
