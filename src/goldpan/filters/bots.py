@@ -110,6 +110,7 @@ def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
 
 
 _AUTOMATIC = """
+CREATE TEMP TABLE robot_texts AS
 WITH gists AS MATERIALIZED (
   SELECT number, comment_id, regexp_replace(left(text, $compared), $variable, '', 'g') AS gist
   FROM said
@@ -121,22 +122,22 @@ WITH gists AS MATERIALIZED (
   SELECT number, author, regexp_replace(left(text, $compared), $date, '', 'g') AS gist
   FROM said
   WHERE $repeated > 0 AND source = 'title'
+), found AS (
+  SELECT number, comment_id, 'repeated' AS sign FROM gists SEMI JOIN often USING (gist)
+  UNION ALL
+  SELECT unnest(list(number)), 0, 'repeated' FROM series
+  WHERE length(gist) >= $titled
+  GROUP BY author, gist HAVING count(DISTINCT number) >= $repeated
+  UNION ALL
+  SELECT number, coalesce(comment_id, 0), 'response'
+  FROM said
+  WHERE $responses AND source <> 'title' AND regexp_matches(left(text, $start), $pattern)
 )
-SELECT number, comment_id, 'repeated' AS sign FROM gists SEMI JOIN often USING (gist)
-UNION ALL
-SELECT unnest(list(number)), 0, 'repeated' FROM series
-WHERE length(gist) >= $titled
-GROUP BY author, gist HAVING count(DISTINCT number) >= $repeated
-UNION ALL
-SELECT number, coalesce(comment_id, 0), 'response'
-FROM said
-WHERE $responses AND source <> 'title' AND regexp_matches(left(text, $start), $pattern)
+SELECT number, comment_id, max(sign) AS sign FROM found GROUP BY ALL
 """
 
 _VIEWS = """
 CREATE TEMP TABLE robot_accounts AS FROM found_accounts;
-CREATE TEMP TABLE robot_texts AS
-  SELECT number, comment_id, max(sign) AS sign FROM found_texts GROUP BY ALL;
 CREATE TEMP VIEW texts AS
   SELECT s.*, coalesce(a.sign, t.sign) IS NOT NULL AS robot
   FROM said s LEFT JOIN robot_accounts a
@@ -180,23 +181,9 @@ def mark_bots(
             names=["author", "author_type", "sign"],
         ),
     )
-    connection.register(
-        "found_texts",
-        connection.sql(
-            _AUTOMATIC,
-            params={
-                "responses": bots.responses,
-                "pattern": catalogue().pattern(),
-                "start": _START,
-                "repeated": bots.repeated,
-                "variable": _VARIABLE,
-                "compared": _COMPARED,
-                "shortest": _SHORTEST_REPEATED,
-                "titled": _SHORTEST_SERIES,
-                "date": _DATE,
-            },
-        ).to_arrow_table(),
-    )
+    known = {"responses": bots.responses, "pattern": catalogue().pattern(), "start": _START}
+    gists = {"variable": _VARIABLE, "compared": _COMPARED, "date": _DATE}
+    often = {"repeated": bots.repeated, "shortest": _SHORTEST_REPEATED, "titled": _SHORTEST_SERIES}
+    connection.execute(_AUTOMATIC, {**known, **gists, **often})
     connection.execute(_VIEWS.format(kind=kind))
     connection.unregister("found_accounts")
-    connection.unregister("found_texts")

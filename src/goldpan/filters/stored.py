@@ -36,14 +36,8 @@ PROFILE_KEY = b"goldpan.profile"
 """The key under which the profile stands that judged, with what plugins' criteria are."""
 
 _INPUTS = (
-    "repositories",
-    "entries",
-    "comments",
-    "references",
-    "files",
-    "pairs",
-    "revisions",
-    "changes",
+    *("repositories", "entries", "comments", "references", "files"),
+    *("pairs", "revisions", "changes"),
 )
 _OF_DISCUSSIONS = ("discussions", "discussion_comments")
 """Tables that count where they have rows: most repositories are mined without."""

@@ -26,13 +26,10 @@ from goldpan.git.refs import read_refs, restore_refs, write_refs_record
 from goldpan.git.remote import NAME, Remote, find_remote, follow, was_redirected
 
 _OPTIONS = (
-    "--progress",
-    "--stdin",
-    "--no-tags",
-    "--no-write-fetch-head",
-    "--no-auto-gc",
-    "--no-recurse-submodules",
+    *("--progress", "--stdin", "--no-tags", "--no-write-fetch-head"),
+    *("--no-auto-gc", "--no-recurse-submodules"),
 )
+_INIT = ("--quiet", "--bare", "--template=", "--object-format=sha1")
 _PROGRESS = re.compile(rb"Receiving objects: +(\d{1,3})%")
 _ENDS = re.compile(rb"[\r\n]")
 # Nothing, a ref that was written, or how far something is.
@@ -214,15 +211,7 @@ def clone(
         )
     with workspace.scratch() as scratch:
         fresh = scratch / target.name
-        git(
-            "init",
-            "--quiet",
-            "--bare",
-            "--template=",
-            "--object-format=sha1",
-            fresh,
-            subject=str(fresh),
-        )
+        git("init", *_INIT, fresh, subject=str(fresh))
         partial = _fetch(fresh, remote, listed, reporter, title)
         write_refs_record(fresh)
         publish({fresh: target})

@@ -155,16 +155,8 @@ _ID = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
-class Info:
-    """An object's kind, and its `size` in bytes."""
-
-    kind: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
 class Object:
-    """An object; `data` is None where it is larger than what is to be read."""
+    """An object; `data` is None where it was not read, as one that is too large is not."""
 
     id: str
     kind: str
@@ -201,21 +193,19 @@ class Objects:
         for name in list(self._readers):
             self._stop(name)
 
-    def info(self, ids: Iterable[str]) -> Iterator[Info | None]:
-        """Yield what each object is, in the order asked, without reading it."""
+    def info(self, ids: Iterable[str]) -> Iterator[Object | None]:
+        """Yield what each object is, in the order asked, without its data."""
         waiting = iter(ids)
         while batch := list(islice(waiting, _ASKED)):
             valid = [id_ for id_ in batch if _ID.fullmatch(id_)]
             answers = dict(zip(valid, self._answers("--batch-check", valid, 0), strict=True))
-            for id_ in batch:
-                answer = answers.get(id_)
-                yield Info(answer.kind, answer.size) if answer else None
+            yield from map(answers.get, batch)
 
     def read(self, ids: Iterable[str]) -> Iterator[Object | None]:
         """Yield each object, in the order asked; those that are too large without their data."""
         waiting = iter(ids)
         while chunk := list(islice(waiting, _ASKED)):
-            batch: list[tuple[str, Info | None]] = []
+            batch: list[tuple[str, Object | None]] = []
             size = 0
             for id_, info in zip(chunk, list(self.info(chunk)), strict=True):
                 batch.append((id_, info))
@@ -296,12 +286,12 @@ class Objects:
                 entries = None
         self._trees[id] = entries
 
-    def _read(self, batch: Sequence[tuple[str, Info | None]]) -> Iterator[Object | None]:
+    def _read(self, batch: Sequence[tuple[str, Object | None]]) -> Iterator[Object | None]:
         small = [id_ for id_, info in batch if info and info.size <= self._most_bytes]
         answers = dict(zip(small, self._answers("--batch", small, self._most_bytes), strict=True))
         for id_, info in batch:
             if info is not None and info.size > self._most_bytes:
-                yield Object(id_, info.kind, info.size, None)
+                yield info
             else:
                 yield answers.get(id_)
 

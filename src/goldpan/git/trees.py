@@ -190,12 +190,7 @@ MOST_TOUCHED = 50_000
 
 _NO_FILE = "000000"
 _OPTIONS = (
-    "--stdin",
-    "--always",
-    "-r",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
+    *("--stdin", "--always", "-r", "--no-ext-diff", "--no-textconv", "--no-color"),
     "--diff-algorithm=myers",
 )
 # Git skips inexact renames where more files than the limit came and went.

@@ -139,7 +139,7 @@ def _take(
             facts = orjson.dumps(repository_entry or {"full_name": repo})
             journal.keep("repository", [], {"file": listing.name}, _reply(facts))
         if license is not None:
-            journal.mark("license", [], license=license)
+            journal.mark("license", license=license)
         if passed.entries.count:
             reason = f"{passed.entries.count:,} entries cannot be read: {passed.entries}"
             journal.fail(None, "backup", reason)

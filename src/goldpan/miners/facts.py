@@ -73,38 +73,29 @@ def facts_row(data: Any) -> dict[str, Any]:
 
 
 def _row(data: Any) -> dict[str, Any]:
-    if "data" in data:
-        node = data["data"]["repository"]
-        branch, language, license = (
-            node["defaultBranchRef"],
-            node["primaryLanguage"],
-            node["licenseInfo"],
-        )
-        return {
-            "repo": node["nameWithOwner"],
-            "description": node["description"],
-            "default_branch": branch["name"] if branch else None,
-            "language": language["name"] if language else None,
-            "license": license["spdxId"] if license else None,
-            "stars": node["stargazerCount"],
-            "forks": node["forkCount"],
-            "is_fork": node["isFork"],
-            "is_archived": node["isArchived"],
-            "is_private": node["isPrivate"],
-            "created_at": node["createdAt"],
-            "pushed_at": node["pushedAt"],
-        }
-    return {
-        "repo": data["full_name"],
-        "description": data.get("description"),
-        "default_branch": data.get("default_branch"),
-        "language": data.get("language"),
-        "license": (data.get("license") or {}).get("spdx_id"),
-        "stars": data.get("stargazers_count"),
-        "forks": data.get("forks_count"),
-        "is_fork": data.get("fork"),
-        "is_archived": data.get("archived"),
-        "is_private": data.get("private"),
-        "created_at": data.get("created_at"),
-        "pushed_at": data.get("pushed_at"),
-    }
+    if "data" not in data:
+        repo, license = data["full_name"], (data.get("license") or {}).get("spdx_id")
+        row = {column: data.get(name) for column, (_, name) in _COLUMNS.items()}
+        return {**row, "repo": repo, "license": license}
+    node = data["data"]["repository"]
+    row = {column: node[name] for column, (name, _) in _COLUMNS.items()}
+    for column, name in (("default_branch", "name"), ("language", "name"), ("license", "spdxId")):
+        row[column] = row[column][name] if row[column] else None
+    return row
+
+
+_COLUMNS = {
+    "repo": ("nameWithOwner", "full_name"),
+    "description": ("description", "description"),
+    "default_branch": ("defaultBranchRef", "default_branch"),
+    "language": ("primaryLanguage", "language"),
+    "license": ("licenseInfo", "license"),
+    "stars": ("stargazerCount", "stargazers_count"),
+    "forks": ("forkCount", "forks_count"),
+    "is_fork": ("isFork", "fork"),
+    "is_archived": ("isArchived", "archived"),
+    "is_private": ("isPrivate", "private"),
+    "created_at": ("createdAt", "created_at"),
+    "pushed_at": ("pushedAt", "pushed_at"),
+}
+"""Columns of `repositories`, each as GraphQL and REST call it."""

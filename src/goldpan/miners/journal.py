@@ -73,11 +73,11 @@ class Journal:
                 record.meta["sha256"] for record in newest if record.meta["part"] == "document"
             }
         else:
-            self._append("begin", [], plan=dict(plan))
+            self.mark("begin", plan=dict(plan))
 
     def end(self, figures: Mapping[str, object]) -> None:
         """Say that the run did all it was to do."""
-        self._append("end", [], figures=dict(figures))
+        self.mark("end", figures=dict(figures))
         self.archive.close()
 
     def find(self, key: str) -> Record | None:
@@ -96,17 +96,9 @@ class Journal:
         **more: Any,
     ) -> Record:
         """Archive a reply; `digest` is the SHA-256 of its body, where that is known."""
-        return self._append(
-            part,
-            keys,
-            reply.body,
-            sync=sync,
-            digest=digest,
-            request=dict(request),
-            status=reply.status,
-            headers=reply.kept_headers,
-            **more,
-        )
+        came = {"status": reply.status, "headers": reply.kept_headers}
+        more = {"request": dict(request), **came, **more}
+        return self.mark(part, keys, reply.body, sync=sync, digest=digest, **more)
 
     def fail(
         self,
@@ -123,28 +115,17 @@ class Journal:
         A later run tries again, unless it is `withheld`: GitHub does not serve it. With a `token`,
         by its identity, it is not served to that one; others may see it, and later that one too.
         """
-        owner: dict[str, Any] = {} if token is None else {"token": token}
-        self._append(
-            "failed",
-            [],
-            number=number,
-            of=part,
-            reason=reason,
-            status=status,
-            withheld=withheld,
-            **owner,
-        )
-
-    def mark(self, part: str, keys: Sequence[str], **more: Any) -> Record:
-        """Record a finding that needs no body of its own."""
-        return self._append(part, keys, **more)
+        why: dict[str, Any] = {"reason": reason, "status": status, "withheld": withheld}
+        if token is not None:
+            why["token"] = token
+        self.mark("failed", number=number, of=part, **why)
 
     def document(self, text: str) -> str:
         """Archive a GraphQL document unless this run has it, and return its hash."""
         digest = hashlib.sha256(text.encode()).hexdigest()
         if digest not in self._documents:
             self._documents.add(digest)
-            self._append("document", [], text.encode())
+            self.mark("document", body=text.encode())
         return digest
 
     def of_run(self, part: str) -> Iterator[Record]:
@@ -153,23 +134,19 @@ class Journal:
             if record.run == self.run and record.meta["part"] == part:
                 yield record
 
-    def _append(
+    def mark(
         self,
         part: str,
-        keys: Sequence[str],
+        keys: Sequence[str] = (),
         body: bytes = b"",
         *,
         sync: bool = True,
         digest: str | None = None,
         **more: Any,
     ) -> Record:
-        meta = {
-            "part": part,
-            "run": self.run,
-            "keys": list(keys),
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            **more,
-        }
+        """Record a finding, which needs no body of its own."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        meta = {"part": part, "run": self.run, "keys": list(keys), "at": at, **more}
         record = self.archive.append(meta, body, sync=sync, digest=digest)
         self._remember(record)
         return record

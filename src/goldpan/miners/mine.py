@@ -19,7 +19,7 @@ from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.github import queries
 from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path
 from goldpan.miners.github.client import GitHub, connect
-from goldpan.miners.github.cost import CostEstimate, DryRunArchive, Miner, price, price_first
+from goldpan.miners.github.cost import CostEstimate, DryRunArchive, price, price_first
 from goldpan.miners.github.graphql_entries import GraphQLRun
 from goldpan.miners.github.graphql_miner import GraphQLMiner
 from goldpan.miners.github.limits import Pace
@@ -277,9 +277,9 @@ def _begin(
     if not any(journal.of_run("repository")):
         journal.keep("repository", [], announced.request, announced.reply)
     if license is not None:
-        journal.mark("license", [], license=license)
+        journal.mark("license", license=license)
     if announced.dialect.lacks and not any(journal.of_run("dialect")):
-        journal.mark("dialect", [], lacks=sorted(map(list, announced.dialect.lacks)))
+        journal.mark("dialect", lacks=sorted(map(list, announced.dialect.lacks)))
     return journal
 
 
@@ -316,7 +316,7 @@ def _miner(
     announced: Announced,
     reporter: Reporter,
     pace: Pace,
-) -> Miner:
+) -> GraphQLMiner | RestMiner:
     repo, path = announced.repo, chosen_path(settings)
     dialect, workers = announced.dialect, settings.concurrency
     sweep = Sweep(github, journal, repo, settings.since, dialect, pace)

@@ -11,6 +11,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.resources import available_memory, explain
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.announced import chosen_path
+from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub, connect
 from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.github.limits import Pace
@@ -43,15 +44,11 @@ def ask_at_once(
             await ask(github.with_own_counts(named_reporter.note), named_reporter, name)
 
     async def ask_all() -> None:
-        waiting = iter(names)
-        async with connect(settings, reporter, pace) as github, asyncio.TaskGroup() as group:
-            for _ in range(min(len(names), repositories_at_once(settings))):
-                group.create_task(work(waiting, github))
+        waiting, most = iter(names), min(len(names), repositories_at_once(settings))
+        async with connect(settings, reporter, pace) as github:
+            await together(*(work(waiting, github) for _ in range(most)))
 
-    try:
-        asyncio.run(ask_all())
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
+    asyncio.run(ask_all())
 
 
 def repositories_at_once(settings: Settings) -> int:

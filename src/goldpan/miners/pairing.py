@@ -37,12 +37,8 @@ from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout, publish
 from goldpan.text.keywords import STANCES
 
 SIGNALS = (
-    "keyword",
-    "will_close",
-    "closing_reference",
-    "closed_by_pull",
-    "closed_by_commit",
-    "connected",
+    *("keyword", "will_close", "closing_reference"),
+    *("closed_by_pull", "closed_by_commit", "connected"),
 )
 
 
@@ -237,6 +233,13 @@ ORDER BY repo, issue, pull_repo, pull
 """
 
 
+_UNCONFIRMED = """
+SELECT count(DISTINCT (pull, issue)) FROM found WHERE signal = 'keyword' AND NOT confirmed
+"""
+_ELSEWHERE = """
+SELECT count(DISTINCT (number, target_repo, target_number)) FROM refs
+WHERE signal IN ('keyword', 'closing_reference') AND repo = $repo AND target_repo <> $repo
+"""
 _CLOSED = {
     "stated": "fixed by",
     "partial": "closed, though its text says fixed in part, by",
@@ -304,28 +307,9 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
         for signals in pairs["signals"].to_pylist():
             for signal in signals:
                 by_signal[signal] += 1
-        return PairResult(
-            str(name),
-            rules.name,
-            len(pairs),
-            by_signal,
-            int(
-                _scalar(
-                    connection,
-                    "SELECT count(DISTINCT (pull, issue)) FROM found "
-                    "WHERE signal = 'keyword' AND NOT confirmed",
-                )
-            ),
-            int(
-                _scalar(
-                    connection,
-                    "SELECT count(DISTINCT (number, target_repo, target_number)) "
-                    "FROM refs WHERE signal IN ('keyword', 'closing_reference') "
-                    "AND repo = $repo AND target_repo <> $repo",
-                    {"repo": name},
-                )
-            ),
-        )
+        unconfirmed = int(_scalar(connection, _UNCONFIRMED))
+        elsewhere = int(_scalar(connection, _ELSEWHERE, {"repo": name}))
+        return PairResult(str(name), rules.name, len(pairs), by_signal, unconfirmed, elsewhere)
 
 
 def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules) -> None:

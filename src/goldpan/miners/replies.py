@@ -78,11 +78,6 @@ def on_same_host(url: str, target: str) -> str:
     return target
 
 
-def path_of(url: str) -> str:
-    """Return the path of an address."""
-    return urlsplit(url).path
-
-
 def host_of(url: str) -> str:
     """Return the host of an address, with its port."""
     return urlsplit(url).netloc
@@ -90,17 +85,8 @@ def host_of(url: str) -> str:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KEPT_HEADERS = (
-    "date",
-    "etag",
-    "last-modified",
-    "link",
-    "location",
-    "retry-after",
-    "x-github-request-id",
-    "x-ratelimit-limit",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "x-ratelimit-resource",
+    *("date", "etag", "last-modified", "link", "location", "retry-after", "x-github-request-id"),
+    *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-resource"),
 )
 _SECONDARY = re.compile(r"secondary rate|abuse detection|whoa there", re.I)
 _PRIMARY = re.compile(r"API rate limit (already )?exceeded", re.I)

@@ -55,20 +55,9 @@ _MANY_TEXTS = 200_000
 """Texts from which on there are more than 16."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shuffle:
-    """The sketches that are brought together, and the folder for them."""
-
-    portions: Portions
-    numbers: Path
-    """The file of the number of each slot's text."""
-    folder: Path
-    partitions: int
-    bands: int
-
-    def path(self, partition: int) -> Path:
-        """Return the file of a partition: its members, band after band."""
-        return self.folder / f"{partition}.members.npy"
+def _members_file(numbers: Path, partition: int) -> Path:
+    """Return the file of a partition, its members band after band, beside that of numbers."""
+    return numbers.with_name(f"{partition}.members.npy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +88,27 @@ def bring_together(
     numbers = folder / "numbers.npy"
     with named(numbers):
         np.save(numbers, numbering.of_slots(portions.slots))
-    shuffle = Shuffle(portions, numbers, folder, partitions, bands)
+    gather = partial(_gather, portions, numbers, partitions, bands)
     parts: list[list[Bucketed]] = [[] for _ in range(bands)]
-    for number, counts in enumerate(engine.map(partial(gather, shuffle), range(partitions))):
+    for number, counts in enumerate(engine.map(gather, range(partitions))):
         ends = np.cumsum(counts).tolist()
         for band, (count, end) in enumerate(zip(counts, ends, strict=True)):
             if count:
-                parts[band].append(Bucketed(shuffle.path(number), band, end - count, end))
+                parts[band].append(Bucketed(_members_file(numbers, number), band, end - count, end))
     return parts
 
 
-def gather(shuffle: Shuffle, partition: int) -> list[int]:
-    """Write the members of a partition, and return how many each band has."""
-    bounds = [SLICES * part // shuffle.partitions for part in (partition, partition + 1)]
-    numbers = np.load(shuffle.numbers, mmap_mode="r")
-    parts: list[list[NDArray[Any]]] = [[] for _ in range(shuffle.bands)]
-    for file, start, end in _opened(shuffle.portions):
+def _gather(
+    portions: Portions, numbers_file: Path, partitions: int, bands: int, partition: int
+) -> list[int]:
+    """Write the members of a partition, and return how many each band has.
+
+    `numbers_file` has the number of each slot's text.
+    """
+    bounds = [SLICES * part // partitions for part in (partition, partition + 1)]
+    numbers = np.load(numbers_file, mmap_mode="r")
+    parts: list[list[NDArray[Any]]] = [[] for _ in range(bands)]
+    for file, start, end in _opened(portions):
         own, sizes = numbers[start:end], file.column("sizes")
         slices = file.column("bounds")
         for band, (first, last) in enumerate(slices[:, bounds].tolist()):
@@ -133,7 +127,7 @@ def gather(shuffle: Shuffle, partition: int) -> list[int]:
         members.append(_members(entries_of_band))
         entries_of_band.clear()
         counts.append(len(members[-1]))
-    with replacing(shuffle.path(partition)) as path, path.open("wb") as target:
+    with replacing(_members_file(numbers_file, partition)) as path, path.open("wb") as target:
         np.save(target, np.concatenate(members))
     return counts
 
@@ -175,19 +169,6 @@ class NearPairs:
     similarity: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class BandSearch:
-    """How one band is searched."""
-
-    portions: Portions
-    groups: Path
-    """The file of a number for each text: pairs of the same number are not compared."""
-    threshold: float
-    window: int
-    joins: bool
-    """True where texts found to be alike are one group from then on, in their bucket."""
-
-
 def search_band(
     parts: Sequence[Bucketed],
     groups: Ids,
@@ -199,47 +180,51 @@ def search_band(
 ) -> Iterator[NearPairs]:
     """Yield the pairs of a band that reach the threshold.
 
-    What is found in a bucket depends on its members and their `groups` alone, so that neither
-    partitions nor machines make a difference.
+    Pairs of the same number in `groups` are not compared; where it `joins`, texts found to be alike
+    are one group from then on, in their bucket. What is found in a bucket depends on its members
+    and their groups alone, so that neither partitions nor machines make a difference.
     """
     if not parts:
         return
     path = parts[0].path.with_name(f"groups-{parts[0].band}.npy")
     with named(path):
         np.save(path, groups)
-    search = BandSearch(portions, path, settings.threshold, settings.window, joins)
-    yield from engine.map(partial(near_pairs, search), parts)
+    yield from engine.map(partial(_near_pairs, portions, path, settings, joins), parts)
     path.unlink()
 
 
-def near_pairs(search: BandSearch, part: Bucketed) -> NearPairs:
+def _near_pairs(
+    portions: Portions, groups: Path, settings: DuplicateSettings, joins: bool, part: Bucketed
+) -> NearPairs:
     """Return the pairs of a part that reach the threshold."""
     members = part.read()
     number = members["number"].astype(np.int64)
     bucket, size = members["bucket"], members["size"]
-    local = _local(bucket, np.load(search.groups, mmap_mode="r")[number])
+    local = _local(bucket, np.load(groups, mmap_mode="r")[number])
     lefts, rights, likeness = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
     at = np.arange(len(members))
-    with Shingles(search.portions) as shingles:
-        for distance in range(1, search.window + 1):
+    with Shingles(portions) as shingles:
+        for distance in range(1, settings.window + 1):
             at = at[at < len(members) - distance]
             at = at[bucket[at] == bucket[at + distance]]
             if not len(at):
                 break
             left, right = at, at + distance
             # Sets of such different sizes cannot be similar enough.
-            alike = np.minimum(size[left], size[right]) >= search.threshold * np.maximum(
-                size[left], size[right]
+            smaller, larger = (
+                np.minimum(size[left], size[right]),
+                np.maximum(size[left], size[right]),
             )
+            alike = smaller >= settings.threshold * larger
             crosses = alike & (local[left] != local[right])
             left, right = left[crosses], right[crosses]
             similarity = shingles.similarities(members["slot"][left], members["slot"][right])
-            near = similarity >= search.threshold
+            near = similarity >= settings.threshold
             left, right = left[near], right[near]
             lefts.append(number[left])
             rights.append(number[right])
             likeness.append(similarity[near])
-            if search.joins:
+            if joins:
                 local = join(local, left, right)
     return NearPairs(np.concatenate(lefts), np.concatenate(rights), np.concatenate(likeness))
 

@@ -68,13 +68,8 @@ class IssueKeptSettings:
     """Which criteria the issue must pass."""
 
     criteria: tuple[str, ...] = (
-        "bots",
-        "redundancy",
-        "text-quality",
-        "language",
-        "near-duplicates",
-        "license",
-        "private",
+        *("bots", "redundancy", "text-quality", "language"),
+        *("near-duplicates", "license", "private"),
     )
     """Names of criteria for issues; one that cannot judge the issue counts as failed."""
 

@@ -176,7 +176,7 @@ async def ask_former_names(
         else _by_rest(github, names)
     )
     former = {old: new for old, new in names_now.items() if new.lower() == repo.lower()}
-    journal.mark("former", [], asked=names, names=former)
+    journal.mark("former", asked=names, names=former)
     return bool(former)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Self
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import httpx
 import orjson
@@ -42,7 +42,6 @@ from goldpan.miners.replies import (
     Verdict,
     host_of,
     on_same_host,
-    path_of,
     read_reply,
 )
 
@@ -199,9 +198,7 @@ class GitHub:
 
     def probe_with_query(self, document: str, variables: Mapping[str, object]) -> None:
         """Ask this query whenever it is doubtful whether GitHub answers at all."""
-        body = orjson.dumps({"query": document, "variables": variables})
-        headers = {"Content-Type": "application/json"}
-        self._probe = HttpRequest("graphql", "POST", self.graphql_url, headers, body)
+        self._probe = self._query(document, variables)
 
     async def get(
         self, url: str, tag: Tag | None = None, *, tries: int | None = None, text: bool = False
@@ -240,10 +237,7 @@ class GitHub:
         answered; `QueryError` when GitHub refuses one query after the other; else as `get` does.
         At `first_contact` a refusal counts at once, and failures are waited out.
         """
-        body = orjson.dumps({"query": document, "variables": variables})
-        headers = {"Content-Type": "application/json"}
-        request = HttpRequest("graphql", "POST", self.graphql_url, headers, body)
-        reply = await self._ask(request, tries, patient=first_contact)
+        reply = await self._ask(self._query(document, variables), tries, patient=first_contact)
         if reply.verdict is Verdict.REFUSED:
             self._refused += 1
             if self._queries and not first_contact and self._refused < _MOST_REFUSED:
@@ -259,6 +253,11 @@ class GitHub:
         rate = reply.data["data"].get("rateLimit")
         self.points += int(rate["cost"]) if rate else 1
         return reply
+
+    def _query(self, document: str, variables: Mapping[str, object]) -> HttpRequest:
+        body = orjson.dumps({"query": document, "variables": variables})
+        headers = {"Content-Type": "application/json"}
+        return HttpRequest("graphql", "POST", self.graphql_url, headers, body)
 
     async def _ask(self, request: HttpRequest, tries: int, *, patient: bool = False) -> HttpReply:
         failures = limits = secondary = redirects = 0
@@ -302,7 +301,7 @@ class GitHub:
             elif not last:
                 await self._sleep(failures)
             if last and not waits:
-                raise NoAnswerError(f"{original.method} {path_of(original.url)}", reply)
+                raise NoAnswerError(f"{original.method} {urlsplit(original.url).path}", reply)
 
     async def _send(self, request: HttpRequest) -> tuple[HttpReply, Token]:
         """Send a request once, and learn from the reply about GitHub, the token and the pace."""

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-ISSUE_EVENTS = (
-    "CROSS_REFERENCED_EVENT",
-    "CONNECTED_EVENT",
-    "DISCONNECTED_EVENT",
-    "CLOSED_EVENT",
-    "MARKED_AS_DUPLICATE_EVENT",
-    "UNMARKED_AS_DUPLICATE_EVENT",
-    "TRANSFERRED_EVENT",
-    "LABELED_EVENT",
-    "UNLABELED_EVENT",
-    "MILESTONED_EVENT",
-    "DEMILESTONED_EVENT",
-    "ASSIGNED_EVENT",
-    "UNASSIGNED_EVENT",
-    "REOPENED_EVENT",
-    "RENAMED_TITLE_EVENT",
-)
-PULL_EVENTS = (*ISSUE_EVENTS, "PULL_REQUEST_COMMIT")
 _ACTOR = """
 fragment actor on Actor {
   __typename
@@ -74,7 +57,12 @@ _EVENT_FIELDS = """
       ... on ReopenedEvent { createdAt actor { ...actor } }
       ... on RenamedTitleEvent { createdAt actor { ...actor } previousTitle currentTitle }
 """
-
+ISSUE_EVENTS = tuple(
+    re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()
+    for kind in re.findall(r"\.\.\. on (\w+Event) ", _EVENT_FIELDS)
+)
+"""The events of those fields, as arguments name them."""
+PULL_EVENTS = (*ISSUE_EVENTS, "PULL_REQUEST_COMMIT")
 
 _COMMIT = "... on PullRequestCommit { commit { oid message authoredDate committedDate } }"
 _COMMENT = (

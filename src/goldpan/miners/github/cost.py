@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from goldpan.core.archive import Archive, Record
@@ -24,6 +24,10 @@ from goldpan.miners.github.queries import FURTHER, RATE, entries_batch, sweep_pa
 from goldpan.miners.github.rest_feeds import FEEDS
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import NoAnswerError, Resource, links_of
+
+if TYPE_CHECKING:
+    from goldpan.miners.github.graphql_miner import GraphQLMiner
+    from goldpan.miners.github.rest_miner import RestMiner
 
 _SECONDS_A_REQUEST: Mapping[Resource, float] = {"graphql": 1.2, "core": 0.35}
 _MEASURED = 5  # requests after which the run's own times are believed
@@ -80,29 +84,12 @@ def _rest_requests(
     return lists + round(entries * sampled.pages("timelineItems")) + round(files)
 
 
-class Miner(Protocol):
-    """One of the two ways to fetch a repository."""
-
-    @property
-    def fresh(self) -> Sequence[int]:
-        """The issues and pull requests that are to be fetched, known after the survey."""
-        ...
-
-    def remaining(self, sampled: LengthSample) -> int:
-        """Return how many requests the run will still take after the survey."""
-        ...
-
-    async def survey(self) -> None:
-        """Read the lists that tell what there is, and find what the archive lacks."""
-        ...
-
-    async def run(self) -> None:
-        """Fetch what the survey found."""
-        ...
-
-
 async def price(
-    github: GitHub, journal: Journal, settings: Settings, announced: Announced, miner: Miner
+    github: GitHub,
+    journal: Journal,
+    settings: Settings,
+    announced: Announced,
+    miner: GraphQLMiner | RestMiner,
 ) -> CostEstimate:
     """Predict what a run costs in all, once it knows what is to be fetched."""
     sampled = LengthSample()
@@ -112,7 +99,7 @@ async def price(
             sampled = LengthSample(record.meta["issues"], record.meta["pulls"])
         else:
             sampled = await sample(github, announced.repo, miner.fresh)
-            journal.mark("sample", [], issues=sampled.issues, pulls=sampled.pulls)
+            journal.mark("sample", issues=sampled.issues, pulls=sampled.pulls)
     remaining = miner.remaining(sampled)
     path = chosen_path(settings)
     points = github.points + (remaining if path == "graphql" else 0)

@@ -76,7 +76,7 @@ class GraphQLRun:
         if not any(self.journal.of_run("forbidden")):
             remedy = "Authorize the token for the organization (SAML), or give it more access"
             self.reporter.note(f"Parts cannot be seen with this token ({reason}). {remedy}")
-            self.journal.mark("forbidden", [], what=part, reason=reason, remedy=remedy)
+            self.journal.mark("forbidden", what=part, reason=reason, remedy=remedy)
         self.journal.fail(number, part, reason, withheld=True, token=reply.token)
 
 
@@ -267,7 +267,7 @@ class EntryFetcher:
         if listed:
             run.journal.fail(target.number, "entry", f"{reason} (and GitHub lists it)")
         else:
-            run.journal.mark("gone", [], number=target.number, kind=target.kind)
+            run.journal.mark("gone", number=target.number, kind=target.kind)
 
     def _postpone(self, target: Target, reason: str) -> None:
         if self._run.is_last:

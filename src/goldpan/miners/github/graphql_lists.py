@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from goldpan.miners.github.connections import CONNECTIONS, EDITS, RELATIONS
 from goldpan.miners.github.queries import lists_by_summary
 from goldpan.miners.replies import HttpReply, errors_of, is_forbidden, reason_of
 
-Part = Literal[
-    "entry",
-    "comments",
-    "labels",
-    "timeline",
-    "links",
-    "files",
-    "reviews",
-    "review_comments",
-    "relations",
-    "replies",
-    "edits",
-]
-PART_OF: dict[tuple[str, str], Part] = {
+PART_OF: dict[tuple[str, str], str] = {
     ("Issue", "closedByPullRequestsReferences"): "links",
     ("PullRequest", "closingIssuesReferences"): "links",
     **{("Issue", relation.name): "relations" for relation in RELATIONS},

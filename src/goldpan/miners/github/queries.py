@@ -320,11 +320,11 @@ def dialect_of(data: Mapping[str, Any]) -> Dialect:
                     (f"{kind}.{field['name']}", argument["name"]) for argument in field["args"]
                 )
             offered.update((kind, value["name"]) for value in shape["enumValues"] or ())
-    return Dialect(frozenset(need for need in NEEDS - offered if not _implied(need)))
-
-
-def _implied(need: tuple[str, str]) -> bool:
-    return "." in need[0] and need[1] == "__typename"
+    return Dialect(
+        frozenset(
+            need for need in NEEDS - offered if not ("." in need[0] and need[1] == "__typename")
+        )
+    )
 
 
 def lacking_columns(dialect: Dialect) -> list[str]:

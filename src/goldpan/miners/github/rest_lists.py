@@ -18,11 +18,6 @@ from goldpan.miners.github.rest_feeds import ISSUES, Feed, mentions_of, relation
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError, StaleCursorError, Tag, links_of
 
-# Reads one page of a repository's list into the journal, once a run.
-#
-# GitHub pages some lists by cursors that expire and some by numbers up to a wall; which of the
-# two ended a list, or that it is refused, is the error that a page raises.
-
 _SMALLER = (100, 25, 5, 1)
 
 

@@ -83,7 +83,8 @@ class RestSurveyor:
         self.reporter = reporter
         self.sweep = sweep
         self._limit = stamp(since)
-        self._changed_since = _latest(_finished_until(lists.journal, self._limit), self._limit)
+        known = _finished_until(lists.journal, self._limit)
+        self._changed_since = max(filter(None, (known, self._limit)), default=None)
 
     async def run(self) -> RestSurvey:
         """Read the lists and find what is to be fetched."""
@@ -107,7 +108,7 @@ class RestSurveyor:
                 named.update(n for n, updated in newest if updated >= self._changed_since)
         if issues.is_whole:
             numbers = sorted({item[0] for item in issues.items})
-            self.journal.mark("listed", [], of="issues", numbers=numbers, begun=issues.begun)
+            self.journal.mark("listed", of="issues", numbers=numbers, begun=issues.begun)
         if self._changed_since and not targets:
             self._tell_unseen(self._changed_since)
         entries = self._newest("issues", "issue")
@@ -121,7 +122,7 @@ class RestSurveyor:
             "lead to changes otherwise. A run with GITHUB_TOKEN set finds them"
         )
         if not any(self.journal.of_run("unseen")):
-            self.journal.mark("unseen", [], since=since)
+            self.journal.mark("unseen", since=since)
 
     async def _swept(self) -> dict[int, Target]:
         """Return all entries by the GraphQL sweep, none where that is not to be had."""
@@ -248,7 +249,9 @@ class _LastStates:
         meta = record.meta
         match meta["part"]:
             case "entries":
-                open_ = {More(*row).number for row in meta["more"] if not _is_kept(journal, row)}
+                open_ = {
+                    More(*row).number for row in meta["more"] if not journal.find(More(*row).key)
+                }
                 for _, number, owner in meta["nodes"]:
                     version = owner.rpartition("@")[0]
                     whole = journal.find(entry_key(version)) is not None and number not in open_
@@ -274,17 +277,9 @@ class _LastStates:
                     self.files.pop(meta["number"], None)
 
 
-def _is_kept(journal: Journal, row: list[Any]) -> bool:
-    return journal.find(More(*row).key) is not None
-
-
 def stamp(moment: datetime | None) -> str | None:
     """Write a time as GitHub does, so that texts compare as times do."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
-
-
-def _latest(*stamps: str | None) -> str | None:
-    return max((stamp for stamp in stamps if stamp), default=None)
 
 
 def _finished_until(journal: Journal, limit: str | None) -> str | None:

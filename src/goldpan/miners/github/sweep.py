@@ -122,6 +122,7 @@ class Sweep:
             reply = await self._page(kind, variables, size)
             page = self._connection(reply, kind)
             info = page["pageInfo"]
+            off: dict[str, Any] = {"off": True} if _is_off(reply) else {}
             record = self.journal.keep(
                 "sweep",
                 [self._key(kind, attempt, cursor or "")],
@@ -132,7 +133,7 @@ class Sweep:
                 announced=page["totalCount"],
                 next=info["endCursor"] if info["hasNextPage"] else None,
                 full=self.since is None,
-                **_facts_of(reply),
+                **off,
             )
             self._take(record, kind, targets, task)
             cursor = record.meta["next"]
@@ -226,10 +227,6 @@ def _is_stale(reply: HttpReply) -> bool:
         or "valid cursor" in str(error.get("message", ""))
         for error in errors_of(reply.data)
     )
-
-
-def _facts_of(reply: HttpReply) -> dict[str, Any]:
-    return {"off": True} if _is_off(reply) else {}
 
 
 def _is_off(reply: HttpReply) -> bool:

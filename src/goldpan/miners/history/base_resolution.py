@@ -129,15 +129,8 @@ def _write(clone: Path, files: Sequence[bytes]) -> None:
             path = Path(directory) / str(index)
             path.write_bytes(data)
             paths.append(f"{path}\n")
-        written = git(
-            "hash-object",
-            "-w",
-            "--no-filters",
-            "--stdin-paths",
-            clone=clone,
-            subject=str(clone),
-            stdin="".join(paths).encode(),
-        )
+        options, names = ("-w", "--no-filters", "--stdin-paths"), "".join(paths).encode()
+        written = git("hash-object", *options, clone=clone, subject=str(clone), stdin=names)
     if written.decode().split() != [blob_id(data) for data in files]:
         raise GitError(f"{clone} does not keep files as they are", "Clone the repository again")
 
@@ -147,14 +140,14 @@ class Revision:
     """A row of `revisions`, without the repository."""
 
     number: int
-    state: StateName
-    before_sha: str | None
-    after_sha: str | None
-    merge_base: str | None
-    commits_ahead: int | None
-    agrees: bool | None
     notes: tuple[str, ...]
-    problem: str | None
+    state: StateName = "none"
+    before_sha: str | None = None
+    after_sha: str | None = None
+    merge_base: str | None = None
+    commits_ahead: int | None = None
+    agrees: bool | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +179,6 @@ class Settler:
             commits_ahead=candidate.ahead,
             agrees=reading.agrees,
             notes=tuple(sorted(notes)),
-            problem=None,
         )
         return revision, touched
 
@@ -194,17 +186,7 @@ class Settler:
         pull = reading.pull
         named = (("base_sha_missing", pull.base_sha), ("head_missing", pull.head_sha))
         notes = [note for note, sha in named if self.ancestry.find(sha) is None]
-        nothing = Revision(
-            number=pull.number,
-            state="none",
-            before_sha=None,
-            after_sha=None,
-            merge_base=None,
-            commits_ahead=None,
-            agrees=None,
-            notes=tuple(notes),
-            problem=reading.problem,
-        )
+        nothing = Revision(pull.number, tuple(notes), problem=reading.problem)
         record = self.diffs.get(pull.number)
         if record is None:
             return nothing, ()

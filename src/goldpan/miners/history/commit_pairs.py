@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -322,7 +323,7 @@ class Reader:
         broken: dict[int, CommitReading] = {}
         waiting = [(pull, iter(find_candidates(pull, self.refs, self.ancestry))) for pull in pulls]
         while waiting:
-            tried = [(pull, rest, choice) for pull, rest in waiting for choice in _first(rest)]
+            tried = [(pull, rest, choice) for pull, rest in waiting for choice in islice(rest, 1)]
             results = self._compare([choice.pair for _, _, choice in tried])
             waiting = []
             for (pull, rest, candidate), compared in zip(tried, results, strict=True):
@@ -373,9 +374,3 @@ class Reader:
         }
         prefetched = prefetch(self.clone, blob_ids, self.reporter, token=self.token, host=self.host)
         self.fetched += prefetched.fetched
-
-
-def _first(rest: Iterator[Candidate]) -> Iterator[Candidate]:
-    candidate = next(rest, None)
-    if candidate is not None:
-        yield candidate

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -207,7 +208,7 @@ def find_current_records(records: list[Record]) -> CurrentRecords:
     listing = max(
         filter(None, (_newest_sweep(scan, ("issue", "pull")), *scan.listings)),
         default=None,
-        key=_listing_start,
+        key=itemgetter(0),
     )
     listed: set[int] = listing[1] if listing else set()
     if listing is not None:
@@ -235,10 +236,6 @@ def find_current_records(records: list[Record]) -> CurrentRecords:
 def _page_length(url: str) -> str:
     """Return how long the pages are of which an address names one."""
     return dict(parse_qsl(urlsplit(url).query)).get("per_page", "")
-
-
-def _listing_start(listing: tuple[int, set[int]]) -> int:
-    return listing[0]
 
 
 def _displayed_part(part: str) -> str:

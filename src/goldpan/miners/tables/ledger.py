@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -29,16 +29,8 @@ from goldpan.miners.tables.rows import NOBODY
 
 ISSUE_PARTS = ("entry", "edits", "comments", "labels", "timeline", "links", "relations")
 PULL_PARTS = (
-    "entry",
-    "edits",
-    "comments",
-    "labels",
-    "timeline",
-    "links",
-    "files",
-    "reviews",
-    "review_comments",
-    "commits",
+    *("entry", "edits", "comments", "labels", "timeline", "links"),
+    *("files", "reviews", "review_comments", "commits"),
 )
 DISCUSSION_PARTS = ("entry", "edits", "comments", "replies", "labels")
 _PARTS_OF = {"issue": ISSUE_PARTS, "pull": PULL_PARTS, "discussion": DISCUSSION_PARTS}
@@ -65,37 +57,33 @@ Troubles = Mapping[Key, Open]
 class PageSums:
     """Totals over the pages of lists, for each entry; -1 where the pages state none."""
 
-    announced: Mapping[str, Numbers]
-    received: Mapping[str, Numbers]
-    present: Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]]
+    announced: defaultdict[str, Numbers]
+    """How long each entry's list is, as far as GitHub says so."""
+    received: defaultdict[str, Numbers]
+    """How many items of each entry's list came."""
+    present: defaultdict[str, np.ndarray[Any, np.dtype[np.bool_]]]
+    """Whose lists any page was read of."""
 
-    def announces(self, part: str, size: int) -> Numbers:
-        """Return how long each entry's list is, as far as GitHub says so."""
-        lengths = self.announced.get(part)
-        return np.full(size, -1, dtype=np.int64) if lengths is None else lengths
+    @classmethod
+    def of(cls, size: int) -> Self:
+        """Return what is known of so many entries before any page is read."""
+        return cls(
+            defaultdict(lambda: np.full(size, -1, dtype=np.int64)),
+            defaultdict(lambda: np.zeros(size, dtype=np.int64)),
+            defaultdict(lambda: np.zeros(size, dtype=bool)),
+        )
 
-    def timeline_items(self, size: int) -> Numbers:
+    def timeline_items(self) -> Numbers:
         """Return how many items each whole timeline has; -1 where nobody tells."""
-        items = np.where(self.has("items", size), self.items_received("items", size), -1)
-        announced = self.announces("length", size)
+        items = np.where(self.present["items"], self.received["items"], -1)
+        announced = self.announced["length"]
         return np.where(announced >= 0, announced, items)
-
-    def has(self, part: str, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Tell whose lists any page was read of."""
-        present = self.present.get(part)
-        return np.zeros(size, dtype=bool) if present is None else present
-
-    def items_received(self, part: str, size: int) -> Numbers:
-        """Return how many items of each entry's list came."""
-        counts = self.received.get(part)
-        return np.zeros(size, dtype=np.int64) if counts is None else counts
 
 
 def read_pages(pages: pa.Table, live: CurrentRecords, numbers: Numbers) -> PageSums:
     """Sum up the pages that count, for entries in the order of `numbers`, which are sorted."""
-    announced: dict[str, Numbers] = {}
-    received: dict[str, Numbers] = {}
-    present: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
+    sums = PageSums.of(len(numbers))
+    announced = sums.announced
     for part in pc.unique(pages["part"]).to_pylist():
         rows = pages.filter(pc.equal(pages["part"], part))
         rows = rows.sort_by("_sequence")
@@ -105,17 +93,15 @@ def read_pages(pages: pa.Table, live: CurrentRecords, numbers: Numbers) -> PageS
         floor = _FLOOR_OF.get(part, part)
         is_listed = numbers[indexes] == whose if len(numbers) else np.zeros(len(whose), dtype=bool)
         whole = is_listed & (sequences >= live.floors[floor].of(whose))
-        received[part] = np.zeros(len(numbers), dtype=np.int64)
-        np.add.at(received[part], indexes[whole], rows["received"].to_numpy()[whole])
-        present[part] = np.zeros(len(numbers), dtype=bool)
+        np.add.at(sums.received[part], indexes[whole], rows["received"].to_numpy()[whole])
         listed = whole & (rows["unit"].to_numpy(zero_copy_only=False) != "pull")
-        present[part][indexes[listed]] = True
+        sums.present[part][indexes[listed]] = True
         announced[part] = _announced(rows, is_listed, whole, indexes, len(numbers), live, floor)
     if "threads" in announced:
         none = announced["threads"] == 0
-        comments = announced.get("review_comments", np.full(len(numbers), -1, dtype=np.int64))
+        comments = announced["review_comments"]
         announced["review_comments"] = np.where(none, np.maximum(comments, 0), comments)
-    return PageSums(announced, received, present)
+    return sums
 
 
 def _announced(
@@ -201,13 +187,12 @@ def _part_rows(
     stored: Mapping[str, Numbers],
     pages: PageSums,
 ) -> pa.Table:
-    size = len(chosen)
     numbers = entry["number"].to_numpy()
-    received = stored[part][chosen] if part in stored else pages.items_received(part, size)[chosen]
-    announced = pages.announces(part, size)[chosen]
+    received = stored[part][chosen] if part in stored else pages.received[part][chosen]
+    announced = pages.announced[part][chosen]
     unseen = np.zeros(len(numbers), dtype=bool)
     if part in ("links", "files", "edits"):  # which some sources do not have at all
-        unseen = ~pages.has(part, size)[chosen]
+        unseen = ~pages.present[part][chosen]
     if part == "entry":
         announced, received = np.ones_like(received), np.ones_like(received)
     elif part == "comments":
@@ -215,7 +200,7 @@ def _part_rows(
     elif part == "relations":
         counts = [pc.fill_null(entry[name], -1).to_numpy() for name in RELATIONS]
         announced = sum(np.maximum(count, 0) for count in counts)
-        received = sum(pages.items_received(name, size)[chosen] for name in RELATIONS)
+        received = sum(pages.received[name][chosen] for name in RELATIONS)
         unseen = np.all([count < 0 for count in counts], axis=0)
         announced = np.where(unseen, -1, announced)
     announced = np.where(unseen, -1, announced)
@@ -226,8 +211,8 @@ def _part_rows(
     for at in np.flatnonzero(announced > received):
         state[at], reason[at] = _short(part, int(announced[at]), int(received[at]))
     if part == "review_comments":
-        threads = pages.announces("threads", size)[chosen]
-        received_threads = pages.items_received("threads", size)[chosen]
+        threads = pages.announced["threads"][chosen]
+        received_threads = pages.received["threads"][chosen]
         for at in np.flatnonzero((threads > received_threads) & (state == "complete")):
             state[at] = "short"
             reason[at] = f"GitHub announced {threads[at]:,} threads, {received_threads[at]:,} came"

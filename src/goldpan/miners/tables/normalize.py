@@ -400,7 +400,7 @@ def normalize_again(
             with Archive(workspace.raw(repo)) as archive:
                 journal = Journal(archive)
                 archive.begin(resume=True)
-                journal.mark("license", [], license=license)
+                journal.mark("license", license=license)
         return normalize(workspace, repo, reporter, workers=workers)
 
 

@@ -128,7 +128,7 @@ def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:
 
 
 def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any]) -> None:
-    part: str = PART_OF[parent, name]
+    part = PART_OF[parent, name]
     page = node[name]
     if page is None:
         return

@@ -184,7 +184,7 @@ class RangeTables:
         losses = read_losses(self._current("losses"), live)
         self.troubles: dict[tuple[int | None, str], Open] = {**losses, **pending}
         self._made: dict[TableSchema, pa.Table] = {}
-        self._pages = PageSums({}, {}, {})
+        self._pages = PageSums.of(0)
 
     def tables(self) -> dict[TableSchema, pa.Table]:
         """Return this range's rows of each table."""
@@ -203,12 +203,12 @@ class RangeTables:
         events = self._current("events", self._floor("timeline")).drop_columns(["_sequence"])
         self._made = {
             ENTRIES: self._entries(entry, comments),
-            COMMENTS: sort_rows(comments, COMMENTS.order),
+            COMMENTS: COMMENTS.ordered(comments),
             DISCUSSIONS: newest(self._current("discussions"), ["number"]).sort_by("number"),
-            DISCUSSION_COMMENTS: sort_rows(said, DISCUSSION_COMMENTS.order),
-            EDITS: sort_rows(edits, EDITS.order),
-            COMMITS: sort_rows(commits, COMMITS.order),
-            FILES: sort_rows(files, FILES.order),
+            DISCUSSION_COMMENTS: DISCUSSION_COMMENTS.ordered(said),
+            EDITS: EDITS.ordered(edits),
+            COMMITS: COMMITS.ordered(commits),
+            FILES: FILES.ordered(files),
             EVENTS: distinct(sort_rows(events, (*EVENTS.order, "actor_id", "actor_type"))),
             REFERENCES: self._references(entry, (entry, comments, commits)),
             LEDGER: self._ledger(entry, comments, commits, files),
@@ -264,7 +264,7 @@ class RangeTables:
         for name in ("pull", "totals"):
             facet = newest(self._current(name), ["number"])
             entry = join_entries(entry, numbers, facet)
-        items = self._pages.timeline_items(len(numbers))
+        items = self._pages.timeline_items()
         entry = entry.append_column("timeline_items", pa.array(items, pa.int64(), mask=items < 0))
         if not len(self._facets["totals"]) or entry["changed_files"].null_count:
             entry = self._add_totals(entry, numbers)
@@ -273,7 +273,7 @@ class RangeTables:
     def _add_totals(self, entry: pa.Table, numbers: Numbers) -> pa.Table:
         """Fill the totals that no reply held from the files, where those are all there."""
         complete = self._live.floors["files"].of(numbers) >= 0
-        complete &= self._pages.has("files", len(numbers))  # a backup tells no files
+        complete &= self._pages.present["files"]  # a backup tells no files
         files = newest(self._current("files", self._floor("files")), ["number", "path"])
         sums = files.group_by("number").aggregate(
             [("additions", "sum"), ("deletions", "sum"), ("path", "count")]
