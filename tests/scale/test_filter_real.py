@@ -24,7 +24,7 @@ pytestmark = needs_data(SECP256K1)
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
-    workspace = WorkspaceLayout(tmp_path_factory.mktemp("real"))
+    workspace = WorkspaceLayout(tmp_path_factory.mktemp("real"), "unconfirmed")
     settings = Settings(workspace=workspace.root, workers=1)
     mine_backup(settings, SECP256K1 / "entries.jsonl.xz", REPO, Notes())
     pair(workspace, REPO, find_rules("unconfirmed"))

@@ -98,12 +98,8 @@ def test_parsers_load_only_when_they_are_needed() -> None:
         *("tests/test_reader.py", "pkg/tests/test_reader.py", "pkg/reader_test.py", "conftest.py"),
         *("src/conftest.py", "tests/data/broken.json", "tests/helpers.py", "pkg/server_test.go"),
         *("src/app.test.tsx", "src/app.spec.js", "src/__tests__/app.js"),
-        "core/src/test/java/org/x/Base.java",
-        "core/ReaderTest.java",
-        "core/TestReader.java",
-        "spec/reader_spec.rb",
-        "src/base58_unittest.cc",
-        "test/runner.sh",
+        *("core/src/test/java/org/x/Base.java", "core/ReaderTest.java", "core/TestReader.java"),
+        *("spec/reader_spec.rb", "src/base58_unittest.cc", "test/runner.sh"),
     ],
 )
 def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -> None:

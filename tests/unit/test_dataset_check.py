@@ -150,7 +150,10 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
     [
         (lambda card: card.pop("configs"), "KeyError"),
         (lambda card: card.update(dataset_info=[]), "TypeError"),
-        (lambda card: splits_of(card)[1].update(num_examples=7), "of 7 examples in test, where 11"),
+        (
+            lambda card: splits_of(card)[1].update(num_examples=7),
+            "7 examples in test, where 11 are",
+        ),
         (lambda card: splits_of(card).pop(), "tells of None examples in test, where 11 are"),
         (
             lambda card: files_of(card).append({"split": "more", "path": "data/more-*"}),

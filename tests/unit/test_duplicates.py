@@ -151,9 +151,8 @@ def test_the_earliest_text_represents() -> None:
 
 def test_short_texts_are_compared_for_equality_alone() -> None:
     short = "Bump the version after the release of 0.4.1"
-    rows = judged(
-        [("a/a", 1, short), ("a/a", 2, short.replace("0.4.1", "0.4.2")), ("a/a", 3, f"{short}  ")]
-    )
+    next_version = short.replace("0.4.1", "0.4.2")
+    rows = judged([("a/a", 1, short), ("a/a", 2, next_version), ("a/a", 3, f"{short}  ")])
     assert sorted(rows) == [("a/a", 1), ("a/a", 3)]
 
 

@@ -30,16 +30,10 @@ from tests.invoking import invoke
 FILE = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    x = 1\n    return x\n"
 
 
-def test_nothing_to_do() -> None:
+def test_blocks_are_applied_in_any_order_and_may_touch() -> None:
     assert apply_edits(FILE, []) == FILE
-
-
-def test_blocks_in_any_order() -> None:
     edits = [Edit("def g():\n", "def h():\n"), Edit("def f():\n", "def g():\n")]
     assert apply_edits(FILE, edits) == FILE.replace("g():", "h():").replace("f():", "g():")
-
-
-def test_blocks_may_touch() -> None:
     assert apply_edits("a\nb\n", [Edit("b\n", "2\n"), Edit("a\n", "1\n")]) == "1\n2\n"
 
 
@@ -69,19 +63,18 @@ def test_a_miss_names_the_nearest_lines() -> None:
     )
 
 
-def test_a_miss_by_white_space_shows_it() -> None:
-    with pytest.raises(NoMatchError, match=r"at line 2 the file has 'b \\n' where SEARCH has 'b"):
-        apply_edits("a\nb \nc\n", [Edit("a\nb\nc\n", "")])
-
-
-def test_a_miss_at_the_end_of_the_file() -> None:
-    with pytest.raises(NoMatchError, match=r"at line 3 the file has ended where SEARCH has 'c"):
-        apply_edits("a\nb\n", [Edit("b\nc\n", "")])
-
-
-def test_a_miss_without_anything_alike() -> None:
-    with pytest.raises(NoMatchError, match=r"\(1 line\) occurs nowhere in the file\. Copy"):
-        apply_edits("a\n", [Edit("z\n", "")])
+@pytest.mark.parametrize(
+    ("before", "search", "problem"),
+    [
+        ("a\nb \nc\n", "a\nb\nc\n", r"at line 2 the file has 'b \\n' where SEARCH has 'b"),
+        ("a\nb\n", "b\nc\n", r"at line 3 the file has ended where SEARCH has 'c"),
+        ("a\n", "z\n", r"\(1 line\) occurs nowhere in the file\. Copy"),
+    ],
+    ids=["white-space", "end-of-the-file", "nothing-alike"],
+)
+def test_a_miss_is_shown(before: str, search: str, problem: str) -> None:
+    with pytest.raises(NoMatchError, match=problem):
+        apply_edits(before, [Edit(search, "")])
 
 
 def test_an_ambiguous_block_names_its_lines() -> None:
@@ -258,10 +251,8 @@ def test_files_that_a_diff_makes_moves_and_removes(tmp_path: Path) -> None:
 
     def git(*arguments: str) -> str:
         who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=false")
-        result = subprocess.run(
-            ("git", *who, *arguments), cwd=work, capture_output=True, check=True
-        )
-        return result.stdout.decode()
+        command = ("git", *who, *arguments)
+        return subprocess.run(command, cwd=work, capture_output=True, check=True).stdout.decode()
 
     git("init", "--quiet")
     (work / "gone.txt").write_text("gone\n")
@@ -307,11 +298,7 @@ def test_a_diff_without_the_lines_of_git(tmp_path: Path) -> None:
         ("--- no.txt\n+++ no.txt\n@@ -1 +1 @@\n-two\n+2\n", FileError, "'no.txt' does not exist"),
         ("--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+2\n", FileError, "'a.txt' already exists"),
         ("--- ../a\n+++ ../a\n@@ -1 +1 @@\n-two\n+2\n", FileError, "leads out of"),
-        (
-            "diff --git a/a.txt b/a.txt\nBinary files a/a.txt and b/a.txt differ\n",
-            FileError,
-            "no lines",
-        ),
+        ("diff --git a/a b/a\nBinary files a/a and b/a differ\n", FileError, "no lines"),
         ("Nothing at all", FileError, "no block"),
     ],
 )

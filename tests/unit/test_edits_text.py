@@ -108,21 +108,11 @@ def test_longer_markers_around_what_looks_like_them() -> None:
 @pytest.mark.parametrize(
     "above",
     [
-        "src/a.py\n",
-        "src/a.py\n```python\n",
-        "```python\nsrc/a.py\n",
-        "```python\n### src/a.py\n",
-        "```python\n# src/a.py\n",
-        "```python src/a.py\n",
-        "```python:src/a.py\n",
-        '```python title="src/a.py"\n',
-        "`src/a.py`\n\n```\n",
-        "**src/a.py**\n~~~\n",
-        "**`src/a.py`:**\n",
-        "### `src/a.py`\n\n```python\n",
-        "File: src/a.py\n",
-        "**File:** `src/a.py`\n",
-        "1. src/a.py:\n",
+        *("src/a.py\n", "src/a.py\n```python\n", "```python\nsrc/a.py\n"),
+        *("```python\n### src/a.py\n", "```python\n# src/a.py\n", "```python src/a.py\n"),
+        *("```python:src/a.py\n", '```python title="src/a.py"\n', "`src/a.py`\n\n```\n"),
+        *("**src/a.py**\n~~~\n", "**`src/a.py`:**\n", "### `src/a.py`\n\n```python\n"),
+        *("File: src/a.py\n", "**File:** `src/a.py`\n", "1. src/a.py:\n"),
         "src/a.py\n\nThe loop never ends.\nSo it has to go:\n\n```python\n",
         "In `src/a.py`, the loop has to go:\n",
         '"src/a.py"\n',
@@ -141,8 +131,8 @@ def test_any_word_right_above_a_block_or_its_fence() -> None:
 @pytest.mark.parametrize(
     "above",
     [
-        *("", "Here is the change:\n", "```python\n", "Done\n\n", "## Changes\n"),
-        *("...\n", "`x.y`, say\n"),
+        *("", "Here is the change:\n", "```python\n", "Done\n\n"),
+        *("## Changes\n", "...\n", "`x.y`, say\n"),
     ],
 )
 def test_no_path(above: str) -> None:
@@ -157,19 +147,21 @@ def test_several_files_and_prose() -> None:
     assert parse_edits(text) == (FileEdits("a.py", (EDIT, EDIT, EDIT)), FileEdits("b.py", (EDIT,)))
 
 
-def test_markers_with_white_space_and_without_space() -> None:
-    text = "<<<<<<<SEARCH  \nold\n======= \t\nnew\n>>>>>>>REPLACE   "
-    assert parse_edits(text) == (FileEdits(None, (EDIT,)),)
+TWO = format_edits("a.py", [EDIT, Edit("x", "")])
 
 
-def test_a_text_with_crlf_everywhere() -> None:
-    text = format_edits("a.py", [EDIT, Edit("x", "")]).replace("\n", "\r\n")
-    assert parse_edits(text) == (FileEdits("a.py", (EDIT, Edit("x", ""))),)
-
-
-def test_no_block() -> None:
-    assert parse_edits("") == ()
-    assert parse_edits("Title\n=======\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n") == ()
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("<<<<<<<SEARCH  \nold\n======= \t\nnew\n>>>>>>>REPLACE   ", [FileEdits(None, (EDIT,))]),
+        (TWO.replace("\n", "\r\n"), [FileEdits("a.py", (EDIT, Edit("x", "")))]),
+        ("", []),
+        ("Title\n=======\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", []),
+    ],
+    ids=["white-space-or-none", "crlf", "nothing", "git-conflict"],
+)
+def test_markers_as_others_write_them(text: str, files: list[FileEdits]) -> None:
+    assert parse_edits(text) == tuple(files)
 
 
 OPEN, MIDDLE, END = "<<<<<<< SEARCH\n", "=======\n", ">>>>>>> REPLACE\n"

@@ -270,8 +270,9 @@ def test_what_has_no_readable_test_function_stays_as_it_is(tmp_path: Path, sourc
 
 
 @pytest.fixture
-def find(tmp_path: Path) -> Finder:
-    """A uv that finds Python 3.11 alone."""
+def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Finder:
+    """A uv that finds Python 3.11 alone, beside a pyenv in a folder of the test."""
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
     path = tmp_path / "uv"
     path.write_text(f'#!/bin/sh\ncase "$*" in *" 3.11") echo {sys.executable};; *) exit 2;; esac\n')
     path.chmod(0o755)
@@ -279,32 +280,25 @@ def find(tmp_path: Path) -> Finder:
 
 
 def test_the_newest_python_of_half_a_year_is_wanted_and_the_nearest_taken(
-    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, find: Finder
 ) -> None:
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "none"))
     ideal, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
     assert (ideal, version) == ("3.10", "3.11")  # 3.11 was out for ten weeks
     ideal, version, _ = choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
     assert (ideal, version) == ("3.13", "3.11")
 
 
-def test_what_the_project_admits_is_held(
-    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "none"))
+def test_what_the_project_admits_is_held(tmp_path: Path, find: Finder) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nrequires-python = ">=3.12"\n')
     with pytest.raises(EnvironmentBuildError):
         choose_python(tmp_path, "2024-01-01T00:00:00Z", find, tmp_path / "log")
     assert ">=3.12" in (tmp_path / "log").read_text()
 
 
-def test_the_versions_of_pyenv_are_found(
-    tmp_path: Path, find: Finder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_versions_of_pyenv_are_found(tmp_path: Path, find: Finder) -> None:
     home = tmp_path / "pyenv" / "versions" / "3.10.13" / "bin"
     home.mkdir(parents=True)
     (home / "python").symlink_to(sys.executable)
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
     ideal, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
     assert (ideal, version) == ("3.10", "3.10")
 

@@ -86,13 +86,13 @@ MISTAKES = [
     ("[repositories", "is not valid TOML", "Correct it"),
     # What a plan names that there is not.
     (
-        LISTED + '[pair]\nrules = "faun"',
-        "pair.rules: There is no set of pairing rules 'faun'",
-        "faun-eval",
+        LISTED + '[pair]\nrules = "fau"',
+        "pair.rules: There is no set of pairing rules 'fau'",
+        "faun",
     ),
     (LISTED + '[filter]\nprofile = ["faun-evl"]', "did you mean faun-eval", "default"),
     (NAMED + 'family = "qq"', "dataset[0].family", "Choose qa"),
-    (LISTED + "[review.settings]\nmodel = 3", "review: A review: the key model is un", "models"),
+    (LISTED + "[review.settings]\nmodel = 3", "A review: the key model is unknown", "models"),
     (LISTED + '[review.settings]\napi_key = "x"', "review: A review", "OPENAI_API_KEY"),
     (DATASET + 'split = "random:2"', "dataset[0].split", ""),
     (DATASET + EVALUATION + 'dataset = ["qa"]\nmodel = ["majorty"]', "evaluation[0].model", ""),

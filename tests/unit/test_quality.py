@@ -160,9 +160,7 @@ def test_faults(text: str, fault: Fault | None) -> None:
 
 def test_what_is_measured() -> None:
     quality = describe("### Summary\n\nIt fails.\n\n```\nint x;\n```\n\nPASS: all\n")
-    assert quality.characters == sum(
-        map(len, ["###Summary", "Itfails.", "```int", "x;```", "PASS:all"])
-    )
+    assert quality.characters == len("###SummaryItfails.```intx;```PASS:all")
     assert quality.prose_characters == len("Itfails")
     assert quality.code_characters == len("```intx;```")
     assert quality.trace_share == round(len("PASS:all") / quality.characters, 4)

@@ -70,9 +70,8 @@ def test_cells_say_how_far_they_are_from_the_print() -> None:
     assert (untested.row, untested.state, untested.same) == ("b", "untested", None)
     assert result.counts() == {"run": 2, "in part": 0, "recomputed": 0, "untested": 1}
     assert result.differing() == (text,)
-    half = fill_table(TABLE, [CellOutcome("a", "x", 0.5005, "run")]).cells[0]
-    over = fill_table(TABLE, [CellOutcome("a", "x", 0.50051, "run")]).cells[0]
-    assert (half.same, over.same) == (True, False)
+    for value, same in ((0.5005, True), (0.50051, False)):
+        assert fill_table(TABLE, [CellOutcome("a", "x", value, "run")]).cells[0].same is same
 
 
 def test_the_outcome_nearest_to_a_run_counts() -> None:

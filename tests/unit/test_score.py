@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -19,55 +19,57 @@ from goldpan.evaluation.slices import length_thirds, score_by_length
 from goldpan.evaluation.task_input import MODULES, ablate, relative_change, without
 from tests.scoring import make_predictions, make_task
 
-CASES: list[tuple[TaskType, tuple[str, ...], list[Any], list[Any], str]] = [
-    ("binary", ("yes", "no"), ["yes", "no"], ["yes", None], "f1"),
-    ("multi-class", ("a", "b", "c"), ["a", "b"], ["a", "c"], "macro_f1"),
-    ("multi-label", ("a", "b"), [["a"], []], [["a", "b"], None], "macro_f1"),
-    ("regression", (), [1.0, 2.0], [1.5, None], "smape"),
-    ("ner", ("O", "B-x"), [["O", "B-x"], ["O"]], [["O", "B-x"], None], "seqeval_f1"),
-    ("mlm", (), [["send"], ["log"]], [["send"], None], "mlm_accuracy"),
-    ("text-generation", (), ["a b c d", "e f"], ["a b c", None], "rouge_l"),
+
+class Case(NamedTuple):
+    type: TaskType
+    labels: tuple[str, ...]
+    truths: list[Any]
+    answers: list[Any]
+    main: str
+
+
+CASES = [
+    Case("binary", ("yes", "no"), ["yes", "no"], ["yes", None], "f1"),
+    Case("multi-class", ("a", "b", "c"), ["a", "b"], ["a", "c"], "macro_f1"),
+    Case("multi-label", ("a", "b"), [["a"], []], [["a", "b"], None], "macro_f1"),
+    Case("regression", (), [1.0, 2.0], [1.5, None], "smape"),
+    Case("ner", ("O", "B-x"), [["O", "B-x"], ["O"]], [["O", "B-x"], None], "seqeval_f1"),
+    Case("mlm", (), [["send"], ["log"]], [["send"], None], "mlm_accuracy"),
+    Case("text-generation", (), ["a b c d", "e f"], ["a b c", None], "rouge_l"),
 ]
+every_type = pytest.mark.parametrize("case", CASES, ids=[case.type for case in CASES])
 
 
-@pytest.mark.parametrize(("type_", "labels", "truths", "answers", "main"), CASES)
-def test_every_type_has_its_main_metric_and_goes_through_json(
-    type_: TaskType, labels: tuple[str, ...], truths: list[Any], answers: list[Any], main: str
-) -> None:
-    task = make_task(type_, labels, metric=main)
-    scores = score(task, make_predictions(type_, truths, answers), resamples=20, seed=3)
+@every_type
+def test_every_type_has_its_main_metric_and_goes_through_json(case: Case) -> None:
+    task = make_task(case.type, case.labels, metric=case.main)
+    predictions = make_predictions(case.type, case.truths, case.answers)
+    scores = score(task, predictions, resamples=20, seed=3)
     assert scores.value(scores.main) is not None
     assert (scores.examples, scores.seed, scores.resamples) == (2, 3, 20)
-    assert scores.invalid == (None in answers)
+    assert scores.invalid == (None in case.answers)
     names = [(metric.name, metric.label) for metric in scores.metrics]
     assert len(set(names)) == len(names)
     assert all(metric.reason for metric in scores.metrics if metric.value is None)
     assert TypeAdapter(Scores).validate_json(orjson.dumps(scores)) == scores
 
 
-@pytest.mark.parametrize(("type_", "labels", "truths", "answers", "main"), CASES)
-def test_right_answers_score_best(
-    type_: TaskType, labels: tuple[str, ...], truths: list[Any], answers: list[Any], main: str
-) -> None:
-    if type_ == "multi-class":
-        truths = [*truths, "c"]
-    if type_ == "multi-label":
-        truths = [*truths, ["b"]]
-    task = make_task(type_, labels, metric=main)
-    scores = score(task, make_predictions(type_, truths, truths), resamples=0)
-    best = scores.metric(main)
+@every_type
+def test_right_answers_score_best(case: Case) -> None:
+    others: dict[str, list[Any]] = {"multi-class": ["c"], "multi-label": [["b"]]}
+    truths = [*case.truths, *others.get(case.type, [])]
+    task = make_task(case.type, case.labels, metric=case.main)
+    scores = score(task, make_predictions(case.type, truths, truths), resamples=0)
+    best = scores.metric(case.main)
     assert best.value == pytest.approx(1 if best.higher_is_better else 0)
 
 
-@pytest.mark.parametrize(("type_", "labels", "truths", "answers", "main"), CASES)
-def test_without_examples_everything_is_undefined_with_a_reason(
-    type_: TaskType, labels: tuple[str, ...], truths: list[Any], answers: list[Any], main: str
-) -> None:
-    for builder in ("", "fault-localization", "code-edit")[
-        : 3 if type_ == "text-generation" else 1
-    ]:
-        task = make_task(type_, labels, builder=builder)
-        scores = score(task, make_predictions(type_, [], []))
+@every_type
+def test_without_examples_everything_is_undefined_with_a_reason(case: Case) -> None:
+    builders = ("", "fault-localization", "code-edit") if case.type == "text-generation" else ("",)
+    for builder in builders:
+        task = make_task(case.type, case.labels, builder=builder)
+        scores = score(task, make_predictions(case.type, [], []))
         assert scores.examples == scores.units == 0
         assert all(metric.value is None and metric.reason for metric in scores.metrics)
 

@@ -56,11 +56,8 @@ def test_every_spelling_is_found(secret: str) -> None:
     for spelling in spellings(secret):
         if spelling == spelling.lower() and secret != secret.lower():
             continue  # lower-cased as a whole it opens nothing
-        for text in (
-            spelling,
-            f'{{"message": "no {spelling}, sorry"}}',
-            f"https://h/?t={spelling}&x",
-        ):
+        said = f'{{"message": "no {spelling}, sorry"}}'
+        for text in (spelling, said, f"https://h/?t={spelling}&x"):
             masked = mask(text)
             assert HIDDEN in masked
             assert mask(text.encode()) == masked.encode()
@@ -98,7 +95,7 @@ def test_the_environment_is_known() -> None:
         "SSH_PRIVATE_KEY": "/home/somebody/.ssh/id",
     }
     register_environment(environment)
-    text = " ".join(["ghp_first001 ghp_second02 key-of-service pass-word-1 pr%2Fxy-pass"])
+    text = "ghp_first001 ghp_second02 key-of-service pass-word-1 pr%2Fxy-pass"
     assert mask(text) == " ".join([HIDDEN] * 5)
     assert mask("pr/xy-pass") == HIDDEN
     assert mask("/home/somebody/.ssh/id") == "/home/somebody/.ssh/id"

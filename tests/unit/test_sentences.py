@@ -23,14 +23,9 @@ def test_a_sentence_ends_at_its_mark_or_its_line() -> None:
 @pytest.mark.parametrize(
     "whole",
     [
-        "Use e.g. a bucket.",
-        "Pipes, hoses etc. are below.",
-        "Water vs. steam",
-        "Written by J. Doe.",
-        "Calls os.path.join first.",
-        "See {@link java.io.File#exists()}.",
-        "Costs 2.50 at most.",
-        "Uses self._items inside.",
+        *("Use e.g. a bucket.", "Pipes, hoses etc. are below.", "Water vs. steam"),
+        *("Written by J. Doe.", "Calls os.path.join first.", "See {@link java.io.File#exists()}."),
+        *("Costs 2.50 at most.", "Uses self._items inside."),
         "Opens https://www.example.org/watch?v=1 first.",
     ],
 )

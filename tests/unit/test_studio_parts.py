@@ -101,9 +101,8 @@ def test_whatever_an_annotation_holds_it_is_judged(result: object) -> None:
     checked = check(configuration, result)
     assert set(checked.values) == {"verdict", "doubt", "reason"}
     if checked.problem is None:
-        assert checked.values["verdict"] in {
-            (choice,) for choice in configuration.field("verdict").choices
-        }
+        (verdict,) = checked.values["verdict"]
+        assert verdict in configuration.field("verdict").choices
 
 
 def test_none_of_these_goes_with_nothing_else() -> None:

@@ -58,7 +58,7 @@ def varied(after: str, before: str = BEFORE, path: str = "mill.py") -> list[Vari
 
 def changes(variants: list[Variant]) -> set[tuple[str, str]]:
     """Return what variants have instead of the fix's lines, by kind."""
-    found = set()
+    found: set[tuple[str, str]] = set()
     for variant in variants:
         lines = [line[1:] for line in variant.diff.split("\n")[3:] if line[:1] == "+"]
         found.add((variant.kind, " ".join(" ".join(lines).split())))
