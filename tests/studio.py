@@ -88,14 +88,23 @@ class Annotators:
             parts.append(part("doubt", "choices", ["doubt"]))
         if reason:
             parts.append(part("reason", "text", [reason]))
-        body = {"result": parts, "lead_time": 20.0 + person, **more}
+        return self.send(person, task, *parts, lead_time=20.0 + person, **more)
+
+    def send(self, person: int, task: int, *parts: Any, lead_time: float = 4.0, **more: Any) -> int:
+        """Send an answer of these parts as a person; return the annotation's number."""
+        body = {"result": list(parts), "lead_time": lead_time, **more}
         return int(self.call(person, "POST", f"/api/tasks/{task}/annotations/", body)["id"])
 
+    def tasks(self, lab: WorkspaceLayout, name: str) -> list[dict[str, Any]]:
+        """Return all tasks of a project as the server exports them."""
+        number = open_project(lab, name).number
+        return list(self.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true"))
 
-def part(name: str, kind: str, values: list[str]) -> dict[str, Any]:
-    """Return a part of an answer as Label Studio stores it."""
+
+def part(name: str, kind: str, values: list[str], of: str = "issue") -> dict[str, Any]:
+    """Return a part of an answer as Label Studio stores it, on what the form calls `of`."""
     stored = "choices" if kind == "choices" else "textarea"
-    return {"from_name": name, "to_name": "issue", "type": stored, "value": {kind: values}}
+    return {"from_name": name, "to_name": of, "type": stored, "value": {kind: values}}
 
 
 def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[StudioTask]:

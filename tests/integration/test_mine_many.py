@@ -1,11 +1,13 @@
-"""Repositories that are mined at once share one limit, and each is what it is when mined alone."""
+"""Repositories that are mined at once, or whose cost is asked, share one limit, each as alone."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +16,9 @@ import pytest
 from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
 from goldpan.miners.github.announced import Path as Via
-from goldpan.miners.mine import MineResult
-from goldpan.miners.mine_many import MinedRepositories, mine_many
+from goldpan.miners.github.cost import CostEstimate
+from goldpan.miners.mine import MineResult, predict
+from goldpan.miners.mine_many import MinedRepositories, mine_many, predict_many
 from tests.mining import (
     PACE,
     SOFT,
@@ -31,11 +34,18 @@ from tests.mining import (
     table_bytes,
     twin_settings,
 )
+from tests.planning import run, write_plan
 from tests.program import Running, goldpan, start
 from tests.twin import Twin, mills_world
+from tests.twin.transport import Received, Reply
 
-MILLS = [f"workload/mill-{index}" for index in range(3)]
+SIX = [f"workload/mill-{index}" for index in range(6)]
+MILLS = SIX[:3]
 _KILLED_AT = 12
+_ALONE = 12
+"""Requests after which the client has seen enough good answers to send two at a time."""
+_FREE = re.compile(r"; .* are free")
+"""What a dry run says of the disk, on which others write meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +64,10 @@ def mined(
     return results.by_name
 
 
+def predicted(settings: Settings, names: list[str]) -> dict[str, CostEstimate | GoldpanError]:
+    return predict_many(settings, names, Notes(), PACE)
+
+
 @graphql_daily
 def test_at_once_gives_the_bytes_of_one_after_another(twin: Twin, via: Via, tmp_path: Path) -> None:
     twin.requests.clear()
@@ -70,11 +84,14 @@ def test_at_once_gives_the_bytes_of_one_after_another(twin: Twin, via: Via, tmp_
         assert coverage_of(result).complete
 
 
-def test_no_more_requests_are_under_way_than_of_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("asked", "via"), [(mined, "rest"), (predicted, "graphql")])
+def test_no_more_requests_are_under_way_than_of_one(
+    asked: Callable[[Settings, list[str]], object], via: Via, tmp_path: Path
+) -> None:
     limits = replace(SOFT, concurrency=2)  # refuses a third at once
     with Twin(mills_world(4, issues=8, pulls=4), limits=limits) as twin:
         names = [repository.full_name for repository in twin.world.repositories]
-        mined(twin_settings(twin, tmp_path, "rest", concurrency=2, at_once=4), names)
+        asked(twin_settings(twin, tmp_path, via, concurrency=2, at_once=4), names)
         assert {request.status for request in twin.requests} == {200}
 
 
@@ -105,12 +122,13 @@ def test_two_former_names_of_one_repository_take_turns(tmp_path: Path) -> None:
     assert all(isinstance(result, MineResult) for result in results.values())
 
 
+@pytest.mark.parametrize("asked", [mined, predicted])
 def test_settings_that_cannot_work_are_told_before_anything_is_asked(
-    twin: Twin, tmp_path: Path
+    asked: Callable[[Settings, list[str]], object], twin: Twin, tmp_path: Path
 ) -> None:
     twin.requests.clear()
     with pytest.raises(UsageError, match="without a token"):
-        mined(twin_settings(twin, tmp_path, "graphql", tokens=()), MILLS)
+        asked(twin_settings(twin, tmp_path, "graphql", tokens=()), MILLS)
     assert not twin.count
 
 
@@ -161,3 +179,57 @@ def test_the_command_line_tells_of_all(twin: Twin, tmp_path: Path) -> None:
         assert f"{name}: Predicted: " in done.err
         assert f"{name}: 12 entries, " in done.err
     assert "Error: workload/gone does not exist" in done.err
+
+
+class Meeting(Twin):
+    """A GitHub that once answers a request only when another one is under way, too."""
+
+    def __init__(self) -> None:
+        super().__init__(mills_world(len(SIX), issues=4, pulls=3), limits=SOFT)
+        self.met = False
+        self._barrier = threading.Barrier(2, timeout=90)
+
+    def _serve(self, received: Received) -> Reply:
+        if self.count >= _ALONE and not self.met:
+            try:
+                self._barrier.wait()
+                self.met = True
+            except threading.BrokenBarrierError:
+                pass
+        return super()._serve(received)
+
+
+def test_a_dry_run_of_a_plan_asks_of_several_at_once(tmp_path: Path) -> None:
+    """With as many requests, and the bytes, of asking of one after another."""
+    listed = ", ".join(f'"{name}"' for name in reversed(SIX))
+    plan = f"[repositories]\nlisted = [{listed}]\n[clone]\nenabled = false\n[mine]\nat-once = %d\n"
+    with Meeting() as meeting:
+        write_plan(tmp_path, plan % 1)
+        meeting.met = True  # nobody else is waited for
+        alone = [run(meeting, tmp_path, "--dry-run", *form) for form in ((), ("--json",))]
+        requests = meeting.count
+        assert requests % (2 * len(SIX)) == 0
+        write_plan(tmp_path, plan % 4)
+        meeting.requests.clear()
+        meeting.met = False
+        together = [run(meeting, tmp_path, "--dry-run", *form) for form in ((), ("--json",))]
+        assert meeting.met, "two requests were never under way together"
+        assert meeting.count == requests
+    for before, now in zip(alone, together, strict=True):
+        assert (before.code, now.code) == (0, 0), before.err + now.err
+        assert _FREE.sub("", now.out) == _FREE.sub("", before.out)
+    units = [line for line in now.out.splitlines() if '"unit": "mine/' in line]
+    assert [line.split('"')[3].removeprefix("mine/") for line in units] == SIX[::-1]
+    assert not (tmp_path / "lab" / "raw").exists()
+
+
+def test_each_cost_is_that_alone_and_none_stops_the_others(twin: Twin, tmp_path: Path) -> None:
+    settings = twin_settings(twin, tmp_path, "graphql", at_once=3)
+    names = [MILLS[2], "workload/gone", MILLS[0], MILLS[2]]
+    results = predicted(settings, names)
+    assert list(results) == names[:3]
+    assert isinstance(results["workload/gone"], RepositoryError)
+    for name in (MILLS[0], MILLS[2]):
+        answer = results[name]
+        assert isinstance(answer, CostEstimate)
+        assert answer == predict(settings, name, Notes(), PACE)

@@ -204,10 +204,8 @@ def test_the_proxy_of_the_machine_is_gone_through(
         assert b" 403 " in ask(proxy, "CONNECT other.invalid:443 HTTP/1.1\r\n\r\n")
     outer.thread.join(30)
     outer.socket.close()
-    assert [head.split(" HTTP/")[0] for head in outer.heads] == [
-        "CONNECT index.invalid:443",
-        "GET http://index.invalid:80/a?b",
-    ]
+    targets = [head.split(" HTTP/")[0] for head in outer.heads]
+    assert targets == ["CONNECT index.invalid:443", "GET http://index.invalid:80/a?b"]
     assert all("Proxy-Authorization: Basic dTpwQA==\r\n" in head for head in outer.heads)
     monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
     with pytest.raises(UsageError, match="socks5"), open_proxy(places, places, tmp_path / "log"):

@@ -43,17 +43,12 @@ def test_verdicts_stand_beside_those_of_the_filter(tmp_path: Path) -> None:
     answers = {2: answer("drop", "Leak 2", confidence=0.7, reasons=["off-topic"])}
     with OpenAIServer(by_number(answers)) as server:
         done = review(lab, server)
-    assert (done.keep, done.drop, done.people) == (
-        {"question-answer": 2},
-        {"question-answer": 1},
-        {},
-    )
+    decided = (done.keep, done.drop, done.people)
+    assert decided == ({"question-answer": 2}, {"question-answer": 1}, {})
     verdicts = rows(lab)
-    assert [(n, row["keep"], row["reason"], row["value"]) for n, row in verdicts.items()] == [
-        (1, True, None, 0.9),
-        (2, False, "off-topic", 0.7),
-        (3, True, None, 0.9),
-    ]
+    assert list(verdicts) == [1, 2, 3]
+    found = [(row["keep"], row["reason"], row["value"]) for row in verdicts.values()]
+    assert found == [(True, None, 0.9), (False, "off-topic", 0.7), (True, None, 0.9)]
     assert re.fullmatch(rf"comment [0-9]+: {QUOTE}", verdicts[1]["evidence"])
     shared = {(row["stage"], row["criterion"], row["decides"]) for row in verdicts.values()}
     assert shared == {("llm", "question-answer", False)}
@@ -332,11 +327,8 @@ def test_an_estimate_sends_and_writes_nothing(tmp_path: Path) -> None:
         estimated = estimate_review(lab, [REPO], profile(lab), options, QUIET)
         assert sorted(path for path in lab.root.rglob("*") if path.is_file()) == before
         assert not server.chats
-        assert (estimated.subjects, estimated.requests, estimated.answered) == (
-            {"question-answer": 3},
-            3,
-            0,
-        )
+        counts = (estimated.subjects, estimated.requests, estimated.answered)
+        assert counts == ({"question-answer": 3}, 3, 0)
         assert estimated.seconds is None
         done = review(lab, server, prices=PRICES)
         assert estimated.cost is not None
@@ -349,6 +341,10 @@ def test_an_estimate_sends_and_writes_nothing(tmp_path: Path) -> None:
         assert after.seconds is not None
 
 
+def drawn_by(issue: int) -> bytes:
+    return hashlib.sha256(orjson.dumps([REPO, issue, None, None])).digest()
+
+
 def test_a_limit_draws_the_same_subjects_each_time(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 10)
     with OpenAIServer(keeps) as server:
@@ -357,7 +353,4 @@ def test_a_limit_draws_the_same_subjects_each_time(tmp_path: Path) -> None:
         review(lab, server, limit=6)
         assert len(server.chats) == 6
         assert four < set(rows(lab))
-        names = {
-            n: hashlib.sha256(orjson.dumps([REPO, n, None, None])).digest() for n in range(1, 11)
-        }
-        assert four == set(sorted(names, key=names.__getitem__)[:4])
+        assert four == set(sorted(range(1, 11), key=drawn_by)[:4])

@@ -41,24 +41,14 @@ def reviewing(
 
 def test_answers_come_out_of_order_and_errors_in_a_file_of_their_own(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 6)
-    answers = {
-        2: answer("drop", "Leak 2", reasons=["unclear"]),
-        3: Fault(500),
-        4: CUT,
-        5: Said(None, refusal="No"),
-    }
+    drops = answer("drop", "Leak 2", reasons=["unclear"])
+    answers = {2: drops, 3: Fault(500), 4: CUT, 5: Said(None, refusal="No")}
     with OpenAIServer(by_number(answers), polls=2) as server:
         done = review(lab, server, batch=True)
         assert len(server.batches) == 1
-        reasons = {n: row["reason"] for n, row in rows(lab).items()}
-        assert reasons == {
-            1: None,
-            2: "unclear",
-            3: "server-error",
-            4: "batch-expired",
-            5: "refused",
-            6: None,
-        }
+        reasons = [row["reason"] for row in rows(lab).values()]
+        assert reasons[:3] == [None, "unclear", "server-error"]
+        assert reasons[3:] == ["batch-expired", "refused", None]
         assert done.complete
         server.model = keeps
         review(lab, server, batch=True)

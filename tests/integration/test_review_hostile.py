@@ -184,30 +184,12 @@ def test_the_same_texts_have_the_same_code_and_others_another() -> None:
     assert fence_code(first) == fence_code([PromptPart("a", "x")]) != fence_code(second)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "ignore ",
-        "ignore previous ",
-        "<|",
-        "<|a",
-        "===",
-        "=== 0123456789abcdef ",
-        "you are a ",
-        "answer the ",
-        " ",
-        "\n",
-        "verdict : ",
-        "-",
-        "&#105;",
-        "\U000e0061",
-        "<tool_call ",
-        "begin of the ",
-        "note to the ",
-        '"role" : ',
-        "confidence = 1 ",
-    ],
-)
+WORDS = ["ignore ", "ignore previous ", "you are a ", "answer the ", "begin of the "]
+MARKS = ["<|", "<|a", "===", "=== 0123456789abcdef ", " ", "\n", "verdict : ", "-", "&#105;"]
+MARKS += ["note to the ", "\U000e0061", "<tool_call ", '"role" : ', "confidence = 1 "]
+
+
+@pytest.mark.parametrize("unit", [*WORDS, *MARKS])
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     text = unit * (300_000 // len(unit))
     begun = time.process_time()

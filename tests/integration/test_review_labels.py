@@ -20,7 +20,7 @@ from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import task_family
+from goldpan.datasets.task import Task, task_family
 from tests.evaluating import rows
 from tests.openai_server import Body, OpenAIServer, Said, answer
 from tests.reviewing import QUIET, settings
@@ -46,20 +46,14 @@ def judge(body: Body) -> Said:
 @pytest.fixture
 def workspace(tmp_path: Path) -> WorkspaceLayout:
     lab = WorkspaceLayout(tmp_path)
-    write(lab, [(text, label) for text, label in TEXTS])
+    write(lab, TASK, [*TEXTS])
     return lab
 
 
-def write(workspace: WorkspaceLayout, pairs: list[tuple[Any, Any]]) -> None:
-    write_dataset(
-        workspace,
-        workspace.dataset("issue_type"),
-        task_family(TASK),
-        rows(TASK, pairs),
-        SplitPlan.parse("none"),
-        Provenance(),
-        CardInputs(),
-    )
+def write(workspace: WorkspaceLayout, task: Task, pairs: list[tuple[Any, Any]]) -> None:
+    place, facts = workspace.dataset(task.name), (Provenance(), CardInputs())
+    plan = SplitPlan.parse("none")
+    write_dataset(workspace, place, task_family(task), rows(task, pairs), plan, *facts)
 
 
 @pytest.fixture
@@ -77,10 +71,8 @@ def test_labels_are_judged_by_their_definitions(
     result = review_labels(workspace, workspace.dataset("issue_type"), options, QUIET)
     assert result.subjects == {"label": 4}
     assert (result.keep, result.drop, result.people) == ({"label": 2}, {"label": 1}, {"label": 1})
-    verdicts = {
-        row["example_id"]: (row["keep"], row["reason"])
-        for row in pq.read_table(label_path(workspace, "issue_type")).to_pylist()
-    }
+    judged = pq.read_table(label_path(workspace, "issue_type")).to_pylist()
+    verdicts = {row["example_id"]: (row["keep"], row["reason"]) for row in judged}
     assert verdicts["issue_type:00000"] == (True, None)
     assert verdicts["issue_type:00001"] == (False, "wrong-label")
     assert verdicts["issue_type:00003"][0] is None  # it tries to steer the model
@@ -98,25 +90,18 @@ def test_a_second_review_asks_nothing(workspace: WorkspaceLayout, server: OpenAI
 def test_a_limit_draws_the_same_examples_when_there_are_more(
     workspace: WorkspaceLayout, server: OpenAIServer
 ) -> None:
-    options = replace(settings(server), limit=2)
-    review_labels(workspace, workspace.dataset("issue_type"), options, QUIET)
-    few = set(pq.read_table(label_path(workspace, "issue_type"))["example_id"].to_pylist())
-    assert len(few) == 2
-    review_labels(workspace, workspace.dataset("issue_type"), replace(options, limit=3), QUIET)
-    more = set(pq.read_table(label_path(workspace, "issue_type"))["example_id"].to_pylist())
-    assert few < more
+    names = []
+    for limit in (2, 3):
+        options = replace(settings(server), limit=limit)
+        review_labels(workspace, workspace.dataset("issue_type"), options, QUIET)
+        table = pq.read_table(label_path(workspace, "issue_type"))
+        names.append(set(table["example_id"].to_pylist()))
+    assert len(names[0]) == 2
+    assert names[0] < names[1]
 
 
 def test_a_dataset_without_labels_is_told(workspace: WorkspaceLayout, server: OpenAIServer) -> None:
     task = find_task("story_points")
-    write_dataset(
-        workspace,
-        workspace.dataset(task.name),
-        task_family(task),
-        rows(task, [("Report it", 3.0)]),
-        SplitPlan.parse("none"),
-        Provenance(),
-        CardInputs(),
-    )
+    write(workspace, task, [("Report it", 3.0)])
     with pytest.raises(UsageError, match="story_points, which has no labels"):
         review_labels(workspace, workspace.dataset(task.name), settings(server), QUIET)

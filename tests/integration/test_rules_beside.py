@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.parquet import read_table
 from goldpan.datasets.provenance import read_provenance
 from goldpan.filters.profile import criteria
+from tests.demo_workspace import make_tables
 from tests.invoking import invoke
 
 REPO = "prospector/sluice"
@@ -22,13 +22,7 @@ REPO = "prospector/sluice"
 
 @pytest.fixture(scope="module")
 def mined(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("mined")
-    shipped = files("goldpan.demo") / "replies" / "run-0001.zst"
-    raw = root / "raw" / REPO
-    raw.mkdir(parents=True)
-    (raw / "run-0001.zst").write_bytes(shipped.read_bytes())
-    Workspace(root).normalize()
-    return root
+    return make_tables(tmp_path_factory.mktemp("mined")).path
 
 
 @pytest.fixture
@@ -79,13 +73,8 @@ def test_every_command_says_what_stands_behind_it(lab: Workspace, tmp_path: Path
     assert "Later commands use these pairs with --rules faun-eval\n" in output
     program(lab, "filter", "--rules", "faun-eval")
     page = tmp_path / "report.html"
-    commands = (
-        ("filter",),
-        ("funnel",),
-        ("build", "qa"),
-        ("report", "--output", str(page)),
-        ("review", "--model", "any", "--dry-run"),
-    )
+    commands: list[tuple[str, ...]] = [("filter",), ("funnel",), ("build", "qa")]
+    commands += [("report", "--output", str(page)), ("review", "--model", "any", "--dry-run")]
     for rules, other in (("default", "faun-eval"), ("faun-eval", "default")):
         behind = f"Pairs by rules {rules} (also stored: --rules {other}); profile default\n"
         for command in commands:

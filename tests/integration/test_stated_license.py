@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 import orjson
@@ -13,8 +12,9 @@ from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import read_provenance
+from tests.demo_workspace import make_tables
 from tests.drawing import daily
-from tests.mining import mine_twin, rows
+from tests.mining import copy_mined, rows
 from tests.twin import Twin, synthetic_world
 
 REPO = "prospector/sluice"
@@ -27,13 +27,7 @@ def license(lab: Workspace, repo: str = REPO) -> tuple[str | None, str | None]:
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Workspace:
-    shipped = files("goldpan.demo") / "replies" / "run-0001.zst"
-    raw = tmp_path / "raw" / REPO
-    raw.mkdir(parents=True)
-    (raw / "run-0001.zst").write_bytes(shipped.read_bytes())
-    workspace = Workspace(tmp_path)
-    workspace.normalize()
-    return workspace
+    return make_tables(tmp_path)
 
 
 def test_what_is_stated_overrides_what_was_mined(lab: Workspace) -> None:
@@ -80,8 +74,7 @@ def test_mine_takes_the_statement(
 
 
 def test_github_says_it_where_nobody_states_one(tmp_path: Path) -> None:
-    with Twin(synthetic_world()) as twin:
-        mine_twin(twin, tmp_path)
+    copy_mined(tmp_path)
     assert license(Workspace(tmp_path)) == ("MIT", "GitHub")
 
 

@@ -37,18 +37,13 @@ def comparison(approach: str = "bayesian") -> Comparison:
 
 def drawings() -> dict[str, str]:
     normal = comparison("frequentist")
-    ranked = compare(
-        score_matrix(
-            [
-                RunScore(model, f"t{at}", 0, 0.9 - index / 10 + at / 50)
-                for index, model in enumerate((HOSTILE, "b", "c", "d"))
-                for at in range(8)
-            ],
-            "f1",
-        ),
-        approach="frequentist",
-        choice="nonparametric",
-    )
+    scores = [
+        RunScore(model, f"t{at}", 0, 0.9 - index / 10 + at / 50)
+        for index, model in enumerate((HOSTILE, "b", "c", "d"))
+        for at in range(8)
+    ]
+    matrix = score_matrix(scores, "f1")
+    ranked = compare(matrix, approach="frequentist", choice="nonparametric")
     shown = points(
         HOSTILE, {"one": BinaryConfusion(5, 2, 4, 1), "two": BinaryConfusion(4, 4, 2, 2)}
     )

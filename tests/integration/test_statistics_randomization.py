@@ -47,10 +47,8 @@ def test_equal_models_differ_as_seldom_as_alpha_says() -> None:
 def test_the_same_answers_give_a_p_of_one_and_the_same_seed_the_same_p() -> None:
     same = right(0.5)
     assert randomization_test(same, same, mean_of(200)).p == 1
-    first, second = (
-        randomization_test(right(0.6), right(0.5, seed=5), mean_of(200)) for _ in range(2)
-    )
-    assert first == second
+    answers = (right(0.6), right(0.5, seed=5))
+    assert randomization_test(*answers, mean_of(200)) == randomization_test(*answers, mean_of(200))
 
 
 def test_examples_of_one_project_are_swapped_together() -> None:
@@ -86,12 +84,9 @@ def predictions(answers: list[str | None], truth: list[str], scores: bool = True
     rows = [
         {
             "id": str(at),
-            "repo": None,
-            "document": None,
             "truth": target,
             "answer": answer,
             "scores": [0.5 + at / 100, 0.5] if scores else None,
-            "raw": None,
         }
         for at, (answer, target) in enumerate(zip(answers, truth, strict=True))
     ]
@@ -106,10 +101,8 @@ def test_predictions_become_counts_and_scores() -> None:
     table = predictions(GIVEN, TRUTH)
     assert label_counts(table, "bug") == BinaryConfusion(tp=1, fp=0, tn=2, fn=1)
     assert label_counts(table, "question") == BinaryConfusion(tp=1, fp=1, tn=1, fn=1)
-    assert label_scores(table, LABELS, "bug") == (
-        [True, True, False, False],
-        [0.5, 0.51, 0.52, 0.53],
-    )
+    scored = label_scores(table, LABELS, "bug")
+    assert scored == ([True, True, False, False], [0.5, 0.51, 0.52, 0.53])
     assert label_scores(predictions(GIVEN, TRUTH, scores=False), LABELS, "bug") is None
     with pytest.raises(StatisticsError, match="fewer scores than the task has labels"):
         label_scores(table, ("x", "y", "bug"), "bug")
@@ -123,15 +116,11 @@ def test_models_are_ranked_on_one_data_set() -> None:
     assert comparison.models == ("good", "fair", "bad")
     assert comparison.decision("good", "bad") == comparison.decision("fair", "bad") == "better"
     assert comparison.decision("good", "fair") == "undecided"
-    assert [
-        (standing.best, standing.worst, standing.tier) for standing in comparison.standings
-    ] == [(1, 2, 1), (1, 2, 1), (3, 3, 2)]
+    places = [(one.best, one.worst, one.tier) for one in comparison.standings]
+    assert places == [(1, 2, 1), (1, 2, 1), (3, 3, 2)]
     assert comparison.test.samples == 2000
-    assert (comparison.test.name, comparison.test.seed, comparison.tasks) == (
-        "randomization",
-        0,
-        ("issue_type",),
-    )
+    facts = (comparison.test.name, comparison.test.seed, comparison.tasks)
+    assert facts == ("randomization", 0, ("issue_type",))
     assert comparison.standings[0].low is None
 
 

@@ -50,9 +50,8 @@ def test_signed_rank_is_that_of_baycomp(rope: float, seed: int) -> None:
     """To the last draw, as it takes the same random weights."""
     baycomp: Any = pytest.importorskip("baycomp")
     first, second = values(2, 12, seed)
-    theirs = baycomp.SignedRankTest(
-        first, second, rope=rope, nsamples=2000, random_state=seed
-    ).probs()
+    drawn = {"nsamples": 2000, "random_state": seed}
+    theirs = baycomp.SignedRankTest(first, second, rope=rope, **drawn).probs()
     pair, ropes = np.stack([first, second]), np.full((2, 2), rope)
     ours = signed_rank_pairs(pair, ropes, samples=2000, seed=seed)[0, 1]
     # Theirs name the side that is better: the left one is ours to lose.
@@ -80,14 +79,9 @@ def test_a_bayesian_comparison_is_that_of_autorank(capsys: pytest.CaptureFixture
     )
     their_time = time.process_time() - started
     capsys.readouterr()
-    matrix = score_matrix(
-        [
-            RunScore(names[i], f"t{j:02}", 0, float(several[i, j]))
-            for i in range(6)
-            for j in range(10)
-        ],
-        "f1",
-    )
+    cells = [(i, j) for i in range(6) for j in range(10)]
+    scores = [RunScore(names[i], f"t{j:02}", 0, float(several[i, j])) for i, j in cells]
+    matrix = score_matrix(scores, "f1")
     started = time.process_time()
     ours = compare(matrix, seed=7, samples=1000)
     our_time = time.process_time() - started

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -97,10 +96,8 @@ def test_a_trusted_workspace_runs_its_plugins_until_they_change(stranger: Path) 
 def test_a_name_that_a_plugin_would_bring_says_so(stranger: Path) -> None:
     done = attempt("tasks", "show", "severity", "--workspace", str(stranger))
     assert done.code == 2
-    assert (
-        f"so that its plugins were left out. Read the file, then run goldpan trust {stranger}"
-        in (done.err)
-    )
+    assert "so that its plugins were left out. Read the file, then run" in done.err
+    assert f"goldpan trust {stranger}" in done.err
     assert not ran(stranger)
 
 
@@ -132,32 +129,26 @@ def test_no_server_of_a_stranger_is_asked(tmp_path: Path) -> None:
         assert twin.requests
 
 
-def evil_family(provenance: dict[str, Any]) -> None:
-    provenance["family"] = "../../evil"
+FILE = "data/test-00000-of-00001.parquet"
+TAMPERED: list[dict[str, Any]] = [
+    {},
+    {"family": "../../evil"},
+    {"files": ["data/../../evil-00000-of-00001.parquet", FILE]},
+    {"files": [FILE.replace("test", "..%2f..%2fevil")]},
+]
 
 
-def evil_file(provenance: dict[str, Any]) -> None:
-    (name, digest), *_ = provenance["files"].items()
-    provenance["files"] = {"data/../../evil-00000-of-00001.parquet": digest, name: digest}
-
-
-def evil_split(provenance: dict[str, Any]) -> None:
-    (name, digest), *_ = provenance["files"].items()
-    provenance["files"] = {name.replace("test", "..%2f..%2fevil"): digest}
-
-
-@pytest.mark.parametrize("tamper", [None, evil_family, evil_file, evil_split])
+@pytest.mark.parametrize("tampered", TAMPERED)
 @pytest.mark.parametrize("form", get_args(ExportName))
 def test_a_hostile_dataset_writes_nothing_elsewhere_and_runs_nothing(
-    tmp_path: Path, form: ExportName, tamper: Callable[[dict[str, Any]], None] | None
+    tmp_path: Path, form: ExportName, tampered: dict[str, Any]
 ) -> None:
     rows = [fix(1), fix(2, instance_id="../../evil"), fix(3, repo="../..", owner="..", name="..")]
     data = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
-    if tamper is not None:
-        file = data / "provenance.json"
-        provenance = read_provenance(data)
-        tamper(provenance)
-        file.write_bytes(sealed_json(provenance))
+    facts = read_provenance(data)
+    if "files" in tampered:
+        tampered = {"files": dict.fromkeys(tampered["files"], facts["files"][FILE])}
+    (data / "provenance.json").write_bytes(sealed_json({**facts, **tampered}))
     before = sorted(tmp_path.rglob("*"))
     with suppress(DatasetError, UsageError):
         load(data).export(to=form, output=tmp_path / "out")

@@ -265,10 +265,8 @@ def test_packages_of_any_date_are_taken_where_those_of_the_date_fail_and_this_is
 
 def test_a_fix_applies_where_building_writes_files_of_the_commit(lab: Lab) -> None:
     """Some projects generate their README from the code, and commit it."""
-    lab.recipe.write_text(
-        'build = [["/bin/sh", "-c", "echo 9 > value; echo made > made"]]\n' + RECIPE,
-        encoding="utf-8",
-    )
+    build = 'build = [["/bin/sh", "-c", "echo 9 > value; echo made > made"]]\n'
+    lab.recipe.write_text(build + RECIPE, encoding="utf-8")
     record = lab.verify(lab.instance("test -s made && grep -q 2 value"))
     assert record.proof.verdict == "verified", record.detail
 
@@ -354,9 +352,8 @@ def test_an_instance_has_both_patches_and_what_was_said_before_the_fix(tmp_path:
     assert row["test_files"] == ["tests/test_header_3.py"]
     tree = tmp_path / "tree"
     tree.mkdir()
-    check_out(
-        lab / "git" / "prospector" / "sluice.git", row["base_commit"], tree, tmp_path / "index"
-    )
+    repository = lab / "git" / "prospector" / "sluice.git"
+    check_out(repository, row["base_commit"], tree, tmp_path / "index")
     assert applies(tree, row["test_patch"])
     assert applies(tree, row["patch"])
     assert "ufeff" in (tree / "src" / "sluice" / "header.py").read_text()

@@ -19,7 +19,7 @@ from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
 from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.python_env import build_python_env
-from goldpan.execution.recipe import load_recipes
+from goldpan.execution.recipe import RunRecipe, load_recipes
 from goldpan.execution.records import EndedError, TrialJob, TrialSettings, instance_of
 from goldpan.execution.reports import read_report
 from goldpan.execution.resolve import resolve_all
@@ -130,10 +130,8 @@ def test_what_foreign_code_locked_can_be_read_and_removed(tmp_path: Path) -> Non
     (inner.parent / "more").mkdir(0o000)
     inner.parent.chmod(0o000)
     make_accessible(tmp_path / "tree")
-    assert (inner.parent.stat().st_mode & 0o700, (inner / "file").stat().st_mode & 0o400) == (
-        0o700,
-        0o400,
-    )
+    modes = (inner.parent.stat().st_mode & 0o700, (inner / "file").stat().st_mode & 0o400)
+    assert modes == (0o700, 0o400)
 
 
 def test_a_run_of_the_tests_leaves_nothing_for_the_next(tmp_path: Path) -> None:
@@ -178,6 +176,10 @@ class Planting(NoIsolation):
         return Finished(0)
 
 
+def python_recipe() -> RunRecipe:
+    return next(recipe for recipe in load_recipes() if recipe.name == "python")
+
+
 def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) -> None:
     if not Path(sys.executable).with_name("uv").exists():
         pytest.skip("uv is not installed")
@@ -185,7 +187,7 @@ def test_an_interpreter_that_foreign_code_wrote_is_not_run_here(tmp_path: Path) 
     (tmp_path / "testbed").mkdir()
     (tmp_path / "testbed" / "pyproject.toml").write_text("a = " + "[" * 5_000)
     made = build_python_env(
-        next(recipe for recipe in load_recipes() if recipe.name == "python"),
+        python_recipe(),
         planting,
         BuildNetwork({}, (), "", None),
         tmp_path / "testbed", tmp_path / "environment",
@@ -202,7 +204,7 @@ def test_all_tests_run_though_one_file_cannot_be_imported(tmp_path: Path) -> Non
     (tmp_path / "test_a.py").write_text("import no_such_module\ndef test_a(): pass\n")
     (tmp_path / "test_b.py").write_text("def test_b(): assert 0\ndef test_c(): pass\n")
     report = tmp_path / "report"
-    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    python = python_recipe()
     command = python.test_commands(sys.executable, str(report), ["test_a.py", "test_b.py"])[0]
     subprocess.run(command, cwd=tmp_path, check=False, capture_output=True)
     outcomes = read_report(report.read_bytes(), "junit")
@@ -234,9 +236,8 @@ def test_a_log_without_end_is_stopped_and_cut(
 ) -> None:
     monkeypatch.setattr(running, "MOST_FILE", 1 << 20)
     monkeypatch.setattr(running, "_MOST_LOG", 1 << 10)
-    command = SandboxCommand(
-        ["/bin/sh", "-c", "while :; do head -c 99999 /dev/zero; done"], tmp_path
-    )
+    endless = "while :; do head -c 99999 /dev/zero; done"
+    command = SandboxCommand(["/bin/sh", "-c", endless], tmp_path)
     finished = NoIsolation().run(command, CommandLimits(60), tmp_path / "log")
     assert finished.exceeded == "output"
     assert (tmp_path / "log").stat().st_size == 1 << 10
@@ -263,7 +264,7 @@ def test_a_patch_cannot_steer_the_tests_by_their_settings(tmp_path: Path) -> Non
 
 
 def test_pytests_settings_steer_it() -> None:
-    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    python = python_recipe()
     steering = ("conftest.py", "a/b/conftest.py", "setup.cfg", "_pytest/main.py", "pytest.py")
     assert all(map(python.steers, steering))
     assert not any(map(python.steers, ("src/pytest_x.py", "a.py", "src/pytest/a.py")))

@@ -130,9 +130,8 @@ def test_a_paper_is_told_what_people_did(
     project = ("--project", "told")
     folder = lab.root.parent / "appendix"
     export = ("annotate", "export", *project, "--output", folder)
-    goldpan(
-        "annotate", "push", *project, "--form", "fix-pair", "--dataset", lab.dataset("code-edit")
-    )
+    form = ("--form", "fix-pair", "--dataset", lab.dataset("code-edit"))
+    goldpan("annotate", "push", *project, *form)
     tasks = task_numbers(lab, "told")
     decided, stays, agreed, *_ = sorted(tasks)
     assert "Nothing was pulled of the project told" in goldpan(*export, code=1).err
@@ -156,20 +155,14 @@ def test_a_paper_is_told_what_people_did(
     (guideline,) = appendix["guidelines"]
     assert guideline["questions"][0]["choices"][0]["label"] == "Fixes the issue"
     (round_,) = appendix["rounds"]
-    assert (round_["items"], round_["finished"], round_["answers"], round_["agreed"]) == (
-        9,
-        3,
-        6,
-        1,
-    )
+    counts = [round_[name] for name in ("items", "finished", "answers", "agreed")]
+    assert counts == [9, 3, 6, 1]
     (agreement,) = round_["agreement"]
     assert agreement["raw"]["value"] == pytest.approx(1 / 3)
     assert agreement["alpha"]["low"] is not None
     (decision,) = round_["adjudicated"]
-    assert (decision["item"].partition("#")[2].partition("+")[0], decision["decided"]) == (
-        str(decided),
-        ["unrelated"],
-    )
+    assert f"#{decided}+" in decision["item"]
+    assert decision["decided"] == ["unrelated"]
     assert sorted(decision["answers"].values()) == [["fixes"], ["partly"]]
     assert len(round_["conflicts"]) == 1
     everybody, *times = round_["times"]
@@ -192,12 +185,8 @@ def review_by_hand(lab: WorkspaceLayout) -> None:
     """Store reviews of the demo's pairs: most are kept, and three are not."""
     (repo,) = lab.repositories()
     examples = pq.read_table(lab.dataset("code-edit") / "data").to_pylist()
-    says: list[tuple[bool | None, str | None]] = [
-        (False, "partial"),
-        (False, "bundled"),
-        (None, "disagreement"),
-    ]
-    says += [(True, None)] * (len(examples) - len(says))
+    says: list[tuple[bool | None, str | None]] = [(False, "partial"), (False, "bundled")]
+    says += [(None, "disagreement"), *([(True, None)] * (len(examples) - 3))]
     rows = [
         {
             **dict.fromkeys(VERDICTS.schema.names),
@@ -229,8 +218,7 @@ def test_reviews_are_filled_in_where_somebody_wants_it(
     review_by_hand(lab)
     assert "7 of them are pre-filled" in goldpan(*push, "--not-blind").out
     assert "begun with blind False" in goldpan(*push, code=2).err
-    number = open_project(lab, "seen").number
-    for task in studio.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true"):
+    for task in studio.tasks(lab, "seen"):
         shown = studio.call(1, "GET", f"/api/tasks/{task['id']}/")
         for filled_in in shown["predictions"]:
             value = filled_in["result"][0]["value"]["choices"][0]

@@ -23,14 +23,8 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(root: Path, address: str, **settings: Any) -> RunResult:
-    options = {
-        "model": "tiny",
-        "base_url": address,
-        "temperature": 1.0,
-        "concurrency": 2,
-        **settings,
-    }
-    model = find_model("prompted", options)
+    options = {"model": "tiny", "base_url": address, "temperature": 1.0, "concurrency": 2}
+    model = find_model("prompted", {**options, **settings})
     return run(WorkspaceLayout(root), issues(8), model, find_protocol("default"), 0, QUIET)
 
 

@@ -21,6 +21,7 @@ from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub import PublishResult, publish
 from tests.examples import CARD, examples, write
 from tests.hub import Hub
+from tests.places import files_below
 
 # huggingface_hub uploads in a way that its own HTTP client advises against.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -45,9 +46,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a dataset of one train and two test files."""
-    rows = examples(QA, 2600)
     root = tmp_path_factory.mktemp("workspace")
-    written = write(root, QA, rows, "time:2020-06-01", shard_bytes=400_000)
+    written = write(root, QA, examples(QA, 2600), "time:2020-06-01", shard_bytes=400_000)
     assert [len(split.files) for split in written.splits] == [1, 2]
     return written.directory
 
@@ -55,8 +55,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return another version: another test split in one file, the same train split."""
-    rows = examples(QA, 1000)
     root = tmp_path_factory.mktemp("workspace")
+    rows = examples(QA, 1000)
     return write(root, QA, rows, "time:2020-06-01", shard_bytes=400_000).directory
 
 
@@ -68,12 +68,7 @@ def assert_holds(hub: Hub, directory: Path, repo_id: str = ID) -> None:
     """Assert that the repository holds exactly the directory's files."""
     files = {path: hub.content(file) for path, file in hub.files(repo_id).items()}
     files.pop(".gitattributes")
-    local = {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
-    assert files == local
+    assert files == files_below(directory)
 
 
 _LOAD = """
@@ -87,8 +82,7 @@ print(next(iter(streamed))["id"])
 
 def test_a_round_trip(hub: Hub, dataset: Path, tmp_path: Path) -> None:
     published = send(dataset, tag="v1.0")
-    state = hub.repo(ID)
-    assert state
+    state = hub.repo(ID) or {}
     assert published.created
     assert published.url == f"{hub.url}/datasets/{ID}"
     assert published.commit == state["head"] == state["tags"]["v1.0"]
@@ -96,13 +90,9 @@ def test_a_round_trip(hub: Hub, dataset: Path, tmp_path: Path) -> None:
     assert not state["private"]
     assert {change.action for change in published.changes} == {"add"}
     assert_holds(hub, dataset)
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HF_ENDPOINT": hub.url,
-        "HF_HOME": str(tmp_path / "home"),
-        "HF_HUB_DISABLE_XET": "1",
-        "HF_UPDATE_DOWNLOAD_COUNTS": "0",
-    }
+    environment = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
+    environment |= {"HF_HUB_DISABLE_XET": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
+    environment["PATH"] = os.environ["PATH"]
     done = subprocess.run(
         [sys.executable, "-c", _LOAD, ID, "v1.0"],
         env=environment,
@@ -143,8 +133,7 @@ def test_other_content_is_only_replaced_when_told(hub: Hub, dataset: Path, newer
     assert actions["README.md"] == "replace"
     assert "data/train-00000-of-00001.parquet" not in actions
     assert len(list((hub.directory / "large").iterdir())) == large + 1
-    state = hub.repo(ID)
-    assert state
+    state = hub.repo(ID) or {}
     assert state["tags"] == {"v1": first.commit, "v2": second.commit}
     assert len(state["messages"]) == 3
 
@@ -183,10 +172,8 @@ def test_a_dry_run_sends_nothing(
     if rights == "token":
         planned = send(newer, dry_run=True, overwrite=True, tag="v2")
         assert planned.compared
-        assert [change.path for change in planned.changes if change.action == "delete"] == [
-            "data/test-00000-of-00002.parquet",
-            "data/test-00001-of-00002.parquet",
-        ]
+        deleted = [change.path for change in planned.changes if change.action == "delete"]
+        assert deleted == [f"data/test-0000{at}-of-00002.parquet" for at in (0, 1)]
         assert not planned.created
         with pytest.raises(PublishError, match="holds other content"):
             send(newer, dry_run=True)
@@ -196,7 +183,7 @@ def test_a_dry_run_sends_nothing(
         planned = send(newer, dry_run=True)
         assert not planned.compared
         assert sum(change.size for change in planned.changes) == sum(
-            path.stat().st_size for path in newer.rglob("*") if path.is_file()
+            map(len, files_below(newer).values())
         )
         assert hub.requests == []
     assert planned.dry_run
@@ -238,9 +225,7 @@ def test_a_dataset_with_problems_stays_here(hub: Hub, tmp_path: Path) -> None:
 
 def test_private_means_private(hub: Hub, dataset: Path) -> None:
     send(dataset, private=True)
-    state = hub.repo(ID)
-    assert state
-    assert state["private"]
+    assert (hub.repo(ID) or {})["private"]
     send(dataset, private=True)
     send(dataset)
     hub.create("org/open")
@@ -265,9 +250,8 @@ def test_an_empty_repository_is_filled_and_its_ignored_files_are_not_heeded(
 def test_a_cut_upload_goes_on(hub: Hub, dataset: Path, already: int) -> None:
     sizes = sorted(path.stat().st_size for path in (dataset / "data").iterdir())
     hub.cut_after = sizes[0] + 10 if already else 10
-    with pytest.raises(
-        PublishError, match=r"connection to 127.0.0.1\S+ broke while sending data/"
-    ) as (caught):
+    broke = r"connection to 127.0.0.1\S+ broke while sending data/"
+    with pytest.raises(PublishError, match=broke) as caught:
         send(dataset)
     assert "Run the same command again" in caught.value.remedy
     arrived = {path.name for path in (hub.directory / "large").iterdir()}
@@ -323,8 +307,7 @@ def test_refusals_say_what_to_do(
     assert caught.value.__suppress_context__
     hub.refuse = {}
     assert send(dataset, tag="v1").tag == "v1"
-    state = hub.repo(ID)
-    assert state
+    state = hub.repo(ID) or {}
     assert state["tags"] == {"v1": state["head"]}
     assert_holds(hub, dataset)
 

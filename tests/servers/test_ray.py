@@ -18,7 +18,7 @@ from goldpan.core.errors import UsageError
 from tests.console import run
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.issue_hours import made_up_hours, write_hours
-from tests.papers.nlbse.test_issue_type_build import files
+from tests.places import files_below
 from tests.ray_cluster import TwoNodes, two_nodes
 
 
@@ -95,5 +95,5 @@ def test_the_command_makes_a_cluster_of_its_own(tmp_path: Path) -> None:
         )
         assert done.code == 0, done.err
         assert json.loads(done.out)["units"] == 2
-        contents.append(files(tmp_path / engine))
+        contents.append(files_below(tmp_path / engine))
     assert contents[0] == contents[1]

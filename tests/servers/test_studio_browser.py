@@ -20,22 +20,21 @@ from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.workspace import WorkspaceLayout
 from tests.browser import Browser, needs_chromium
+from tests.drawing import daily
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, REPO, Annotators, fix_pairs
 
 pytestmark = needs_chromium
 
-EVERY_FORM = [
-    name
-    if name in ("fix-pair", "question-answer")
-    else pytest.param(name, marks=pytest.mark.nightly)
-    for name in FORMS.names()
-]
+USUAL = ("fix-pair", "question-answer")
+EVERY_FORM = daily(USUAL, [name for name in FORMS.names() if name not in USUAL])
 CHECKED = (
     "[...document.querySelectorAll('.gp-answer input:checked')]"
     ".map(one => one.closest('label').innerText.replace(/\\[.\\]$/, '').trim())"
 )
 """The labels that are chosen on the page."""
+NOTED = "document.querySelector('.gp-note')?.innerText.includes('#{},')"
+"""Whether the page is that of an issue."""
 
 
 class Desk(Browser):
@@ -94,9 +93,7 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
         with desk(tmp_path, studio, person) as annotator:
             annotator.label(page)
             for at, key in enumerate(keys):
-                annotator.until(
-                    f"document.querySelector('.gp-note')?.innerText.includes('#{at + 1},')"
-                )
+                annotator.until(NOTED.format(at + 1))
                 annotator.shoot(tmp_path / f"browser-{person}-{at}.png")
                 annotator.answer(key, reason="One leak of two" if key == "3" else "")
     pulled = pull(workspace, studio.server, "browser", QUIET)
@@ -128,33 +125,17 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
 
 def overflow(annotator: Desk) -> int:
     """Return by how many pixels the page is higher than the screen."""
-    return int(
-        annotator.ask(
-            "(() => { const one = document.querySelector('.lsf-main-content');"
-            " return one.scrollHeight - one.clientHeight; })()"
-        )
-    )
+    content = "document.querySelector('.lsf-main-content')"
+    return int(annotator.ask(f"{content}.scrollHeight - {content}.clientHeight"))
 
 
 def row(text: str) -> dict[str, object]:
     diff = f"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-{text}\n+{text}!\n same\n"
     turn = {"role": "member", "content": text, "comment_id": 1}
-    return {
-        "id": "text:1",
-        "repo": REPO,
-        "issue": 1,
-        "pull": 2,
-        "title": text,
-        "body": text,
-        "pull_title": text,
-        "pull_body": text,
-        "path": text,
-        "diff": diff,
-        "dialogue": [turn, {**turn, "comment_id": 2}],
-        "answer_comment_id": 1,
-        "sentence": text,
-        "code": text,
-    }
+    texts = ("title", "body", "pull_title", "pull_body", "path", "changed_path", "sentence", "code")
+    place = {"id": "text:1", "repo": REPO, "issue": 1, "pull": 2, "answer_comment_id": 1}
+    dialogue = [turn, {**turn, "comment_id": 2}]
+    return {**dict.fromkeys(texts, text), **place, "diff": diff, "dialogue": dialogue}
 
 
 def project_of(name: str) -> str:
@@ -209,9 +190,8 @@ def test_every_form_fits_the_screen_and_texts_stay_texts(
 def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     tmp_path: Path, studio: Annotators, ann: Desk, name: str
 ) -> None:
-    workspace = open_form(
-        tmp_path, studio, ann, name, "A plain sentence, w" + "w" * 300 + ". " * 4000
-    )
+    long = "A plain sentence, w" + "w" * 300 + ". " * 4000
+    workspace = open_form(tmp_path, studio, ann, name, long)
     assert overflow(ann) <= 0
     wide = "[...document.querySelectorAll('.gp-left, .gp-right')].map(one => "
     assert max(ann.ask(wide + "one.scrollWidth - one.clientWidth)")) <= 0
@@ -261,17 +241,14 @@ def test_what_is_filled_in_is_seen_and_told_apart(
     assert overflow(ann) <= 0
     ann.shoot(tmp_path / "seen.png")
     ann.submit()
-    ann.until("document.querySelector('.gp-note')?.innerText.includes('#2,')")
+    ann.until(NOTED.format(2))
     ann.answer("3")
-    ann.until("document.querySelector('.gp-note')?.innerText.includes('#3,')")
+    ann.until(NOTED.format(3))
     assert ann.ask(CHECKED) == []
     ann.answer("2")
     pull(workspace, studio.server, "seen", QUIET)
-    rows = [
-        row
-        for row in open_project(workspace, "seen").annotations().to_pylist()
-        if row["field"] == "verdict"
-    ]
+    table = open_project(workspace, "seen").annotations()
+    rows = [row for row in table.to_pylist() if row["field"] == "verdict"]
     assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
         (True, "accepted", ["partly"]),
         (True, "changed", ["unrelated"]),

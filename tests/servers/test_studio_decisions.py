@@ -116,12 +116,8 @@ def test_doubts_can_be_looked_at_too(tmp_path: Path, studio: Annotators) -> None
     for number in task_numbers(workspace, name).values():
         studio.answer(3, number, "fixes")
     pull(workspace, studio.server, name, QUIET)
-    assert [decision.how for decision in decide(workspace, "doubts")] == [
-        "agreed",
-        "adjudicated",
-        "adjudicated",
-        "unfinished",
-    ]
+    hows = [decision.how for decision in decide(workspace, "doubts")]
+    assert hows == ["agreed", "adjudicated", "adjudicated", "unfinished"]
 
 
 def test_agreement_is_computed_of_what_counts(tmp_path: Path, studio: Annotators) -> None:
@@ -167,15 +163,8 @@ def test_what_was_deleted_is_not_waited_for(tmp_path: Path, studio: Annotators) 
 def test_verdicts_say_when_people_were_not_blind(tmp_path: Path, studio: Annotators) -> None:
     workspace = WorkspaceLayout(tmp_path)
     filled_in = Suggestion("a language model", {"verdict": ("fixes",)})
-    push(
-        workspace,
-        studio.server,
-        "not-blind",
-        FORM,
-        fix_pairs(2),
-        QUIET,
-        suggest=lambda _: filled_in,
-    )
+    given = (workspace, studio.server, "not-blind", FORM, fix_pairs(2), QUIET)
+    push(*given, suggest=lambda _: filled_in)
     for number in task_numbers(workspace, "not-blind").values():
         studio.answer(1, number, "fixes")
         studio.answer(2, number, "fixes" if number % 2 else "partly")

@@ -85,6 +85,5 @@ def _answer(studio: Annotators, lab: WorkspaceLayout, name: str, people: tuple[i
     for place, task in enumerate(tasks):
         for person in people:
             chosen = choices[int(not place and person == 2)]
-            answer = part(asked.attrib["name"], "choices", [chosen])
-            body = {"result": [{**answer, "to_name": asked.attrib["toName"]}], "lead_time": 4.0}
-            studio.call(person, "POST", f"/api/tasks/{task['id']}/annotations/", body)
+            answer = part(asked.attrib["name"], "choices", [chosen], asked.attrib["toName"])
+            studio.send(person, task["id"], answer)

@@ -93,8 +93,7 @@ def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators
         (6, [{"value": 3}]),
         (7, []),
     ):
-        body = {"result": result, "lead_time": 1.0}
-        studio.call(1, "POST", f"/api/tasks/{tasks[issue]}/annotations/", body)
+        studio.send(1, tasks[issue], *result)
     studio.answer(1, tasks[1], "perhaps")
     studio.answer(1, tasks[8], was_cancelled=True)
     pulled = fetched(workspace, studio, "wrong")

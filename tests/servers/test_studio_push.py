@@ -38,11 +38,8 @@ def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators)
     first = send(workspace, studio, "again", 3)
     second = send(workspace, studio, "again", 5)
     third = send(workspace, studio, "again", 5)
-    assert [(result.added, result.known) for result in (first, second, third)] == [
-        (3, 0),
-        (2, 3),
-        (0, 5),
-    ]
+    counts = [(result.added, result.known) for result in (first, second, third)]
+    assert counts == [(3, 0), (2, 3), (0, 5)]
     assert on_server(studio, workspace, "again") == [
         f"pair:octo/gem#{n}+{1000 + n}" for n in range(1, 6)
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from goldpan.papers.crosscodebench.splits import (
 )
 from goldpan.papers.crosscodebench.task_files import TaskDataset, export_tasks
 from tests.crosscode_tasks import make_task, sample_rows, write_public, write_rows
+from tests.places import files_below
 
 QUIET = Reporter(quiet=True)
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho"
@@ -218,21 +218,13 @@ def test_what_examples_show_is_not_asked(tmp_path: Path) -> None:
     assert texts[4] not in column(result.directory, "test", "input")
 
 
-def contents(directory: Path) -> dict[str, str]:
-    return {
-        path.relative_to(directory).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(directory.rglob("*"))
-        if path.is_file()
-    }
-
-
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     public(tmp_path / "files", 1, ["Translation"], sentences(0, 10))
     public(tmp_path / "files", 2, ["Summarization"], sentences(50, 30))
-    first = contents(built(tmp_path, train_cap=10).directory)
-    assert contents(built(tmp_path, train_cap=10).directory) == first
-    assert contents(built(tmp_path, "other", train_cap=10).directory) == first
-    assert contents(built(tmp_path, train_cap=10, seed=1).directory) != first
+    first = files_below(built(tmp_path, train_cap=10).directory)
+    assert files_below(built(tmp_path, train_cap=10).directory) == first
+    assert files_below(built(tmp_path, "other", train_cap=10).directory) == first
+    assert files_below(built(tmp_path, train_cap=10, seed=1).directory) != first
     assert not list((tmp_path / "w" / "tmp").iterdir())
 
 

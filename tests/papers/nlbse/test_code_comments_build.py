@@ -29,6 +29,7 @@ from goldpan.papers.nlbse.comment_extract import LANGUAGES, CommentReading, find
 from tests.git_repositories import Odd, Repository
 from tests.git_server import GitServer
 from tests.invoking import invoke
+from tests.places import files_below
 
 QUIET = Reporter(quiet=True)
 REPO = "o/n"
@@ -124,10 +125,8 @@ def test_one_row_a_sentence(whole: tuple[Case, CommentsResult]) -> None:
 
 def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
-    first = case.build(split="random:0.5,0.5").written
-    before = {path.name: path.read_bytes() for path in first.directory.rglob("*.*")}
-    again = case.build(split="random:0.5,0.5").written
-    assert {path.name: path.read_bytes() for path in again.directory.rglob("*.*")} == before
+    before = files_below(case.build(split="random:0.5,0.5").written.directory)
+    assert files_below(case.build(split="random:0.5,0.5").written.directory) == before
 
 
 def test_the_card_describes_every_column_and_what_was_left_out(
@@ -316,19 +315,15 @@ def test_labelled_sentences_become_rows_of_tasks(
     built = case.build(annotations=strict, task=several)
     data = read_task_data(built.written.directory, several)
     labelled = sorted(data.splits["test"].to_pylist(), key=lambda row: int(row["position"]))
-    assert [(row["text"], row["labels"]) for row in labelled] == [
-        ("holds water.", ["summary", "ownership"]),
-        ("leaks.", []),
-    ]
+    texts = [(row["text"], row["labels"]) for row in labelled]
+    assert texts == [("holds water.", ["summary", "ownership"]), ("leaks.", [])]
     assert labelled[0]["document"] == "src/Bowl.java:Bowl"
     assert labelled[0]["source"] == f"{case.first}:src/Bowl.java:2"
 
     built = case.build(annotations=strict, task=binary)
     labelled = read_task_data(built.written.directory, binary).splits["test"].to_pylist()
-    assert {row["text"]: row["label"] for row in labelled} == {
-        "holds water.": "ownership",
-        "leaks.": "not ownership",
-    }
+    labels = {row["text"]: row["label"] for row in labelled}
+    assert labels == {"holds water.": "ownership", "leaks.": "not ownership"}
     with pytest.raises(UsageError, match="not a task on code comments"):
         case.build(annotations=strict, task=find_task("se_entities"))
     with pytest.raises(UsageError, match="--require PROJECT"):

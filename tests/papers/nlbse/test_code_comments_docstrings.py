@@ -68,11 +68,8 @@ def docstring(literal: str) -> str | None:
 
 
 def test_only_classes_unless_asked() -> None:
-    assert [name for name, _, _ in names(MODULE, frozenset({"class"}))] == [
-        "Bowl",
-        "Bowl.Rim",
-        "Bowl.pour.Local",
-    ]
+    classes = [name for name, _, _ in names(MODULE, frozenset({"class"}))]
+    assert classes == ["Bowl", "Bowl.Rim", "Bowl.pour.Local"]
 
 
 def test_modules_and_functions() -> None:

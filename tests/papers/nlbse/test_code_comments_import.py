@@ -21,25 +21,11 @@ from goldpan.reproduce.recipe import find_recipe
 from tests.invoking import Invoked, invoke
 from tests.places import DATA
 
-HEADER = (
-    "comment_sentence_id",
-    "class",
-    "comment_sentence",
-    "partition",
-    "instance_type",
-    "category",
-)
+HEADER = "comment_sentence_id,class,comment_sentence,partition,instance_type,category\n"
+KEYS = ("Keymessages", "Keyimplementationpoints")
 CATEGORIES = {
     "java": ("summary", "usage", "Expand", "Ownership", "Pointer", "deprecation", "rational"),
-    "pharo": (
-        "Example",
-        "Intent",
-        "Keymessages",
-        "Responsibilities",
-        "Keyimplementationpoints",
-        "Collaborators",
-        "Classreferences",
-    ),
+    "pharo": ("Example", "Intent", *KEYS, "Responsibilities", "Collaborators", "Classreferences"),
     "python": ("Usage", "Parameters", "Summary", "Expand", "DevelopmentNotes"),
 }
 SENTENCES = [(16, "Bowl", "holds water."), (9, "Bowl", "a bowl, of clay"), (7, "Rim", "leaks")]
@@ -55,7 +41,8 @@ def official(directory: Path, language: str, *, compressed: bool = False) -> Pat
     path = directory / f"{language}.csv{'.xz' if compressed else ''}"
     directory.mkdir(exist_ok=True)
     with lzma.open(path, "wt", newline="") if compressed else path.open("w", newline="") as file:
-        csv.writer(file).writerows([HEADER, *rows])
+        file.write(HEADER)
+        csv.writer(file).writerows(rows)
     return path
 
 
@@ -67,11 +54,8 @@ def test_a_binary_task_keeps_the_official_partition(tmp_path: Path) -> None:
         ("a bowl, of clay", "test", "not summary"),
         ("leaks", "train", "not summary"),
     ]
-    assert [(row["document"], row["position"]) for row in imported] == [
-        ("Bowl", 1),
-        ("Bowl", 0),
-        ("Rim", 0),
-    ]
+    places = [(row["document"], row["position"]) for row in imported]
+    assert places == [("Bowl", 1), ("Bowl", 0), ("Rim", 0)]
     assert [row["id"] for row in imported] == [f"{task.name}:{n}" for n in (16, 9, 7)]
     assert imported[1]["source"] == "java.csv:2"
 
@@ -129,15 +113,9 @@ def test_a_file_without_the_category_or_the_language_is_refused(tmp_path: Path) 
 
 
 def hub_file(path: Path, labels: list[list[int]], partition: int = 0) -> Path:
+    common = {"class": "Bowl", "partition": partition}
     rows = [
-        {
-            "index": at,
-            "class": "Bowl",
-            "comment_sentence": f"sentence {at}",
-            "partition": partition,
-            "combo": f"sentence {at} | Bowl",
-            "labels": bits,
-        }
+        {**common, "index": at, "comment_sentence": f"sentence {at}", "labels": bits}
         for at, bits in enumerate(labels)
     ]
     pq.write_table(pa.Table.from_pylist(rows), path)

@@ -45,11 +45,8 @@ def test_tonel() -> None:
     comment = read("src/Sluice/Bowl.class.st", TONEL)
     assert comment is not None
     assert (comment.name, comment.kind, comment.form) == ("Bowl", "class", "class-comment")
-    assert [sentence.sentence for sentence in comment.sentences] == [
-        "I am a bowl.",
-        'I say "hello" to #water.',
-        "Collaborators: Rim",
-    ]
+    sentences = [sentence.sentence for sentence in comment.sentences]
+    assert sentences == ["I am a bowl.", 'I say "hello" to #water.', "Collaborators: Rim"]
     assert comment.code is not None
     assert comment.code.startswith("Class {")
 
@@ -106,11 +103,8 @@ def test_filetree() -> None:
     comment = read(path, "I am a bowl.\r\n\r\n# Heading\r\n\tI hold\twater.")
     assert comment is not None
     assert (comment.name, comment.kind, comment.code) == ("Bowl", "class", None)
-    assert [sentence.sentence for sentence in comment.sentences] == [
-        "I am a bowl.",
-        "# Heading",
-        "I hold\twater.",
-    ]
+    sentences = [sentence.sentence for sentence in comment.sentences]
+    assert sentences == ["I am a bowl.", "# Heading", "I hold\twater."]
 
 
 def test_which_files_hold_class_comments() -> None:
@@ -128,12 +122,8 @@ def test_which_files_hold_class_comments() -> None:
         "old.st",
     ]
     files = [TreeFile(path, "100644", "file", "0" * 40) for path in paths]
-    assert [file.path for file in wanted_files(files, {"Smalltalk"})] == [
-        "A.class/README.md",
-        "p/T.trait/README.md",
-        "C.class.st",
-        "T.trait.st",
-    ]
+    wanted = [file.path for file in wanted_files(files, {"Smalltalk"})]
+    assert wanted == ["A.class/README.md", "p/T.trait/README.md", "C.class.st", "T.trait.st"]
 
 
 @pytest.mark.parametrize("unit", ['"', '""', '" ', "a", "\n", "Class {"])

@@ -98,10 +98,8 @@ def test_sentences_within_a_key_of_many_lines_are_left_out() -> None:
         "-----END RSA PRIVATE KEY-----\nThat was it.\n'''\n"
     )
     file = read_file(CommentSource("a.py", text.encode()))
-    assert [sentence.sentence for sentence in file.comments[0].sentences] == [
-        "Holds a key.",
-        "That was it.",
-    ]
+    sentences = [sentence.sentence for sentence in file.comments[0].sentences]
+    assert sentences == ["Holds a key.", "That was it."]
     assert file.counts["private"] >= 6
     assert "MIIE" not in repr(file)
 

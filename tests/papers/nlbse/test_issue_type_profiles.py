@@ -30,12 +30,8 @@ def test_shipped_profiles_make_the_classes_of_their_tasks() -> None:
 
 def test_nlbse23_is_as_its_authors_made_it() -> None:
     profile = load_profile("nlbse23")
-    assert {name: len(labels) for name, labels in profile.labels.items()} == {
-        "bug": 16,
-        "feature": 9,
-        "question": 4,
-        "documentation": 12,
-    }
+    sizes = {name: len(labels) for name, labels in profile.labels.items()}
+    assert sizes == {"bug": 16, "feature": 9, "question": 4, "documentation": 12}
     assert (profile.repeated_closings, profile.near_duplicates) == ("keep", "keep")
     assert (profile.language, profile.detector) == ("en", "text")
     assert (profile.split, profile.redact) == ("random:0.9,0.1", False)

@@ -33,11 +33,8 @@ def projects(tmp_path: Path) -> Path:
 
 def test_at_most_so_many_of_a_project(projects: Path) -> None:
     built = build(projects, balance="project:10")
-    assert Counter(row["repo"] for row in rows(built)) == {
-        "a/large": 10,
-        "b/Small": 10,
-        "c/tiny": 3,
-    }
+    counts = Counter(row["repo"] for row in rows(built))
+    assert counts == {"a/large": 10, "b/Small": 10, "c/tiny": 3}
     assert built.dropped == {"balance": 22}
     assert built.written[0].rows == 23
     drawn = [
@@ -83,10 +80,8 @@ def test_by_time(projects: Path) -> None:
     built = build(projects, split=f"time:{cut.isoformat()}")
     for row in rows(built):
         assert row["split"] == ("train" if row["number"] < 20 else "test")
-    assert {split.name: split.rows for split in built.written[0].splits} == {
-        "train": 20,
-        "test": 25,
-    }
+    sizes = {split.name: split.rows for split in built.written[0].splits}
+    assert sizes == {"train": 20, "test": 25}
     assert cut < START
 
 
@@ -98,11 +93,8 @@ def test_whole_projects_are_on_one_side(projects: Path) -> None:
 
 def test_one_project_is_for_testing(projects: Path) -> None:
     built = build(projects, split="project:B/small")
-    assert {(row["repo"], row["split"]) for row in rows(built)} == {
-        ("a/large", "train"),
-        ("b/Small", "test"),
-        ("c/tiny", "train"),
-    }
+    sides = {(row["repo"], row["split"]) for row in rows(built)}
+    assert sides == {("a/large", "train"), ("b/Small", "test"), ("c/tiny", "train")}
     with pytest.raises(UsageError, match="The project b/large has no rows"):
         build(projects, split="project:b/large")
 
