@@ -17,7 +17,7 @@ from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate
-from goldpan.miners.mine import MineResult, predict
+from goldpan.miners.mine import MineResult
 from goldpan.miners.mine_many import MinedRepositories, mine_many, predict_many
 from tests.mining import (
     PACE,
@@ -33,6 +33,7 @@ from tests.mining import (
     mine_twin,
     table_bytes,
     twin_settings,
+    predict,
 )
 from tests.planning import run, write_plan
 from tests.program import Running, goldpan, start
