@@ -346,10 +346,11 @@ def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
 
 
 def test_settings_are_checked() -> None:
-    for name, value in (
-        ("event-count.count", "all"),
-        ("external-check.media", "no"),
-        ("private.drop", ["emails"]),
+    for name, value, told in (
+        ("event-count.count", "all", ""),
+        ("external-check.media", "no", ""),
+        ("private.drop", ["emails"], ""),
+        ("suffix.tests", "none", ": .*'words', 'contains' or 'kept'"),
     ):
-        with pytest.raises(UsageError, match=name):
+        with pytest.raises(UsageError, match=name + told):
             change_settings(load_profile("default"), {name: value})
