@@ -48,9 +48,12 @@ def fix(number: int, **changes: Any) -> dict[str, Any]:
     own = {
         "instance_id": f"o__n-{number + 100}",
         "language": "Python",
+        "patch": "diff --git a/x b/x\n",
+        "test_patch": "diff --git a/test_x b/test_x\n",
         "problem_statement": f"Crash\n{HOSTILE}",
         "created_at": AT,
         "FAIL_TO_PASS": ['test_x.py::test_a["é,"]'],
+        "test_files": ["test_x.py"],
     }
     return example(ISSUE_RESOLUTION, number, **{**own, **changes})
 
