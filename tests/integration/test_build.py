@@ -35,11 +35,12 @@ def build_filtered(
     family: str = "qa",
     split: str = "none",
     seed: int = 0,
+    name: str = "",
     **options: Any,
 ) -> BuildResult:
     """Build what was filtered before."""
     profile = load_profile(str(workspace.root / "own.toml"))
-    plan, directory = SplitPlan.parse(split, seed), workspace.dataset(family)
+    plan, directory = SplitPlan.parse(split, seed), workspace.dataset(name or family)
     request = DatasetRequest(find_recipe(family), [REPO], profile, plan, directory, **options)
     return build(workspace, request, QUIET)
 
@@ -88,7 +89,7 @@ def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
     ids = [row["id"] for row in rows(make(workspace))]
 
     def drawn(limit: int, seed: int = 0) -> BuildResult:
-        return build_filtered(workspace, "qa", "random:0.5,0.5", seed, limit=limit)
+        return build_filtered(workspace, "qa", "random:0.5,0.5", seed, "drawn", limit=limit)
 
     five = drawn(5)
     chosen = {row["id"] for row in rows(five)}

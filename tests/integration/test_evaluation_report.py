@@ -40,6 +40,7 @@ from goldpan.report.document import (
 )
 from tests.comparing import (
     add_run,
+    add_runs,
     compared,
     reported,
     six_tasks,
@@ -82,8 +83,7 @@ def texts(report: Report, key: str) -> str:
 def ran(root: Path, data: TaskData, *names: str, share: float, **options: Any) -> WorkspaceLayout:
     """Return a workspace in which models with these names answered this share rightly."""
     workspace = WorkspaceLayout(root)
-    for name in names:
-        add_run(workspace, data, name, share, **options)
+    add_runs(workspace, data, dict.fromkeys(names, share), **options)
     return workspace
 
 
@@ -169,9 +169,7 @@ def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
 
 def test_overfitting_is_told(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
-    data = two_labels()
-    for name, share in (("a", 0.9), ("b", 0.6)):
-        add_run(workspace, data, name, share)
+    add_runs(workspace, two_labels(), {"a": 0.9, "b": 0.6})
     path = next(tmp_path.glob("runs/*/a/*/result.json"))
     report = reported(workspace)
     row = tables(report, "s8")["Overfitting and degradation by model"].rows[0]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +35,7 @@ def revision(number: int, **fields: object) -> Row:
     return {"number": number, "state": "base", "agrees": True, "notes": [], **fields}
 
 
-def paired(root: Path, numbers: range, **tables: Iterable[Row]) -> WorkspaceLayout:
+def paired(root: Path, numbers: range, **tables: Any) -> WorkspaceLayout:
     """Write pull requests with these numbers, each paired with the issue ten below."""
     entries = [*(issue(n - 10) for n in numbers), *map(pull, numbers)]
     return build(root, entries, pairs=[pair(n - 10, n) for n in numbers], **tables)
