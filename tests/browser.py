@@ -187,6 +187,30 @@ class Browser:
         return dict(json.loads(message))
 
 
+def open_folds(browser: Browser) -> None:
+    """Open everything that is folded on a page."""
+    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
+
+
+def assert_still(browser: Browser, page: Path) -> None:
+    """Check that a page asked for nothing but itself, ran nothing and holds nothing that loads."""
+    browser.settle("Page.loadEventFired")
+    urls = [message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")]
+    assert urls == [page.as_uri()]
+    for unwanted in (
+        "Log.entryAdded",
+        "Runtime.consoleAPICalled",
+        "Runtime.exceptionThrown",
+        "Page.javascriptDialogOpening",
+        "Page.windowOpen",
+    ):
+        assert browser.events_of(unwanted) == []
+    loading = (
+        "script, img, iframe, object, embed, base, link, form, audio, video, [onload], [style]"
+    )
+    assert browser.ask(f"document.querySelectorAll({loading!r}).length") == 0
+
+
 @pytest.fixture(scope="session")
 def chromium() -> None:
     """Skip what needs a browser where there is none."""

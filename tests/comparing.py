@@ -150,6 +150,14 @@ def add_run(
     return run(workspace, data, model, find_protocol(protocol), seed, QUIET)
 
 
+def add_runs(
+    workspace: WorkspaceLayout, data: TaskData, shares: Mapping[str, float], **options: Any
+) -> None:
+    """Run models that answer these shares rightly."""
+    for name, share in shares.items():
+        add_run(workspace, data, name, share, **options)
+
+
 def compared(
     workspace: WorkspaceLayout, question: ComparisonQuestion | None = None
 ) -> ComparisonResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,8 @@ FLEISS = """
 00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
 """
 
-# K. Krippendorff, Computing Krippendorff's alpha-reliability (2011), examples B and C.
+# K. Krippendorff, Computing Krippendorff's alpha-reliability (2011), examples A to C.
+A = ("0100000010", "1110010000")
 B = ("aabbdcccedda", "babbbcccedda"[:11] + "d")
 C = ("123321412...", "1233224125.3", ".3332342251.", "1233244125 1.".replace(" ", ""))
 
@@ -56,20 +58,15 @@ def test_fleiss_1971() -> None:
     assert fleiss_kappa(counts) == pytest.approx(0.430, abs=5e-4)
 
 
-def test_krippendorff_2011_two_observers() -> None:
-    agreement = agree("x", ratings(*B), samples=10)
-    assert agreement.alpha.value == pytest.approx(0.692, abs=5e-4)
-
-
-def test_krippendorff_2011_binary() -> None:
-    agreement = agree("x", ratings("0100000010", "1110010000"), samples=10)
-    assert agreement.alpha.value == pytest.approx(0.095, abs=5e-4)
-
-
-def test_krippendorff_2011_missing_values() -> None:
-    agreement = agree("x", ratings(*C), samples=10)
-    assert agreement.alpha.value == pytest.approx(0.743, abs=5e-4)
-    assert (agreement.items, agreement.single) == (11, 1)
+@pytest.mark.parametrize(
+    ("rows", "alpha", "items", "single"),
+    [(A, 0.095, 10, 0), (B, 0.692, 12, 0), (C, 0.743, 11, 1)],
+    ids=["binary", "two observers", "missing values"],
+)
+def test_krippendorff_2011(rows: tuple[str, ...], alpha: float, items: int, single: int) -> None:
+    agreement = agree("x", ratings(*rows), samples=10)
+    assert agreement.alpha.value == pytest.approx(alpha, abs=5e-4)
+    assert (agreement.items, agreement.single) == (items, single)
 
 
 def test_fleiss_kappa_uses_the_items_with_the_usual_number_of_ratings() -> None:
@@ -125,12 +122,8 @@ def test_intervals_hold_the_value_repeat_and_narrow() -> None:
     assert many == agree("x", ratings(*rows))
     assert many != agree("x", ratings(*rows), seed=1)
     for agreement in (few, many):
-        for estimate in (
-            agreement.raw,
-            agreement.alpha,
-            agreement.fleiss,
-            agreement.pairs[0].kappa,
-        ):
+        kappa = agreement.pairs[0].kappa
+        for estimate in (agreement.raw, agreement.alpha, agreement.fleiss, kappa):
             assert estimate.value is not None
             assert estimate.low is not None
             assert estimate.high is not None
@@ -145,17 +138,15 @@ rows_of_labels = st.integers(2, 30).flatmap(
 )
 
 
+def counted(rows: list[str]) -> Any:
+    columns = zip(*rows, strict=True)
+    return count_choices([{str(r): (one,) for r, one in enumerate(column)} for column in columns])
+
+
 @given(rows_of_labels)
 def test_order_and_names_do_not_matter(rows: list[str]) -> None:
-    counts = count_choices(
-        [{str(r): (row[u],) for r, row in enumerate(rows)} for u in range(len(rows[0]))]
-    )
-    other = count_choices(
-        [
-            {str(r): ({"a": "z", "b": "y", "c": "x"}[row[u]],) for r, row in enumerate(rows[::-1])}
-            for u in reversed(range(len(rows[0])))
-        ]
-    )
+    counts = counted(rows)
+    other = counted([row[::-1].translate(str.maketrans("abc", "zyx")) for row in rows[::-1]])
     for measure in (raw_agreement, fleiss_kappa, krippendorff_alpha):
         value, same = measure(counts), measure(other)
         assert value == same if value is None or same is None else value == pytest.approx(same)
@@ -163,9 +154,7 @@ def test_order_and_names_do_not_matter(rows: list[str]) -> None:
 
 @given(rows_of_labels)
 def test_alpha_is_fleiss_kappa_corrected_for_small_samples(rows: list[str]) -> None:
-    counts = count_choices(
-        [{str(r): (row[u],) for r, row in enumerate(rows)} for u in range(len(rows[0]))]
-    )
+    counts = counted(rows)
     kappa, alpha = fleiss_kappa(counts), krippendorff_alpha(counts)
     if kappa is not None:
         assert alpha == pytest.approx(kappa + (1 - kappa) / counts.sum())

@@ -10,7 +10,7 @@ from goldpan.audit.audit import audit_dataset
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import CODE_EDIT
 from goldpan.report.page import write_report, write_row_page
-from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
+from tests.browser import ONE_OUTLINE, OUTLINE, Browser, assert_still, needs_chromium, open_folds
 from tests.reporting import DIFF, HOSTILE, PROFILE, REPO, example, make_dataset, make_workspace
 
 pytestmark = needs_chromium
@@ -40,14 +40,8 @@ def test_hostile_texts_around_evidence_stay_texts(
     browser: Browser, pages: dict[str, Path], page: str
 ) -> None:
     browser.open(pages[page])
-    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
-    browser.settle("Page.loadEventFired")
-    urls = [message["request"]["url"] for message in browser.events_of("Network.requestWillBeSent")]
-    assert urls == [pages[page].as_uri()]
-    for unwanted in ("Log.entryAdded", "Runtime.exceptionThrown", "Page.javascriptDialogOpening"):
-        assert browser.events_of(unwanted) == []
-    loading = "script, img, iframe, object, embed, base, link, form, [onload], [style]"
-    assert browser.ask(f"document.querySelectorAll({loading!r}).length") == 0
+    open_folds(browser)
+    assert_still(browser, pages[page])
     marks = browser.ask("[...document.querySelectorAll('.passage mark')].map(one => one.innerText)")
     assert "src/pan.py" in marks
     assert any("sieve.shake(gravel, times=4)" in mark for mark in marks)
@@ -62,7 +56,7 @@ def test_findings_are_seen_and_nothing_sticks_out(
 ) -> None:
     browser.open(pages[page], width, 900, scheme)
     assert browser.ask(OUTLINE) == {**ONE_OUTLINE, "nav": 1 if page == "report" else 0}
-    browser.ask("document.querySelectorAll('details').forEach(one => one.open = true)")
+    open_folds(browser)
     wide = "document.scrollingElement.scrollWidth - document.documentElement.clientWidth"
     assert browser.ask(wide) == 0
     past = """[...document.querySelectorAll('.health, .health *, .findings *')].filter(one => {

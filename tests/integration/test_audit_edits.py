@@ -83,18 +83,14 @@ def at(moment: str) -> datetime:
     return datetime.strptime(moment, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
 
 
-def test_a_solution_that_was_there_from_the_start(tmp_path: Path) -> None:
-    found = Mill(SOLVED).audit(tmp_path)
-    assert (found["verdict"], found["case"], found["notes"]) == ("found", "before-fix", ())
-    assert {span["time"] for span in found["evidence"]} == {at(OPENED)}
-
-
-def test_a_solution_that_an_edit_brought_before_the_fix(tmp_path: Path) -> None:
-    mill = Mill()
-    mill.editor.edit_entry(mill.issue, body=SOLVED, at=BEFORE)
+@pytest.mark.parametrize("edited", [False, True], ids=["from the start", "by an edit"])
+def test_a_solution_that_was_there_before_the_fix(edited: bool, tmp_path: Path) -> None:
+    mill = Mill(WRONG if edited else SOLVED)
+    if edited:
+        mill.editor.edit_entry(mill.issue, body=SOLVED, at=BEFORE)
     found = mill.audit(tmp_path)
-    assert (found["case"], found["notes"]) == ("before-fix", ())
-    assert {span["time"] for span in found["evidence"]} == {at(BEFORE)}
+    assert (found["verdict"], found["case"], found["notes"]) == ("found", "before-fix", ())
+    assert {span["time"] for span in found["evidence"]} == {at(BEFORE if edited else OPENED)}
 
 
 def test_a_solution_that_an_edit_brought_after_the_fix_was_begun(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.terminal import Reporter, show
 from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
-from goldpan.filters.answers import Choice
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from tests import filtering
@@ -24,25 +23,31 @@ from tests.filtering import LONG, REPO, comment, issue, pair, pull
 QUIET = Reporter(quiet=True)
 
 
-def make(
-    workspace: WorkspaceLayout, family: str = "qa", decide: str = '["bots"]', split: str = "none"
-) -> BuildResult:
-    """Filter and build with a profile of one's own."""
+def filter_by_own(workspace: WorkspaceLayout, decide: str) -> None:
+    """Filter with a profile of one's own."""
     path = workspace.root / "own.toml"
     path.write_text(f'decide = {decide}\n[answer]\nchoice = "first"\n', encoding="utf-8")
-    profile = load_profile(str(path))
-    run_filters(workspace, [REPO], profile, QUIET)
-    plan, directory = SplitPlan.parse(split), workspace.dataset(family)
-    request = DatasetRequest(find_recipe(family), [REPO], profile, plan, directory)
-    return build(workspace, request, QUIET)
+    run_filters(workspace, [REPO], load_profile(str(path)), QUIET)
 
 
-def make_again(workspace: WorkspaceLayout) -> BuildResult:
+def build_filtered(
+    workspace: WorkspaceLayout,
+    family: str = "qa",
+    split: str = "none",
+    seed: int = 0,
+    name: str = "",
+    **options: Any,
+) -> BuildResult:
     """Build what was filtered before."""
     profile = load_profile(str(workspace.root / "own.toml"))
-    plan, directory = SplitPlan.parse("none"), workspace.dataset("qa")
-    request = DatasetRequest(find_recipe("qa"), [REPO], profile, plan, directory)
+    plan, directory = SplitPlan.parse(split, seed), workspace.dataset(name or family)
+    request = DatasetRequest(find_recipe(family), [REPO], profile, plan, directory, **options)
     return build(workspace, request, QUIET)
+
+
+def make(workspace: WorkspaceLayout, family: str = "qa", decide: str = '["bots"]') -> BuildResult:
+    filter_by_own(workspace, decide)
+    return build_filtered(workspace, family)
 
 
 def rows(built: BuildResult) -> list[dict[str, Any]]:
@@ -79,19 +84,13 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
 
 def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = range(1, 13)
-    workspace = filtering.build(
-        tmp_path, list(map(issue, numbers)), [reply for number in numbers for reply in talk(number)]
-    )
-    whole = make(workspace)
-    profile = load_profile(str(workspace.root / "own.toml"))
+    replies = [reply for number in numbers for reply in talk(number)]
+    workspace = filtering.build(tmp_path, list(map(issue, numbers)), replies)
+    ids = [row["id"] for row in rows(make(workspace))]
 
     def drawn(limit: int, seed: int = 0) -> BuildResult:
-        plan, directory = SplitPlan.parse("random:0.5,0.5", seed), workspace.dataset("drawn")
-        recipe = find_recipe("qa")
-        request = DatasetRequest(recipe, [REPO], profile, plan, directory, limit=limit)
-        return build(workspace, request, QUIET)
+        return build_filtered(workspace, "qa", "random:0.5,0.5", seed, "drawn", limit=limit)
 
-    ids = [row["id"] for row in rows(whole)]
     five = drawn(5)
     chosen = {row["id"] for row in rows(five)}
     assert len(chosen) == 5 and chosen < set(ids)
@@ -120,31 +119,21 @@ def test_another_choice_of_answers_than_the_profiles(tmp_path: Path) -> None:
     comments = [*talk(1), *talk(2), comment(2, advice, "frank", author_association="member")]
     workspace = filtering.build(tmp_path, entries, comments)
     first = make(workspace)
-    assert {row["issue"]: row["answer"] for row in rows(first)} == dict.fromkeys(
-        (1, 2), "Tighten the bolts"
-    )
-    profile = load_profile(str(workspace.root / "own.toml"))
-    recipe, plan = find_recipe("qa"), SplitPlan.parse("none")
-
-    def chosen(answer: Choice) -> BuildResult:
-        directory = workspace.dataset(answer)
-        request = DatasetRequest(recipe, [REPO], profile, plan, directory, answer=answer)
-        return build(workspace, request, QUIET)
-
-    best, whole = chosen("best"), chosen("all")
+    answers = {row["issue"]: row["answer"] for row in rows(first)}
+    assert answers == dict.fromkeys((1, 2), "Tighten the bolts")
+    best = build_filtered(workspace, answer="best")
     (row,) = rows(best)
     assert (row["issue"], row["answer"]) == (2, advice)
     assert row["answer_points"] >= 9 and "reasons" in row["answer_because"]
     assert dict(best.dropped) == {"no-answer": 1}
-    (row,) = rows(whole)
+    (row,) = rows(build_filtered(workspace, answer="all"))
     assert row["id"] == f"qa:{REPO}#2:{row['answer_comment_id']}"
 
 
 def test_no_login_is_a_column(tmp_path: Path) -> None:
     workspace = filtering.build(tmp_path, [issue(1)], talk(1))
-    assert not {"alice", "dave", "erin"} & set(
-        json.dumps(rows(make(workspace)), default=str).split('"')
-    )
+    words = json.dumps(rows(make(workspace)), default=str).split('"')
+    assert not {"alice", "dave", "erin"} & set(words)
 
 
 def test_what_is_private_is_made_unreadable_and_counted(tmp_path: Path) -> None:
@@ -177,18 +166,15 @@ def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
     assert "the issue is open, or nobody but the asker and bots replied" in card
 
 
-def test_an_undecided_subject_is_not_kept(tmp_path: Path) -> None:
-    """Substance cannot be judged without a history."""
+@pytest.mark.parametrize(
+    ("family", "criterion"),
+    [("code-edit", "merged"), ("fault-localization", "merged"), ("code-edit", "substance")],
+)
+def test_pairs_without_history_are_told(tmp_path: Path, family: str, criterion: str) -> None:
+    """Substance cannot be judged without one, and what is undecided is not kept."""
     workspace = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
     with pytest.raises(DatasetError, match="would be empty"):
-        make(workspace, "code-edit", '["substance"]')
-
-
-def test_pairs_without_history_are_told(tmp_path: Path) -> None:
-    workspace = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
-    for family in ("code-edit", "fault-localization"):
-        with pytest.raises(DatasetError, match="would be empty"):
-            make(workspace, family, '["merged"]')
+        make(workspace, family, f'["{criterion}"]')
 
 
 def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -211,15 +197,10 @@ def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
         entry["title"] = "Leak at the seam"
         entry["body"] = f"{LONG} Seen {number} times."
     workspace = filtering.build(tmp_path, entries + own, [c for n in range(1, 21) for c in talk(n)])
-    path = workspace.root / "own.toml"
-    path.write_text('decide = []\n[answer]\nchoice = "first"\n', encoding="utf-8")
-    profile = load_profile(str(path))
-    run_filters(workspace, [REPO], profile, QUIET)
+    filter_by_own(workspace, "[]")
     sides = set()
     for seed in range(4):
-        plan = SplitPlan.parse("random:0.5,0.5", seed)
-        request = DatasetRequest(find_recipe("qa"), [REPO], profile, plan, workspace.dataset("qa"))
-        built = build(workspace, request, QUIET)
+        built = build_filtered(workspace, "qa", "random:0.5,0.5", seed)
         split_names = {
             split.name
             for split in built.written.splits
@@ -238,7 +219,7 @@ def test_old_verdicts_are_refused(tmp_path: Path) -> None:
     assert built.written.rows == 1
     filtering.build(tmp_path, [issue(1), issue(2)], talk(1))
     with pytest.raises(WorkspaceError, match="goldpan filter"):
-        make_again(workspace)
+        build_filtered(workspace)
 
 
 def test_an_unknown_family_is_told_with_those_there_are() -> None:

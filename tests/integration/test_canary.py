@@ -105,7 +105,7 @@ def lab(
     for name in list(os.environ):
         if name.lower().endswith("_proxy") or name.startswith(("GITHUB_", "GH_", "HF_")):
             monkeypatch.delenv(name)
-    for name, value in {
+    variables = {
         "GITHUB_TOKEN": GITHUB,
         "HF_TOKEN": HUB,
         "OPENAI_API_KEY": OPENAI,
@@ -114,7 +114,8 @@ def lab(
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "TMPDIR": str(tmp_path / "temporary"),
         "COLUMNS": "200",
-    }.items():
+    }
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(secrets, "_known", set())
     monkeypatch.setattr(tempfile, "tempdir", None)
@@ -131,37 +132,21 @@ def lab(
 
 
 def _mine(lab: Place, url: str) -> list[Arguments]:
-    arguments: Arguments = [
-        "mine",
-        "--repo",
-        SLUICE,
-        "--workspace",
-        lab.workspace,
-        "--api-url",
-        url,
-    ]
-    return [
-        [*arguments, "--via", "graphql"],
-        [*arguments, "--via", "rest"],
-        [*arguments, "--dry-run"],
-    ]
+    common: Arguments = ["--workspace", lab.workspace, "--api-url", url]
+    ways = (["--via", "graphql"], ["--via", "rest"], ["--dry-run"])
+    return [["mine", "--repo", SLUICE, *common, *way] for way in ways]
 
 
 def _clone(lab: Place, url: str) -> list[Arguments]:
-    tables = lab.workspace / "tables" / "a" / "b"
-    if not tables.exists():
+    os.environ["GOLDPAN_API_URL"] = url
+    common: Arguments = ["--repo", "a/b", "--workspace", lab.workspace]
+    made: list[Arguments] = []
+    if not (lab.workspace / "tables" / "a" / "b").exists():
         pull = {**ENTRY, "title": "x", "head": {"ref": "x", "sha": "a"}}
         backup = lab.root / "b.jsonl"
         backup.write_text(json.dumps({"type": "issue", "issue": pull, "events": []}))
-        backed_up: Arguments = ["--from-backup", backup, "--workspace", lab.workspace]
-        return [["mine", "--repo", "a/b", *backed_up], *_clone_from(lab, url)]
-    return _clone_from(lab, url)
-
-
-def _clone_from(lab: Place, url: str) -> list[Arguments]:
-    os.environ["GOLDPAN_API_URL"] = url
-    arguments: Arguments = ["--source", f"{url}/a/b.git", "--workspace", lab.workspace]
-    return [["clone", "--repo", "a/b", *arguments]]
+        made.append(["mine", *common, "--from-backup", backup])
+    return [*made, ["clone", *common, "--source", f"{url}/a/b.git"]]
 
 
 def _publish(lab: Place, url: str) -> list[Arguments]:
@@ -189,14 +174,8 @@ def _review(lab: Place, url: str) -> list[Arguments]:
         reviewed_workspace(lab.workspace, 1)
     settings = lab.root / "review.toml"
     settings.write_text("retries = 0\npoll_seconds = 0.0\n")
-    arguments: Arguments = [
-        "--model",
-        "judge",
-        "--base-url",
-        f"{url}/v1",
-        "--settings-file",
-        settings,
-    ]
+    arguments: Arguments = ["--model", "judge", "--base-url", f"{url}/v1"]
+    arguments += ["--settings-file", settings]
     arguments += ["--profile", lab.workspace / "own.toml", "--workspace", lab.workspace]
     return [["review", *arguments], ["review", *arguments, "--batch"]]
 
@@ -220,16 +199,9 @@ def _annotate(lab: Place, url: str) -> list[Arguments]:
     name = f"known-{len(list(lab.workspace.glob('annotations/*')))}"
     begin_project(WorkspaceLayout(lab.workspace), name, load("question-answer"), facts)
     arguments: Arguments = ["--workspace", lab.workspace, "--url", url]
-    new: Arguments = [
-        "--project",
-        f"new-{name}",
-        "--form",
-        "question-answer",
-        "--dataset",
-        _dataset(),
-    ]
+    form: Arguments = ["--form", "question-answer", "--dataset", _dataset()]
     return [
-        ["annotate", "push", *new, *arguments],
+        ["annotate", "push", "--project", f"new-{name}", *form, *arguments],
         ["annotate", "pull", "--project", name, *arguments],
     ]
 
@@ -274,15 +246,9 @@ def test_what_a_server_echoes_is_neither_printed_nor_written(
     tell: Tell, commands: Commands
 ) -> None:
     with Server() as server:
-        for behavior in (
-            echo_json(401),
-            echo_json(400),
-            echo_page(403),
-            echo_page(200),
-            echo_json(200),
-            echo_page(500),
-            break_off,
-        ):
+        refusals = (echo_json(401), echo_json(400), echo_page(403))
+        others = (echo_page(200), echo_json(200), echo_page(500), break_off)
+        for behavior in (*refusals, *others):
             server.got.clear()
             tell(server, behavior)
             if behavior is not break_off:
@@ -317,10 +283,7 @@ def test_what_github_tells_is_mined_without_the_token(
         def behavior(got: Got) -> Answer:
             answer = good(got)
             body = answer.body.replace(twin.url.encode(), server.url.encode())
-            headers = {
-                name: text.replace(twin.url, server.url) for name, text in answer.headers.items()
-            }
-            return Answer(answer.status, body, headers)
+            return Answer(answer.status, body, answer.headers_with(twin.url, server.url))
 
         server.behavior = behavior
         arguments: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
@@ -368,10 +331,7 @@ def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(
             answer = good(got)
             body = answer.body.replace(f"{hub.url}/lfs/verify".encode(), other.url.encode())
             body = body.replace(hub.url.encode(), server.url.encode())
-            headers = {
-                name: text.replace(hub.url, next_pages) for name, text in answer.headers.items()
-            }
-            return Answer(answer.status, body, headers)
+            return Answer(answer.status, body, answer.headers_with(hub.url, next_pages))
 
         server.behavior = behavior
         next_pages = server.url

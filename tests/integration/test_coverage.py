@@ -78,14 +78,8 @@ def row(
     state: str = "complete",
     reason: str | None = None,
 ) -> Row:
-    return {
-        "number": number,
-        "part": part,
-        "announced": announced,
-        "stored": stored,
-        "state": state,
-        "reason": reason,
-    }
+    counts = {"announced": announced, "stored": stored}
+    return {"number": number, "part": part, **counts, "state": state, "reason": reason}
 
 
 def test_status_reads_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,10 +170,8 @@ def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
         parts |= {"files", "reviews", "review_comments", "commits"} if entry.pull else {"relations"}
         assert {part for whose, part in ledger if whose == number} == parts
         assert ledger[number, "comments"]["announced"] == len(entry.comments)
-        lengths = {
-            "commits": len(entry.commits),
-            "review_comments": len(list(entry.review_comments())),
-        }
+        review_comments = list(entry.review_comments())
+        lengths = {"commits": len(entry.commits), "review_comments": len(review_comments)}
         if via == "graphql":
             lengths["reviews"] = len(entry.reviews)
         for part, length in lengths.items():
@@ -194,10 +186,8 @@ def test_every_list_of_the_twin_is_in_the_ledger(via: Via) -> None:
             assert (relations["announced"], relations["stored"]) == (count, count)
     states = {listed["state"] for listed in ledger.values()}
     assert states == ({"complete"} if via == "graphql" else {"complete", "unseen"})
-    assert {part for (_, part), listed in ledger.items() if listed["state"] == "unseen"} <= {
-        "edits",
-        "links",
-    }
+    unseen = {part for (_, part), listed in ledger.items() if listed["state"] == "unseen"}
+    assert unseen <= {"edits", "links"}
 
 
 def test_commits_that_never_came_are_short(tmp_path: Path) -> None:
@@ -222,12 +212,8 @@ def test_commits_that_never_came_are_short(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("connection", "part"),
     [
-        ("reviews", "reviews"),
-        ("files", "files"),
-        ("labels", "labels"),
-        ("comments", "comments"),
-        ("closingIssuesReferences", "links"),
-        ("reviewThreads", "review_comments"),
+        *((name, name) for name in ("reviews", "files", "labels", "comments")),
+        *(("closingIssuesReferences", "links"), ("reviewThreads", "review_comments")),
     ],
 )
 def test_one_item_less_than_announced_is_short(connection: str, part: str, tmp_path: Path) -> None:
@@ -301,9 +287,8 @@ def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> 
     with Twin(world, Faults(poison_null=[node])) as twin:
         mine_twin(twin, tmp_path)
         coverage = measure_coverage(workspace, SLUICE)
-        assert [(gap.number, gap.part, gap.state) for gap in coverage.gaps] == [
-            (9, "entry", "failed")
-        ]
+        (gap,) = coverage.gaps
+        assert (gap.number, gap.part, gap.state) == (9, "entry", "failed")
         assert (coverage.finished, coverage.complete) == (True, False)
         assert counted(coverage)["issues"][0] == counted(coverage)["issues"][1] + 1
         twin.faults = Faults()

@@ -33,7 +33,16 @@ from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.report.comparison.summary import sentences
-from tests.comparing import SIX, add_run, compared, independent, six_tasks, split_rows, two_labels
+from tests.comparing import (
+    SIX,
+    add_run,
+    add_runs,
+    compared,
+    independent,
+    six_tasks,
+    split_rows,
+    two_labels,
+)
 
 pytest.importorskip("scipy")
 
@@ -67,9 +76,8 @@ def test_models_are_ranked_over_tasks(workspace: WorkspaceLayout) -> None:
     assert ranking.models[-1] == "bad"
     assert ranking.decision("good", "bad") == ranking.decision("near", "bad") == "better"
     assert ranking.decision("good", "near") != "better"
-    assert {standing.model: (standing.best, standing.worst) for standing in ranking.standings}[
-        "bad"
-    ] == (3, 3)
+    places = {standing.model: (standing.best, standing.worst) for standing in ranking.standings}
+    assert places["bad"] == (3, 3)
     assert [system.name for system in result.ranked] == list(ranking.models)
     assert compared(workspace) == result
 
@@ -86,16 +94,12 @@ def test_a_frequentist_comparison_is_there_to_choose(workspace: WorkspaceLayout)
 
 def test_one_task_is_compared_by_the_answers_to_it(workspace: WorkspaceLayout) -> None:
     data = independent(two_labels(test=200))
-    for name, share in (("good", 0.9), ("bad", 0.5), ("twin", 0.9)):
-        for seed in (0, 1):
-            add_run(workspace, data, name, share, seed=seed)
+    for seed in (0, 1):
+        add_runs(workspace, data, {"good": 0.9, "bad": 0.5, "twin": 0.9}, seed=seed)
     result = compared(workspace)
     ranking = comparison(result)
-    assert (ranking.test.name, ranking.test.units, ranking.test.unit) == (
-        "hierarchical resampling",
-        200,
-        "rows",
-    )
+    assert ranking.test.name == "hierarchical resampling"
+    assert (ranking.test.units, ranking.test.unit) == (200, "rows")
     assert ranking.decision("good", "bad") == "better"
     # They answer alike, row by row; 200 rows are too few to show that they are.
     assert ranking.decision("good", "twin") == "undecided"
@@ -109,8 +113,7 @@ def test_one_task_is_compared_by_the_answers_to_it(workspace: WorkspaceLayout) -
 
 def test_rows_on_which_the_two_best_differ_decide(workspace: WorkspaceLayout) -> None:
     data = independent(two_labels(test=200))
-    for name, share in (("good", 0.9), ("bad", 0.5), ("near", 0.8)):
-        add_run(workspace, data, name, share)
+    add_runs(workspace, data, {"good": 0.9, "bad": 0.5, "near": 0.8})
     right = {
         run.model: [
             row["truth"] == row["answer"]
@@ -130,9 +133,7 @@ def test_rows_on_which_the_two_best_differ_decide(workspace: WorkspaceLayout) ->
 
 
 def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: WorkspaceLayout) -> None:
-    data = two_labels(test=200)
-    for name, share in (("good", 0.9), ("bad", 0.5)):
-        add_run(workspace, data, name, share)
+    add_runs(workspace, two_labels(test=200), {"good": 0.9, "bad": 0.5})
     ranking = comparison(compared(workspace))
     assert (ranking.test.units, ranking.test.unit) == (4, "documents")
     assert ranking.decision("good", "bad") == "undecided"
@@ -155,8 +156,8 @@ def test_every_metric_that_sums_over_examples_can_be_shuffled(workspace: Workspa
     ):
         data = independent(split_rows(find_task(task), pairs, 40))
         wrong = {"story_points": 30.0, "se_entities": ["O", "O", "O"], "qa": "No idea"}
-        for name, share in (("good", 0.9), ("bad", 0.3)):
-            add_run(workspace, data, name, share, wrong=wrong.get(task, list(labels[2:3])))
+        mistake = wrong.get(task, list(labels[2:3]))
+        add_runs(workspace, data, {"good": 0.9, "bad": 0.3}, wrong=mistake)
     result = compared(workspace)
     assert comparison(result).decision("good", "bad") == "better"
     assert result.metrics["story_points"] == "1 - smape"
@@ -177,18 +178,14 @@ def test_settings_and_protocols_tell_systems_apart_where_they_differ(
     add_run(workspace, data, "svm", 0.9, context="wide", depth=3)
     add_run(workspace, data, "tree", 0.8, depth=3)
     add_run(workspace, other, "tree", 0.8, depth=4)
-    assert [system.name for system in compared(workspace).systems] == [
-        "svm (context=none)",
-        "svm (context=wide)",
-        "tree",
-    ]
+    names = [system.name for system in compared(workspace).systems]
+    assert names == ["svm (context=none)", "svm (context=wide)", "tree"]
     add_run(workspace, data, "tree", 0.8, protocol="selu-paper", depth=3)
     assert "tree (selu-paper)" in [system.name for system in compared(workspace).systems]
 
 
 def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> None:
-    for name in ("one", "two"):
-        add_run(workspace, two_labels(), name, 0.9)
+    add_runs(workspace, two_labels(), {"one": 0.9, "two": 0.9})
     add_run(workspace, two_labels(train=70, test=50), "one", 0.9)
     result = compared(workspace)
     assert {run.scores.examples for system in result.systems for run in system.every()} == {60}
@@ -298,8 +295,7 @@ def test_seeds_count_by_the_mean_of_their_scores(workspace: WorkspaceLayout) -> 
 
 @pytest.mark.parametrize("alpha", [-1.0, 0.0, 1.0, 5.0, float("nan")])
 def test_alpha_is_checked_on_one_task_too(workspace: WorkspaceLayout, alpha: float) -> None:
-    for name in ("a", "b"):
-        add_run(workspace, two_labels(), name, 0.8)
+    add_runs(workspace, two_labels(), {"a": 0.8, "b": 0.8})
     with pytest.raises(StatisticsError, match="alpha"):
         compared(workspace, ComparisonQuestion(alpha=alpha))
 

@@ -17,7 +17,7 @@ from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs, rescore
 from goldpan.evaluation.slices import COLUMN
-from tests.comparing import QUIET, add_run, reported, two_labels, write_rows
+from tests.comparing import QUIET, add_run, add_runs, reported, two_labels, write_rows
 from tests.invoking import invoke
 
 DEFAULT = find_protocol("default")
@@ -107,8 +107,7 @@ def test_scores_stand_beside_those_without_what_was_seen(tmp_path: Path) -> None
 
 def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
     data = repeated(0.5)
-    for name, share in (("good", 0.9), ("bad", 0.5)):
-        add_run(WorkspaceLayout(tmp_path), data, name, share)
+    add_runs(WorkspaceLayout(tmp_path), data, {"good": 0.9, "bad": 0.5})
     report = reported(WorkspaceLayout(tmp_path))
     assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
     assert "without them macro_f1 of good is" in report.summary[0]

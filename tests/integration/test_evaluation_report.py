@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +15,7 @@ from goldpan.core.proportions import wilson
 from goldpan.core.sealed import read_json, sealed_json
 from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.task_data import TaskData
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved
@@ -38,6 +40,7 @@ from goldpan.report.document import (
 )
 from tests.comparing import (
     add_run,
+    add_runs,
     compared,
     reported,
     six_tasks,
@@ -75,6 +78,20 @@ def texts(report: Report, key: str) -> str:
     return " ".join(
         block.text for block in parts(section(report, key).content) if isinstance(block, Remark)
     )
+
+
+def ran(root: Path, data: TaskData, *names: str, share: float, **options: Any) -> WorkspaceLayout:
+    """Return a workspace in which models with these names answered this share rightly."""
+    workspace = WorkspaceLayout(root)
+    add_runs(workspace, data, dict.fromkeys(names, share), **options)
+    return workspace
+
+
+def one_or_other(text: str, count: int, train: int) -> TaskData:
+    """Return rows of two labels in turn; a number ends each text."""
+    task = find_task("bug_issue")
+    pairs = [(f"{text} {n}", task.label_names[n % 2]) for n in range(count)]
+    return split_rows(task, pairs, train)
 
 
 @pytest.fixture(scope="module")
@@ -127,10 +144,8 @@ def test_scores_stand_by_task_with_the_best_marked(report: Report) -> None:
 
 
 def test_confusion_matrices_and_curves_are_there(report: Report) -> None:
-    matrices = [
-        block for block in parts(section(report, "s6").content) if type(block).__name__ == "Matrix"
-    ]
-    assert len(matrices) == 18
+    kinds = [type(block).__name__ for block in parts(section(report, "s6").content)]
+    assert kinds.count("Matrix") == 18
     figures = [block for block in parts(section(report, "s9").content) if isinstance(block, Figure)]
     assert {figure.title.partition(":")[0] for figure in figures} == {"ROC", "Precision and recall"}
     assert any("bug_issue, bug" in figure.title for figure in figures)
@@ -154,9 +169,7 @@ def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
 
 def test_overfitting_is_told(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
-    data = two_labels()
-    for name, share in (("a", 0.9), ("b", 0.6)):
-        add_run(workspace, data, name, share)
+    add_runs(workspace, two_labels(), {"a": 0.9, "b": 0.6})
     path = next(tmp_path.glob("runs/*/a/*/result.json"))
     report = reported(workspace)
     row = tables(report, "s8")["Overfitting and degradation by model"].rows[0]
@@ -191,9 +204,7 @@ def test_steps_that_want_labels_or_a_second_model_are_skipped(tmp_path: Path) ->
 
 
 def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    for name in ("a", "b"):
-        add_run(workspace, two_labels(train=400), name, 0.8, depth=1)
+    workspace = ran(tmp_path, two_labels(train=400), "a", "b", share=0.8, depth=1)
     report = reported(workspace)
     row = tables(report, "s8")["Overfitting and degradation by model"].rows[0]
     (run,) = [run for run in read_runs(workspace) if run.model == row[0]]
@@ -203,15 +214,12 @@ def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
     assert row[2] == validated
     assert row[5] == pytest.approx(run.value - (validated or 0))
     assert "Degradation (test - validation)" in tables(report, "s8")
-    assert tables(report, "s3")["What settings were chosen on"].rows[0][1:3] == (
-        "a part of train",
-        "3",
-    )
+    (chosen, *_) = tables(report, "s3")["What settings were chosen on"].rows
+    assert chosen[1:3] == ("a part of train", "3")
 
 
 def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    add_run(workspace, two_labels(), "mumbler", 0.9, silent=0.5)
+    workspace = ran(tmp_path, two_labels(), "mumbler", share=0.9, silent=0.5)
     add_run(workspace, two_labels(), "speaker", 0.9)
     report = reported(workspace)
     row = next(row for row in tables(report, "s5")["Tested"].rows if row[0] == "mumbler")
@@ -225,8 +233,7 @@ def test_answers_that_are_not_valid_are_counted_and_quoted(tmp_path: Path) -> No
 def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
     task = find_task("bug_issue")
-    labels = task.label_names
-    pairs = [(f"Text {n % 80}", labels[n % 2]) for n in range(180)]
+    pairs = [(f"Text {n % 80}", task.label_names[n % 2]) for n in range(180)]
     data = split_rows(task, pairs, 60)
     write_rows(workspace, data)
     add_run(workspace, data, "reader", 0.9, neighbours=True, context="wide")
@@ -243,31 +250,21 @@ def test_honest_distances_score_what_train_has_not_seen(tmp_path: Path) -> None:
     assert [row[1] for row in around] == ["yes", "no"]
 
 
-def test_rows_with_other_texts_are_not_shown(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    task = find_task("bug_issue")
-    pairs = [(f"Text {n}", task.label_names[n % 2]) for n in range(120)]
-    for name in ("a", "b"):
-        add_run(workspace, split_rows(task, pairs, 60), name, 0.7)
-    write_rows(workspace, split_rows(task, [(f"Other {text}", label) for text, label in pairs], 60))
-    report = reported(workspace)
-    assert "are not those that were tested, so only ids are shown" in texts(report, "errors")
-
-
-def test_rows_of_another_version_are_not_taken(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    for name in ("a", "b"):
-        add_run(workspace, two_labels(), name, 0.9)
-    write_rows(workspace, two_labels(test=30))
-    report = reported(workspace)
-    assert "are not those that were tested, so only ids are shown" in texts(report, "errors")
+@pytest.mark.parametrize(
+    "rows",
+    [one_or_other("Other text", 120, 60), one_or_other("Text", 90, 60)],
+    ids=["other texts", "another version"],
+)
+def test_rows_that_were_not_tested_are_not_shown(tmp_path: Path, rows: TaskData) -> None:
+    workspace = ran(tmp_path, one_or_other("Text", 120, 60), "a", "b", share=0.7)
+    write_rows(workspace, rows)
+    told = texts(reported(workspace), "errors")
+    assert "are not those that were tested, so only ids are shown" in told
 
 
 def test_defects_of_protocols_are_told(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    for name in ("a", "b"):
-        add_run(workspace, two_labels(), name, 0.9, protocol="selu-paper", depth=1)
-    report = reported(workspace)
+    options = {"protocol": "selu-paper", "depth": 1}
+    report = reported(ran(tmp_path, two_labels(), "a", "b", share=0.9, **options))
     assert "The test itself chose settings" in report.warnings[0]
     assert "Known defect: Early stopping" in texts(report, "conditions")
     assert "THE TEST ITSELF" in texts(report, "conditions")
@@ -306,13 +303,9 @@ def test_the_same_runs_give_the_same_bytes(six: WorkspaceLayout, tmp_path: Path)
 def test_hostile_texts_are_text_and_nothing_else(tmp_path: Path) -> None:
     pages = {}
     for name, text in (("plain", "A plain text."), ("hostile", HOSTILE)):
-        workspace = WorkspaceLayout(tmp_path / name)
-        task = find_task("bug_issue")
-        pairs = [(f"{text} {n}", task.label_names[n % 2]) for n in range(80)]
-        data = split_rows(task, pairs, 20)
+        data = one_or_other(text, 80, 20)
+        workspace = ran(tmp_path / name, data, "one", "two", share=0.7, note=text)
         write_rows(workspace, data)
-        for model in ("one", "two"):
-            add_run(workspace, data, model, 0.7, note=text)
         pages[name] = evaluation_page(reported(workspace))
     plain, hostile = (Reader(page) for page in pages.values())
     assert set(hostile.tags) == set(plain.tags)
@@ -335,13 +328,9 @@ def test_names_in_figures_do_not_collide(report: Report) -> None:
 
 def test_secrets_in_texts_are_made_unreadable(tmp_path: Path) -> None:
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"[:36]
-    workspace = WorkspaceLayout(tmp_path)
-    task = find_task("bug_issue")
-    pairs = [(f"Leak {n} {token} me@river.org", task.label_names[n % 2]) for n in range(60)]
-    data = split_rows(task, pairs, 20)
+    data = one_or_other(f"{token} me@river.org Leak", 60, 20)
+    workspace = ran(tmp_path, data, "one", "two", share=0.6)
     write_rows(workspace, data)
-    for model in ("one", "two"):
-        add_run(workspace, data, model, 0.6)
     page = evaluation_page(reported(workspace))
     assert "Leak 3" in page
     assert token not in page
@@ -356,15 +345,9 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_values_are_told_for_people() -> None:
-    assert [formatted(value) for value in (None, "x", 1234, 0.12345, 0.00004, 0.0, 1234.56)] == [
-        "–",
-        "x",
-        "1,234",
-        "0.123",
-        "4.0e-05",
-        "0.000",
-        "1,234.6",
-    ]
+    values = (None, "x", 1234, 0.12345, 0.00004, 0.0, 1234.56)
+    told = ["–", "x", "1,234", "0.123", "4.0e-05", "0.000", "1,234.6"]
+    assert [formatted(value) for value in values] == told
     assert listed([]) == ""
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
@@ -373,31 +356,26 @@ def test_values_are_told_for_people() -> None:
 
 def test_many_models_and_tasks_fit_a_page(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
-    ran = add_run(workspace, two_labels(train=20, test=20), "model-000", 0.8)
-    result = read_json(ran.directory / "result.json")
-    text = json.dumps(result)
+    first = add_run(workspace, two_labels(train=20, test=20), "model-000", 0.8).directory
+    text = json.dumps(read_json(first / "result.json"))
     for number in range(1, 45):
         copy = workspace.root / "runs" / "requirement_type" / f"model-{number:03d}" / "seed-0-x"
-        shutil.copytree(ran.directory, copy)
+        shutil.copytree(first, copy)
         changed = text.replace('"model-000"', f'"model-{number:03d}"')
         (copy / "result.json").write_bytes(sealed_json(json.loads(changed)))
     runs = read_runs(workspace)
     assert len(runs) == 45
-    compared_runs = compare_runs(runs, runs, {}, ComparisonQuestion())
-    report = make_report(workspace, compared_runs, {})
-    page = evaluation_page(report)
-    assert len(page) < 1_500_000
+    report = make_report(workspace, compare_runs(runs, runs, {}, ComparisonQuestion()), {})
+    assert len(evaluation_page(report)) < 1_500_000
     assert "The first 8 models" in texts(report, "s6")
     assert pq.read_table(runs[0].directory / "predictions.parquet").num_rows == 20
 
 
 def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    data = two_labels()
-    add_run(workspace, data, "a", 0.9)
-    add_run(workspace, data, "b", 0.5)
+    workspace = ran(tmp_path, two_labels(), "a", share=0.9)
+    add_run(workspace, two_labels(), "b", 0.5)
     assert "resolved" not in {part.key for part in reported(workspace).sections}
-    run = read_runs(workspace, models=["a"])[0]
+    predictions = read_runs(workspace, models=["a"])[0].directory / "predictions.parquet"
     instance = FixInstance("issue-resolution:o/n#1+2", "o/n", 1, 2, "a" * 40, "", "")
     outcomes: tuple[Outcome, ...] = ("resolved", "resolved", "tests-fail", "no-answer")
     patches = (
@@ -406,9 +384,7 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
         PatchScore("3", "tests-fail", 0.6, False),
     )
     resolutions = tuple(Resolution(instance, outcome) for outcome in outcomes)
-    write_resolved(
-        run.directory / "predictions.parquet", ResolvedResult(resolutions, wilson(2, 4), patches)
-    )
+    write_resolved(predictions, ResolvedResult(resolutions, wilson(2, 4), patches))
     (table,) = section(reported(workspace), "resolved").content
     assert isinstance(table, ReportTable)
     (row,) = table.rows
@@ -417,5 +393,5 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
     assert (cells["exact match"], cells["resolved, not exact"]) == (0.25, 1)
     assert cells["separation"] == 0.5
     assert cells["CodeBLEU, not resolved"] == 0.6
-    (run.directory / "predictions.parquet").write_bytes(b"others")
-    assert read_resolved(run.directory) is None
+    predictions.write_bytes(b"others")
+    assert read_resolved(predictions.parent) is None

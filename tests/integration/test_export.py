@@ -6,7 +6,7 @@ import ast
 import json
 import subprocess
 import sys
-import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from goldpan.datasets.family import Family
 from goldpan.datasets.registry import find_task
 from goldpan.datasets.task import task_family
 from goldpan.operations.values import ExportName
-from tests.examples import ENVIRONMENT, example, write
+from tests.examples import example, write
 from tests.places import ROOT
 from tests.program import goldpan
 
@@ -44,40 +44,18 @@ BENCH = {
 
 
 def fix(number: int, **changes: Any) -> dict[str, Any]:
-    """Return a row of issue-resolution."""
-    row = {
-        "id": f"issue-resolution:o/n#{number}+{number + 100}",
+    """Return a row of issue-resolution whose tests proved the fix."""
+    own = {
         "instance_id": f"o__n-{number + 100}",
-        "repo": "o/n",
-        "owner": "o",
-        "name": "n",
         "language": "Python",
-        "license": "MIT",
-        "issue": number,
-        "pull": number + 100,
-        "base_commit": "a" * 40,
         "patch": "diff --git a/x b/x\n",
         "test_patch": "diff --git a/test_x b/test_x\n",
         "problem_statement": f"Crash\n{HOSTILE}",
-        "hints_text": "",
         "created_at": AT,
-        "version": "",
         "FAIL_TO_PASS": ['test_x.py::test_a["é,"]'],
-        "PASS_TO_PASS": [],
-        "environment_setup_commit": "a" * 40,
-        "verification": "verified",
-        "verification_digest": "b" * 64,
-        "environment": ENVIRONMENT,
         "test_files": ["test_x.py"],
-        "issue_created_at": AT,
-        "closed_at": None,
-        "labels": [],
-        "files": 1,
-        "signals": ["keyword"],
-        "merged_at": AT,
-        "raw": ["run-0001.zst@1"],
     }
-    return {**row, **changes}
+    return example(ISSUE_RESOLUTION, number, **{**own, **changes})
 
 
 def hostile(family: Family, number: int) -> dict[str, Any]:
@@ -93,28 +71,26 @@ def hostile(family: Family, number: int) -> dict[str, Any]:
     return row
 
 
+def datasets(root: Path, rows: Mapping[Family, list[dict[str, Any]]]) -> dict[str, Path]:
+    return {
+        family.name: write(root, family, some, name=family.name).directory
+        for family, some in rows.items()
+    }
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return a dataset of hostile rows of each family."""
-    root = tmp_path_factory.mktemp("export")
     families = (QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_RESOLUTION)
-    return {
-        family.name: write(
-            root, family, [hostile(family, number) for number in (1, 2, 3)], name=family.name
-        ).directory
-        for family in families
-    }
+    rows = {family: [hostile(family, number) for number in (1, 2, 3)] for family in families}
+    return datasets(tmp_path_factory.mktemp("export"), rows)
 
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return a dataset of rows without any trick, of each family that harnesses take."""
-    root = tmp_path_factory.mktemp("calm")
-    rows = {family.name: example(family, 1) for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
-    return {
-        family.name: write(root, family, [rows[family.name]], name=family.name).directory
-        for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)
-    }
+    rows = {family: [example(family, 1)] for family in (QA, FAULT_LOCALIZATION, CODE_EDIT)}
+    return datasets(tmp_path_factory.mktemp("calm"), rows)
 
 
 def rows_of(directory: Path) -> list[dict[str, Any]]:
@@ -214,10 +190,7 @@ def test_an_export_twice_has_the_same_bytes_and_no_secret(
 def test_an_export_that_fails_leaves_what_was_there(made: dict[str, Path], tmp_path: Path) -> None:
     load(made["qa"]).export(to="chat", output=tmp_path / "out")
     before = files_of(tmp_path / "out")
-    broken = tmp_path / "broken"
-    unproved = write(
-        tmp_path / "lab", ISSUE_RESOLUTION, [fix(1, verification="flaky")], name=broken.name
-    ).directory
+    unproved = write(tmp_path, ISSUE_RESOLUTION, [fix(1, verification="flaky")]).directory
     with pytest.raises(DatasetError, match=r"No row of .* is proved by its tests \(flaky: 1\)"):
         load(unproved).export(to="swe-bench", output=tmp_path / "out")
     assert files_of(tmp_path / "out") == before
@@ -255,100 +228,6 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     result = load(dataset).export(to="swe-bench", output=tmp_path / "all", unverified=True)
     assert (sum(result.counts.values()), result.left_out) == (3, {})
     assert rows_of(tmp_path / "all")[1]["FAIL_TO_PASS"] == "[]"
-
-
-BROKEN = "def add(a, b):\n    return a - b\n"
-TEST_PATCH = """\
-diff --git a/test_add.py b/test_add.py
-new file mode 100644
---- /dev/null
-+++ b/test_add.py
-@@ -0,0 +1,5 @@
-+from calc import add
-+
-+
-+def test_add():
-+    assert add(1, 2) == 3
-"""
-PATCH = """\
-diff --git a/calc.py b/calc.py
---- a/calc.py
-+++ b/calc.py
-@@ -1,2 +1,2 @@
- def add(a, b):
--    return a - b
-+    return a + b
-"""
-
-
-def test_harbor_gets_a_folder_a_task_with_no_text_in_its_scripts(tmp_path: Path) -> None:
-    rows = [
-        fix(1),
-        fix(2, environment=None),
-        fix(3, environment=ENVIRONMENT.replace("3.11", "3.11\\nRUN x")),
-        fix(4, verification="flaky"),
-        fix(5, instance_id="../../x"),
-        fix(6, instance_id="o__n-101"),
-    ]
-    dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
-    result = load(dataset).export(to="harbor", output=tmp_path / "out")
-    assert result.counts == {"test": 1}
-    assert result.left_out == {"flaky": 1, "no-environment": 3, "same-instance": 1}
-    task = tmp_path / "out" / "test" / "o__n-101"
-    settings = tomllib.loads((task / "task.toml").read_text())
-    assert settings["task"]["name"] == "goldpan/o__n-101"
-    assert settings["metadata"]["issue"] == 1
-    image = (task / "environment" / "Dockerfile").read_text()
-    assert "FROM python:3.11-slim" in image
-    assert "--exclude-newer 2024-03-01T12:30:00Z --editable ." in image
-    assert (task / "environment" / "packages.txt").read_text() == "pytest==8.0.2\n"
-    for name in ("task.toml", "environment/Dockerfile", "tests/test.sh", "solution/solve.sh"):
-        assert "cycler" not in (task / name).read_text()
-    assert "cycler" in (task / "instruction.md").read_text()
-    assert (task / "tests" / "test.sh").stat().st_mode & 0o111
-
-
-def test_a_task_of_harbor_rewards_the_fix_and_nothing_less(tmp_path: Path) -> None:
-    """The scripts run as in the container, without one."""
-    testbed = tmp_path / "testbed"
-    testbed.mkdir()
-    (testbed / "calc.py").write_text(BROKEN)
-    for command in (
-        ("init", "-q", "."),
-        ("add", "."),
-        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"),
-    ):
-        subprocess.run(["git", *command], cwd=testbed, check=True)
-    base = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=testbed, check=True, capture_output=True, text=True
-    ).stdout.strip()
-    row = fix(
-        1, base_commit=base, patch=PATCH, test_patch=TEST_PATCH, test_files=["test_add.py"],
-        FAIL_TO_PASS=["test_add.py::test_add"], PASS_TO_PASS=[],
-    )  # fmt: skip
-    dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, [row]).directory
-    load(dataset).export(to="harbor", output=tmp_path / "out")
-    task = tmp_path / "out" / "test" / "o__n-101"
-
-    def reward() -> str:
-        subprocess.run(
-            [sys.executable, task / "tests" / "score.py"],
-            env={
-                "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
-                "GOLDPAN_TESTBED": str(testbed),
-                "GOLDPAN_LOGS": str(tmp_path / "logs"),
-            },
-            check=True,
-            capture_output=True,
-        )
-        return (tmp_path / "logs" / "reward.txt").read_text()
-
-    assert reward() == "0\n"
-    (testbed / "conftest.py").write_text("import calc\ncalc.add = lambda a, b: 3\n")
-    (testbed / "test_add.py").write_text("def test_add():\n    pass\n")
-    assert reward() == "0\n"
-    subprocess.run(["git", "apply", task / "solution" / "fix.patch"], cwd=testbed, check=True)
-    assert reward() == "1\n"
 
 
 @pytest.fixture(scope="module")

@@ -60,18 +60,13 @@ def mark(number: int, hours: int, *, undone: bool = False, **fields: Any) -> Row
 
 def test_redundancy_by_what_github_knows(tmp_path: Path) -> None:
     entries = [
-        issue(1),
+        *map(issue, (1, 4, 5, 6, 7, 12)),
         issue(2, state_reason="duplicate"),
         issue(3, state_reason="completed"),
-        issue(4),
-        issue(5),
-        issue(6),
-        issue(7),
         issue(8, labels=["Duplicate"]),
         issue(9, labels=["type: Duplicate", "ui"]),
         issue(10, labels=["*duplicate"]),
         issue(11, labels=["possible-duplicate", "not a duplicate", "duplicates"]),
-        issue(12),
     ]
     references = [
         mark(4, 1),
@@ -93,16 +88,9 @@ def test_redundancy_by_what_github_knows(tmp_path: Path) -> None:
 
 def test_redundancy_by_words(tmp_path: Path) -> None:
     entries = [
-        issue(1),
-        issue(2),
-        issue(3),
-        issue(4),
+        *map(issue, (1, 2, 3, 4, 7, 8, 10, 11)),
         issue(5, "This is a duplicate of #1, but that was closed. " + LONG),
         issue(6, title="[dup] Leak"),
-        issue(7),
-        issue(8),
-        issue(10),
-        issue(11),
         pull(12),
     ]
     comments = [
@@ -210,11 +198,8 @@ def test_external_check(tmp_path: Path) -> None:
     links = dict.fromkeys(outside - {200, 4}, "external-link")
     assert dropped(judge(workspace, "external-check", **strict)) == links | pictures
     needed = dropped(judge(workspace, "external-check", required=True, media="ignored"))
-    assert {number for number, reason in needed.items() if reason == "no-internal-link"} == {
-        100,
-        *range(109, 113),
-        *media,
-    }
+    lacking = {number for number, reason in needed.items() if reason == "no-internal-link"}
+    assert lacking == {100, *range(109, 113), *media}
 
 
 def test_event_count(tmp_path: Path) -> None:
@@ -237,13 +222,8 @@ def test_event_count(tmp_path: Path) -> None:
     }
     assert set(dropped(judge(workspace, "event-count", bots=False))) == {2, 3, 4}
     verdicts = judge(workspace, "event-count", count="discussion")
-    assert {number: row["value"] for number, row in verdicts.items()} == {
-        1: 2,
-        2: 2,
-        3: 2,
-        4: 11,
-        5: 12,
-    }
+    said = {number: row["value"] for number, row in verdicts.items()}
+    assert said == {1: 2, 2: 2, 3: 2, 4: 11, 5: 12}
     assert set(dropped(verdicts)) == {4, 5}
     assert set(dropped(judge(workspace, "event-count", count="discussion", bots=False))) == {4}
 
@@ -251,14 +231,10 @@ def test_event_count(tmp_path: Path) -> None:
 def test_participants_and_answers(tmp_path: Path) -> None:
     ghost: Row = {"author": None, "author_type": None}
     entries = [
-        issue(1),
-        issue(2),
-        issue(3),
+        *map(issue, (1, 2, 3, 6, 8)),
         issue(4, **ghost),
         issue(5, **ghost),
-        issue(6),
         issue(7, state="open", closed_at=None),
-        issue(8),
     ]
     comments = [
         comment(2, author="alice"),
@@ -346,10 +322,11 @@ def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
 
 
 def test_settings_are_checked() -> None:
-    for name, value in (
-        ("event-count.count", "all"),
-        ("external-check.media", "no"),
-        ("private.drop", ["emails"]),
+    for name, value, told in (
+        ("event-count.count", "all", ""),
+        ("external-check.media", "no", ""),
+        ("private.drop", ["emails"], ""),
+        ("suffix.tests", "none", ": .*'words', 'contains' or 'kept'"),
     ):
-        with pytest.raises(UsageError, match=name):
+        with pytest.raises(UsageError, match=name + told):
             change_settings(load_profile("default"), {name: value})

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
-from goldpan.filters.profile import change_settings, criteria, load_profile
+from goldpan.filters.profile import criteria
 from goldpan.git.refs import write_refs_record
 from tests.filtering import (
     NOON,
@@ -26,12 +26,19 @@ from tests.filtering import (
     pair,
     pull,
 )
+from tests.git_repositories import Repository
 
 ELSEWHERE = "Octo/Other"
 
 
 def revision(number: int, **fields: object) -> Row:
     return {"number": number, "state": "base", "agrees": True, "notes": [], **fields}
+
+
+def paired(root: Path, numbers: range, **tables: Any) -> WorkspaceLayout:
+    """Write pull requests with these numbers, each paired with the issue ten below."""
+    entries = [*(issue(n - 10) for n in numbers), *map(pull, numbers)]
+    return build(root, entries, pairs=[pair(n - 10, n) for n in numbers], **tables)
 
 
 def change(number: int, path: str = "src/box.c", **fields: object) -> Row:
@@ -87,10 +94,8 @@ def test_says_fixes(tmp_path: Path) -> None:
     assert verdicts[2, 12]["evidence"] == "does not fix #2"
     strict = judge(workspace, "says-fixes", comments=False)
     assert dropped(strict) == {**doubted, (6, 16): "only-in-comment"}
-    assert dropped(judge(workspace, "says-fixes", hedged=True)) == {
-        (2, 12): "negated",
-        (3, 13): "partial",
-    }
+    del doubted[4, 14]
+    assert dropped(judge(workspace, "says-fixes", hedged=True)) == doubted
 
 
 def test_issue_closed(tmp_path: Path) -> None:
@@ -129,8 +134,7 @@ def test_one_to_one(tmp_path: Path) -> None:
         *(pair(6, 17), pair(6, 18), pair(7, 17)),
         *(pair(8, 11, pull_repo=ELSEWHERE, merged=None), pair(8, 19)),
     ]
-    numbers = {entry["issue"] for entry in pairs}, {entry["pull"] for entry in pairs}
-    entries = [*map(issue, sorted(numbers[0])), *map(pull, sorted(numbers[1]))]
+    entries = [*map(issue, range(1, 9)), *map(pull, range(11, 20))]
     workspace = build(tmp_path, entries, pairs=pairs)
     verdicts = judge(workspace, "one-to-one")
     assert dropped(verdicts) == {
@@ -165,25 +169,13 @@ def test_one_to_one_is_fast_where_one_pull_fixes_thousands(tmp_path: Path) -> No
 
 
 def test_single_file(tmp_path: Path) -> None:
-    entries = [
-        pull(11),
-        pull(12, changed_files=2),
-        pull(13, changed_files=None),
-        pull(14, changed_files=3),
-        pull(15),
-        pull(16, changed_files=4),
-        pull(17, changed_files=0),
-    ]
+    changed = {11: 1, 12: 2, 13: None, 14: 3, 15: 1, 16: 4, 17: 0}
+    pulls = [pull(number, changed_files=files) for number, files in changed.items()]
     pairs = [*(pair(n - 10, n) for n in range(11, 18)), pair(8, 1, pull_repo=ELSEWHERE)]
     revisions = [revision(14), revision(15), revision(16, state="none")]
     changes = [change(14), change(15), change(15, "src/other.c")]
-    workspace = build(
-        tmp_path,
-        [*map(issue, range(1, 9)), *entries],
-        pairs=pairs,
-        revisions=revisions,
-        changes=changes,
-    )
+    entries = [*map(issue, range(1, 9)), *pulls]
+    workspace = build(tmp_path, entries, pairs=pairs, revisions=revisions, changes=changes)
     verdicts = judge(workspace, "single-file")
     assert dropped(verdicts) == {
         (2, 12): "many-files",
@@ -199,30 +191,14 @@ def test_single_file(tmp_path: Path) -> None:
 
 
 DOCUMENTATION = [
-    "DOC: explain flow",
-    "DOCS say otherwise",
-    "docs: explain flow",
-    "doc(api): explain",
-    "[doc] explain",
-    "Improve the documentation",
-    "Documentation of flow",
-    "Fix README.md",
-    "Update ReadMe",
-    "Fix links in docs/flow.md",
-    "Fix docstrings of flow",
+    *("DOC: explain flow", "DOCS say otherwise", "docs: explain flow", "doc(api): explain"),
+    *("[doc] explain", "Improve the documentation", "Documentation of flow", "Fix README.md"),
+    *("Update ReadMe", "Fix links in docs/flow.md", "Fix docstrings of flow"),
 ]
 NO_DOCUMENTATION = [
-    "Docker build fails",
-    "DOCKER image",
-    "doctor crashes",
-    "Wrong DOCTYPE",
-    "DOC_ROOT is ignored",
-    "Opening a doc fails",
-    "document.getElementById is undefined",
-    "Thread.ready is never set",
-    "Predocs",
-    "readable errors",
-    "",
+    *("Docker build fails", "DOCKER image", "doctor crashes", "Wrong DOCTYPE"),
+    *("DOC_ROOT is ignored", "Opening a doc fails", "document.getElementById is undefined"),
+    *("Thread.ready is never set", "Predocs", "readable errors", ""),
 ]
 
 
@@ -246,34 +222,23 @@ def test_documentation(tmp_path: Path) -> None:
     assert dropped(judge(workspace, "documentation", exact=[], words=[], prefixes=[])) == {}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("test_x.py", "x_test.go", "src/XTest.java", "tests/a.c", "a/testing/b.py", "test/x.js"),
-        *("src/__tests__/x.ts", "TestX.java", "FooTestCase.java", "src/tests_impl.h", "TEST.c"),
-        *("a/testdata/x.go", "unittests/x.cc", "conftest.py", "pytest_plugin.py", "a-test-b.rs"),
-        *("spec/flow_spec.rb", "spec/helper.rb", "x.spec.ts", "x-spec.js", "src/testrand.h"),
-        *("a.Tests/x.cs", "HTTPTest.java", "runtests.sh", "selftest/x.c", "doctest.py"),
-    ],
-)
-def test_paths_of_tests(path: str) -> None:
-    assert is_test_by_words(path)
+TESTS = [
+    *("test_x.py", "x_test.go", "src/XTest.java", "tests/a.c", "a/testing/b.py", "test/x.js"),
+    *("src/__tests__/x.ts", "TestX.java", "FooTestCase.java", "src/tests_impl.h", "TEST.c"),
+    *("a/testdata/x.go", "unittests/x.cc", "conftest.py", "pytest_plugin.py", "a-test-b.rs"),
+    *("spec/flow_spec.rb", "spec/helper.rb", "x.spec.ts", "x-spec.js", "src/testrand.h"),
+    *("a.Tests/x.cs", "HTTPTest.java", "runtests.sh", "selftest/x.c", "doctest.py"),
+]
+NO_TESTS = [
+    *("latest.py", "contest/x.py", "attestation.c", "src/Contest.java", "protest.rb", "x.c"),
+    *("testament/x.py", "testimonials.tsx", "greatest.go", "fastest/x.c", "detest.rs"),
+    *("openapi/spec.go", "pod_spec.go", "specs/x.py", "inspector.ts", "intestine.py"),
+    *("testify.go", "Latest.java", "contestants.c", "shortest_path.cpp"),
+]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("latest.py", "contest/x.py", "attestation.c", "src/Contest.java", "protest.rb", "x.c"),
-        *("testament/x.py", "testimonials.tsx", "greatest.go", "fastest/x.c", "detest.rs"),
-        *("openapi/spec.go", "pod_spec.go", "specs/x.py", "inspector.ts", "intestine.py"),
-        *("testify.go", "Latest.java", "contestants.c", "shortest_path.cpp"),
-    ],
-)
-def test_paths_of_no_tests(path: str) -> None:
-    assert not is_test_by_words(path)
-
-
-def test_the_papers_rule_for_tests_is_by_letters() -> None:
+def test_paths_of_tests_are_told_by_words_and_in_the_paper_by_letters() -> None:
+    assert list(filter(is_test_by_words, [*TESTS, *NO_TESTS])) == TESTS
     assert all(map(is_test_by_letters, ("latest.py", "a/CONTEST/x.py", "x_test.go")))
     assert not is_test_by_letters("src/box.c")
 
@@ -320,16 +285,13 @@ def test_suffix(tmp_path: Path) -> None:
 
 
 def test_revision_agrees(tmp_path: Path) -> None:
-    numbers = range(11, 16)
     revisions = [
         revision(11),
         revision(12, agrees=False, notes=["head_force_pushed"]),
         revision(13, state="none", agrees=None, problem="the head is lost"),
         revision(14, agrees=None, state="merge_parent"),
     ]
-    pairs = [pair(n - 10, n) for n in numbers]
-    entries = [*map(issue, range(1, 6)), *map(pull, numbers)]
-    workspace = build(tmp_path, entries, pairs=pairs, revisions=revisions, changes=[])
+    workspace = paired(tmp_path, range(11, 16), revisions=revisions, changes=[])
     verdicts = judge(workspace, "revision-agrees")
     assert dropped(verdicts) == {(2, 12): "differs", (3, 13): "no-state", (5, 15): "?no-history"}
     assert verdicts[2, 12]["evidence"] == "read by base, head_force_pushed"
@@ -377,30 +339,21 @@ def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     assert judge_all(other) == first
 
 
-def test_settings_are_checked() -> None:
-    with pytest.raises(UsageError, match=r"suffix\.tests: .*'words', 'contains' or 'kept'"):
-        change_settings(load_profile("default"), {"suffix.tests": "none"})
-
-
-def write_blob(clone: Path, text: str) -> str:
-    """Put a file into a bare repository and return its id."""
-    command = ["git", "-C", str(clone), "hash-object", "-w", "--stdin"]
-    made = subprocess.run(command, input=text.encode(), capture_output=True, check=True)
-    return made.stdout.decode().strip()
-
-
 def test_substance(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
     clone = workspace.clone(REPO)
-    subprocess.run(["git", "init", "--quiet", "--bare", str(clone)], check=True)
+    clone.parent.mkdir(parents=True)
+    repository = Repository.create(clone)
 
-    def versions(before: str | None, after: str | None) -> Row:
-        texts = {"blob_before": before, "blob_after": after}
-        return {side: text and write_blob(clone, text) for side, text in texts.items()}
+    def versions(before: bytes | None, after: bytes) -> Row:
+        return {
+            "blob_before": before and repository.object("blob", before),
+            "blob_after": repository.object("blob", after),
+        }
 
-    code = versions("x = 1  # one\n", "x = 2  # one\n")
-    remark = versions("x = 1  # one\n", "x = 1  # uno\n")
-    prose = versions("one\n", "two\n")
+    code = versions(b"x = 1  # one\n", b"x = 2  # one\n")
+    remark = versions(b"x = 1  # one\n", b"x = 1  # uno\n")
+    prose = versions(b"one\n", b"two\n")
     lost = {"blob_before": "0a" * 20, "blob_after": code["blob_after"]}
     write_refs_record(clone)
     changes = [
@@ -413,18 +366,12 @@ def test_substance(tmp_path: Path) -> None:
         change(17, "a.py", kind="binary", **code),
         *(change(18, f"{n:02}.py", **remark) for n in range(21)),
         *(change(19, f"{n:02}.py", **(remark if n else code)) for n in range(21)),
-        change(20, "a.py", **versions(None, "x = 1\n"), status="added"),
+        change(20, "a.py", **versions(None, b"x = 1\n"), status="added"),
     ]
     numbers = range(11, 23)
     revisions = [revision(n) for n in numbers if n != 22]
     revisions[-1] = revision(21, state="none", problem="the head is lost")
-    build(
-        tmp_path,
-        [*(issue(n - 10) for n in numbers), *map(pull, numbers)],
-        pairs=[pair(n - 10, n) for n in numbers],
-        revisions=revisions,
-        changes=changes,
-    )
+    paired(tmp_path, numbers, revisions=revisions, changes=changes)
     verdicts = judge(workspace, "substance")
     assert {pull: reason for (_, pull), reason in dropped(verdicts).items()} == {
         12: "comments",

@@ -17,7 +17,7 @@ from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.repair import repair
 from goldpan.miners.tables.normalize import normalize
-from tests.integration.test_backup import GEM, issue, pull
+from tests.backups import GEM, issue, pull
 from tests.mining import (
     BOTH,
     SLUICE,
