@@ -128,7 +128,8 @@ def check_workspace(workspace: WorkspaceLayout, reporter: Reporter) -> CheckResu
         reporter.task("Checking, in MB", sum(sizes) >> 20) as task,
     ):
         size_checked = 0
-        for item, size, result in zip(items, sizes, pool.map(_verify, items), strict=True):
+        found = pool.map(lambda item: item.verify(), items)
+        for item, size, result in zip(items, sizes, found, strict=True):
             damaged += result
             unsealed += not result and item.unsealed()
             size_checked += size
@@ -161,10 +162,6 @@ def repair_archives(workspace: WorkspaceLayout) -> list[Repair]:
             if check_archive(directory):
                 repairs.append(repair(directory))
     return repairs
-
-
-def _verify(item: _Item) -> list[Damage]:
-    return item.verify()
 
 
 def _items(workspace: WorkspaceLayout) -> Iterator[_Item]:

@@ -168,7 +168,6 @@ def _limits_left(kind: str, limit: Any) -> str:
 
 
 def _extras() -> Iterator[Diagnosis]:
-    """Tell which extras are installed."""
     for extra in sorted(set(EXTRAS.values()) - {"verify"}):  # a program, of which `_uv` tells
         packages = [
             name

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.resources import FREE_SPACE
 from goldpan.core.run_file import (
     DIGEST,
     EARLIER,
@@ -109,8 +110,7 @@ class Archive:
         except OSError as error:
             os.ftruncate(self._file, self._end)
             raise WorkspaceError(
-                f"{self._path} cannot be written: {error.strerror}",
-                "Free some space and run the same command again: it resumes where it stopped",
+                f"{self._path} cannot be written: {error.strerror}", FREE_SPACE
             ) from None
         record = Record(
             self._path,

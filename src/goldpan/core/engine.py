@@ -282,16 +282,12 @@ def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
 
 
 class _InProcess(Closing):
-    """Works here and now."""
-
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
         for unit in units:
             yield do(work, unit)
 
 
 class _Pool(Closing):
-    """Works in other processes of this machine."""
-
     def __init__(self, processes: int) -> None:
         self._processes = processes
         self._pool = WorkerPool(processes)

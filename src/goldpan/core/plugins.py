@@ -169,9 +169,8 @@ def use(file: str | Path) -> None:
             "Give the file another name",
         )
     _sought.add(str(path))
-    named = os.environ.get(VARIABLE, "").split(os.pathsep)
-    if str(path) not in named:
-        os.environ[VARIABLE] = os.pathsep.join([*filter(None, named), str(path)])
+    if str(path) not in named_files():
+        os.environ[VARIABLE] = os.pathsep.join([*named_files(), str(path)])
     before, imported = dict(_registered), path.stem in sys.modules
     _import(path.stem, str(file), f"Fix {file}, or leave it out")
     if not imported and _registered == before:
@@ -325,7 +324,7 @@ def _seek() -> None:
             package = entry.dist.name if entry.dist else entry.value
             _versions[entry.module] = entry.dist.version if entry.dist else ""
             _import(entry.module, f"{entry.name} of {package}", f"Fix or uninstall {package}")
-    for file in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+    for file in named_files():
         use(file)
 
 

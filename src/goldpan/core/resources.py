@@ -17,16 +17,10 @@ from pathlib import Path
 
 from goldpan.core.errors import DamagedError, GoldpanError, UsageError, WorkspaceError
 
-_FULL = "there is no room left on the disk"
+FREE_SPACE = "Free some space and run the same command again: it resumes where it stopped"
 _CAUSES = {
-    errno.ENOSPC: (
-        _FULL,
-        "Free some space and run the same command again: it resumes where it stopped",
-    ),
-    errno.EDQUOT: (
-        "the quota of the disk is used up",
-        "Free some space and run the same command again: it resumes where it stopped",
-    ),
+    errno.ENOSPC: ("there is no room left on the disk", FREE_SPACE),
+    errno.EDQUOT: ("the quota of the disk is used up", FREE_SPACE),
     errno.EFBIG: (
         "it grows beyond the size that files may have here",
         "Raise the limit with ulimit -f, or choose another disk",

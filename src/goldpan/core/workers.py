@@ -248,8 +248,6 @@ def map_in_sandbox(
 
 
 class _Worker(Generic[T, R]):
-    """A process that works on one item at a time."""
-
     def __init__(self, work: Callable[[T], R], timeout: float) -> None:
         self._process = WorkerProcess(_work, work, timeout)
         self.connection = self._process.connection

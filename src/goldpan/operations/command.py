@@ -110,7 +110,9 @@ def _run(operation: Operation, values: dict[str, Any]) -> int:
     if "workspace" in opening:
         opening[OPEN] = opening.pop("workspace")
     try:
-        owner = _owner(operation, opening, as_json) if operation.owner else None
+        owner = None
+        if operation.owner:
+            owner = owner_of(operation, Workspace(progress=not is_silent(as_json), **opening))
         if operation.shows_progress:
             values["progress"] = not is_silent(as_json)
         result = operation.call(owner, typed_values(operation, values))
@@ -136,10 +138,6 @@ def typed_values(operation: Operation, values: Mapping[str, Any]) -> dict[str, A
         elif parameter.is_mapping and isinstance(typed.get(parameter.name), tuple):
             typed[parameter.name] = settings_from(typed[parameter.name])
     return typed
-
-
-def _owner(operation: Operation, opening: Mapping[str, Any], is_json: bool) -> object:
-    return owner_of(operation, Workspace(progress=not is_silent(is_json), **opening))
 
 
 def is_silent(as_json: bool) -> bool:

@@ -126,7 +126,10 @@ class Dataset(Result):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = list(self.splits) if split is None else [self._checked_split(split)]
+        if split is not None and split not in self.splits:
+            remedy = f"It has {', '.join(self.splits)}"
+            raise UsageError(f"{self.path} has no split {split!r}", remedy)
+        names = list(self.splits) if split is None else [split]
         rows = pa.concat_tables(
             pq.read_table(path, page_checksum_verification=True, partitioning=None)
             for name in names
@@ -296,13 +299,6 @@ class Dataset(Result):
         from goldpan.datasets.provenance import shard_paths
 
         return shard_paths(self.path, split)
-
-    def _checked_split(self, split: str) -> str:
-        if split not in self.splits:
-            raise UsageError(
-                f"{self.path} has no split {split!r}", f"It has {', '.join(self.splits)}"
-            )
-        return split
 
 
 def load(source: str | Path) -> Dataset:

@@ -158,7 +158,8 @@ class DatasetStep(Step):
             if context.pairs(name := context.repository(repo))[self._rules].exists()
         ]
         reviews = [layout.verdicts(name, f"{profile}.llm") for name in names]
-        proofs = [path for name in names for path in _proofs(root, name)]
+        tests = root / "verification"
+        proofs = [path for name in names for path in (tests / name.lower()).glob("*/record.json")]
         decided = (root / "annotations").glob("*/decisions.parquet")
         return digests_of(root, [*(path for path in reviews if path.exists()), *proofs, *decided])
 
@@ -187,7 +188,6 @@ class DatasetStep(Step):
 
     @property
     def _stage(self) -> Stage | None:
-        """The stage whose tables it is built of."""
         return stage_of(self.section.family)
 
     @property
@@ -220,10 +220,6 @@ def _commits(layout: WorkspaceLayout, repos: Sequence[str]) -> dict[str, str]:
 def stage_of(family: str) -> Stage | None:
     """Return the stage whose tables a family is built of; None for one of the rows of tasks."""
     return _STAGES[reads_of(family)]
-
-
-def _proofs(root: Path, repo: str) -> list[Path]:
-    return sorted((root / "verification" / repo.lower()).glob("*/record.json"))
 
 
 def _fetches(step: Step) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -241,7 +240,7 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
     for key, kind, section in file.stages():
         finders = _finders(file, section, own)
         if (builder := find_builder(kind)) is not None:
-            finders |= {name: partial(_found, target) for name, target in builder.finders.items()}
+            finders |= {name: imported(target) for name, target in builder.finders.items()}
         for name, value in section.values().items():
             value = file.profile(value) if name == "profile" and isinstance(value, str) else value
             find = finders.get(f"{kind} {name}") or finders.get(name)
@@ -275,10 +274,6 @@ def _finders(
         ),
         "evaluation model": lambda value: find_model(value, section.get("settings")),
     }
-
-
-def _found(target: str, value: Any) -> object:
-    return imported(target)(value)
 
 
 def _review_settings(given: Mapping[str, Any]) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,19 +18,7 @@ from goldpan.plan.mining import MINE, MineStep
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import DatasetPlan
 from goldpan.plan.stages import (
-    AUDIT,
-    CLONE,
-    COMPARE,
-    DUPLICATES,
-    EVALUATE,
-    EXPORT,
-    FILTER,
-    IMPORT,
-    NORMALIZE,
-    PAIR,
-    PUSH,
-    REVIEW,
-    VERIFY,
+    FILES,
     DuplicatesStep,
     EvaluateStep,
     PushStep,
@@ -38,10 +26,19 @@ from goldpan.plan.stages import (
     clone_source,
 )
 from goldpan.plan.step import Context, Step
-from goldpan.plan.unit import Unit
+from goldpan.plan.unit import Stage, Unit
 
 _WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "audit", "export", "publish")
 """The stages whose units wait for annotations, but for what people annotate."""
+_FILES = {**FILES, "publish": PUBLISH}
+_KINDS: Mapping[Stage, type[Step]] = {
+    "duplicates": DuplicatesStep,
+    "review": ReviewStep,
+    "annotate": PushStep,
+    "evaluate": EvaluateStep,
+    "publish": PublishStep,
+}
+"""The steps of stages that are more than their operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,26 +99,41 @@ def make_steps(context: Context, store: Store, repos: Sequence[str]) -> list[Ste
     return _ordered(_waiting_for_people(steps))
 
 
+def _step(
+    context: Context,
+    unit: Unit,
+    section: StageSection,
+    fixed: Mapping[str, Any] | None = None,
+    repos: Sequence[str] = (),
+) -> Step:
+    return _KINDS.get(unit.stage, Step)(
+        unit=unit,
+        context=context,
+        files=_FILES[unit.stage],
+        section=section,
+        fixed=fixed or {},
+        repos=tuple(repos),
+    )
+
+
 def _repository_steps(context: Context, repos: Sequence[str]) -> Iterator[Step]:
-    file, plan, step = context.file, context.file.plan, partial(Step, context=context)
+    file, plan, step = context.file, context.file.plan, partial(_step, context)
     for repo in repos:
-        unit = Unit("mine", repo)
+        unit, license = Unit("mine", repo), plan.mine.licenses.get(repo.lower())
         if plan.mine.enabled:
             yield MineStep(unit=unit, context=context, files=MINE, section=plan.mine)
         else:
-            license = plan.mine.licenses.get(repo.lower())
-            fixed: dict[str, Any] = {} if license is None else {"license": license}
-            yield step(unit=unit, files=NORMALIZE, section=plan.mine, fixed=fixed, repos=(repo,))
+            stated = {} if license is None else {"license": license}
+            yield step(unit, plan.mine, stated, (repo,))
     for name, section in plan.tasks.items():
-        yield step(unit=Unit("tasks", name), files=IMPORT, section=section, fixed={"name": name})
+        yield step(Unit("tasks", name), section, {"name": name})
     rules = {"rules": file.rules}
     for repo in repos:
-        unit = Unit("pair", repo, (f"mine/{repo}",))
-        yield step(unit=unit, files=PAIR, section=plan.pair, fixed=rules, repos=(repo,))
+        yield step(Unit("pair", repo, (f"mine/{repo}",)), plan.pair, rules, (repo,))
     if plan.clone.enabled:
         for repo in repos:
-            unit, source = Unit("clone", repo, (f"pair/{repo}",)), clone_source(context, repo)
-            yield step(unit=unit, files=CLONE, section=plan.clone, fixed=source, repos=(repo,))
+            unit = Unit("clone", repo, (f"pair/{repo}",))
+            yield step(unit, plan.clone, clone_source(context, repo), (repo,))
     duplicates = tuple(_duplicates(context, repos))
     yield from duplicates
     after = tuple(found.unit.name for found in duplicates)  # without which they find their own
@@ -129,16 +141,11 @@ def _repository_steps(context: Context, repos: Sequence[str]) -> Iterator[Step]:
     several = {**rules, "profile": file.profiles}
     for repo in repos:
         unit = Unit("filter", repo, (f"{before}/{repo}",), after)
-        yield step(unit=unit, files=FILTER, section=plan.filter, fixed=several, repos=(repo,))
+        yield step(unit, plan.filter, several, (repo,))
     if (review := plan.review) is not None:
-        yield ReviewStep(
-            unit=Unit("review", _review_name(context), tuple(f"filter/{repo}" for repo in repos)),
-            context=context,
-            files=REVIEW,
-            section=review,
-            fixed={"rules": file.rules[0]},
-            repos=tuple(repos),
-        )
+        needs = tuple(f"filter/{repo}" for repo in repos)
+        unit = Unit("review", _review_name(context), needs)
+        yield step(unit, review, {"rules": file.rules[0]}, repos)
 
 
 def _duplicates(context: Context, repos: Sequence[str]) -> Iterator[Step]:
@@ -148,35 +155,27 @@ def _duplicates(context: Context, repos: Sequence[str]) -> Iterator[Step]:
     for name, profile in context.profiles.items():
         if (settings := profile.settings["near-duplicates"]) not in planned:
             planned.append(settings)
-            yield DuplicatesStep(
-                unit=Unit("duplicates", profile.name, after=after),
-                context=context,
-                files=DUPLICATES,
-                section=StageSection(),
-                fixed={"profile": name},
-            )
+            unit = Unit("duplicates", profile.name, after=after)
+            yield _step(context, unit, StageSection(), {"profile": name})
 
 
 def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Iterator[Step]:
-    file, plan, step = context.file, context.file.plan, partial(Step, context=context)
+    file, plan, step = context.file, context.file.plan, partial(_step, context)
     for dataset in file.datasets:
         yield _dataset(context, store, dataset, repos)
     if (push := plan.annotate.push) is not None:
         unit = Unit("annotate", push.get("project"), _data_units(context, push))
-        fixed: dict[str, Any] = {"rules": file.rules[0]}
-        yield PushStep(unit=unit, context=context, files=PUSH, section=push, fixed=fixed)
+        yield step(unit, push, {"rules": file.rules[0]})
     for section in plan.verify:
         unit = Unit("verify", section.dataset, (f"dataset/{section.dataset}",))
-        yield step(unit=unit, files=VERIFY, section=section, fixed={"dataset": section.dataset})
+        yield step(unit, section, {"dataset": section.dataset})
     for evaluation in plan.evaluation:
-        unit = Unit("evaluate", evaluation.name, _data_units(context, evaluation))
-        yield EvaluateStep(unit=unit, context=context, files=EVALUATE, section=evaluation)
+        yield step(Unit("evaluate", evaluation.name, _data_units(context, evaluation)), evaluation)
     for comparison in plan.comparison:
         needs = tuple(f"evaluate/{evaluation.name}" for evaluation in plan.evaluation)
         page = context.lab.path / "comparisons" / f"{comparison.name}.html"
-        fixed = {} if comparison.get("output") else {"output": page}
-        unit = Unit("compare", comparison.name, needs)
-        yield step(unit=unit, files=COMPARE, section=comparison, fixed=fixed)
+        fixed: dict[str, Any] = {} if comparison.get("output") else {"output": page}
+        yield step(Unit("compare", comparison.name, needs), comparison, fixed)
     for audit in plan.audit:
         need = f"dataset/{audit.dataset}"
         runs = [
@@ -184,7 +183,7 @@ def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Itera
         ]
         after = [f"verify/{audit.dataset}", *(f"evaluate/{evaluation.name}" for evaluation in runs)]
         unit = Unit("audit", audit.dataset, (need,), tuple(after))
-        yield step(unit=unit, files=AUDIT, section=audit, fixed={"dataset": audit.dataset})
+        yield step(unit, audit, {"dataset": audit.dataset})
     for export in plan.export:
         fixed = {
             "dataset": context.lab.layout.dataset(export.dataset),
@@ -192,12 +191,12 @@ def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Itera
         }
         needs = (f"dataset/{export.dataset}",)
         unit = Unit("export", export.name, needs, (f"audit/{export.dataset}",))
-        yield step(unit=unit, files=EXPORT, section=export, fixed=fixed)
+        yield step(unit, export, fixed)
     for dataset in file.datasets:
         if dataset.publish is not None:
             needs = (f"dataset/{dataset.name}",)
             unit = Unit("publish", dataset.name, needs, (f"audit/{dataset.name}",))
-            yield PublishStep(unit=unit, context=context, files=PUBLISH, section=dataset.publish)
+            yield step(unit, dataset.publish)
 
 
 def _dataset(

@@ -13,7 +13,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-import orjson
 from pydantic import Field, create_model, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
@@ -21,6 +20,7 @@ from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
 from goldpan.core.plugin_parts import Reads
 from goldpan.core.plugins import find_builder
+from goldpan.core.settings_file import toml_value
 from goldpan.operations.signature import Operation, read_operation
 from goldpan.operations.table import children, function_of
 from goldpan.operations.workspace import Workspace
@@ -366,24 +366,15 @@ def _help(text: str) -> str:
 def _value(field: FieldInfo, name: str, section: type[PlanSection]) -> str:
     """Return the default as TOML writes it, or an example of the kind."""
     if not field.is_required() and field.default is not None:
-        return _toml(field.default)
+        return toml_value(field.default)
     kinds = [
         kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not type(None)
     ]
     if get_origin(field.annotation) is Literal:
-        return _toml(kinds[0])
+        return toml_value(kinds[0])
     if get_origin(kinds[0]) is Literal:
-        return _toml(get_args(kinds[0])[0])
+        return toml_value(get_args(kinds[0])[0])
     parameter = issubclass(section, StageSection) and section.parameters.get(name)
     example = (parameter.placeholder if parameter else "") or name.upper()
     by_kind: dict[Any, Any] = {bool: False, int: 1, float: 1.0, dict: {}}
-    return _toml(by_kind.get(get_origin(kinds[0]) or kinds[0], example))
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        pairs = ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items())
-        return f"{{ {pairs} }}" if pairs else "{}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return orjson.dumps(value).decode()
+    return toml_value(by_kind.get(get_origin(kinds[0]) or kinds[0], example))

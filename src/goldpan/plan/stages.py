@@ -22,7 +22,7 @@ from goldpan.plan.step import (
     profile_settings,
     rules_settings,
 )
-from goldpan.plan.unit import Cost, Outcome, digest_of, digests_of
+from goldpan.plan.unit import Cost, Outcome, Stage, digest_of, digests_of
 
 
 def _history(step: Step, *_: object) -> list[Path]:
@@ -150,108 +150,109 @@ def _asks_models(step: Step) -> bool:
 
 
 def _near_duplicates(step: Step) -> dict[str, Any]:
-    """Return what counts as a near duplicate."""
     profile = step.context.profiles[step.fixed["profile"]]
     return asdict(profile.settings["near-duplicates"])
 
 
-NORMALIZE = StageFiles(
-    "normalize",
-    inputs=lambda step: {
-        path.name: f"{path.stat().st_size} bytes"
-        for path in sorted(step.context.lab.layout.raw(step.unit.subject).glob("*.zst"))
-    },
-    outputs=lambda step, _: [step.context.lab.layout.table(step.repo, "entries")],
-    settings=lambda step: {
-        "license": step.context.file.plan.mine.licenses.get(step.unit.subject.lower())
-    },
-    line=lambda result, _: "; ".join(
-        f"{counts['entries']:,} issues and pull requests from the raw replies"
-        for counts in result.values()
+FILES: Mapping[Stage, StageFiles] = {
+    "mine": StageFiles(
+        "normalize",
+        inputs=lambda step: {
+            path.name: f"{path.stat().st_size} bytes"
+            for path in sorted(step.context.lab.layout.raw(step.unit.subject).glob("*.zst"))
+        },
+        outputs=lambda step, _: [step.context.lab.layout.table(step.repo, "entries")],
+        settings=lambda step: {
+            "license": step.context.file.plan.mine.licenses.get(step.unit.subject.lower())
+        },
+        line=lambda result, _: "; ".join(
+            f"{counts['entries']:,} issues and pull requests from the raw replies"
+            for counts in result.values()
+        ),
+    ),  # of a repository that is not to be mined
+    "pair": StageFiles(
+        "pair",
+        inputs=lambda step: step.context.tables(step.repo),
+        outputs=lambda step, _: step.context.pairs(step.repo).values(),
+        settings=lambda step: rules_settings(step.context.file.rules),
+        each=("rules",),
+        line=lambda result, _: f"{result[0].pairs:,} fix pairs by {result[0].rules}",
     ),
-)
-PAIR = StageFiles(
-    "pair",
-    inputs=lambda step: step.context.tables(step.repo),
-    outputs=lambda step, _: step.context.pairs(step.repo).values(),
-    settings=lambda step: rules_settings(step.context.file.rules),
-    each=("rules",),
-    line=lambda result, _: f"{result[0].pairs:,} fix pairs by {result[0].rules}",
-)
-CLONE = StageFiles(
-    "clone",
-    inputs=_tables_and_pairs,
-    outputs=_history,
-    kept=lambda step: [step.context.lab.layout.clone(step.repo), *_history(step)],
-    settings=lambda step: {"source": step.context.file.plan.clone.source},
-    stays=_asks_github,
-)
-FILTER = StageFiles(
-    "filter",
-    inputs=_filter_inputs,
-    outputs=_verdicts,
-    settings=lambda step: {
-        "rules": list(step.context.file.rules),
-        "profile": [profile.name for profile in step.context.profiles.values()],
-        **profile_settings(step.context.profiles.values()),
-    },
-    each=("profile", "rules"),
-    line=lambda result, values: _kept_line(result[0], values["rules"]),
-)
-REVIEW = StageFiles(
-    "review",
-    inputs=_review_inputs,
-    outputs=lambda step, _: _review_verdicts(step),
-    stays=lambda _: True,  # the key, and what it costs is counted in one place
-    line=lambda result, _: _reviewed_line(result),
-)
-IMPORT = StageFiles(
-    "tasks import",
-    inputs=_given_files,
-    outputs=lambda _, results: files_below(*(result.written.directory for result in results)),
-)
-VERIFY = StageFiles(
-    "verify",
-    inputs=lambda step: {**dataset_files(step), **_recipes(step)},
-    outputs=_proofs,
-    settings=lambda step: {"recipe": None},
-)
-COMPARE = StageFiles(
-    "evaluate compare",
-    inputs=_runs,
-    outputs=lambda step, _: [
-        Path(value)
-        for name, value in step.values().items()
-        if name in ("output", "markdown", "latex")
-    ],
-)
-PUSH = StageFiles(
-    "annotate push",
-    inputs=lambda step: {
-        **step.context.data_digests(step.section),
-        **step.context.decisions([step.unit.subject]),
-    },
-    stays=lambda _: True,
-    owns=False,
-)
-EVALUATE = StageFiles(
-    "evaluate run", inputs=lambda step: step.context.data_digests(step.section), stays=_asks_models
-)
-AUDIT = StageFiles(
-    "audit",
-    inputs=lambda step: {**dataset_files(step), **_evidence(step)},
-    outputs=lambda _, results: files_below(*(Path(result.file).parent for result in results)),
-)
-EXPORT = StageFiles(
-    "export",
-    inputs=audited_files,
-    outputs=lambda _, results: files_below(*(result.directory for result in results)),
-)
-
-
-DUPLICATES = StageFiles(
-    "near-duplicates", inputs=lambda step: step.context.issues(), settings=_near_duplicates
-)
+    "clone": StageFiles(
+        "clone",
+        inputs=_tables_and_pairs,
+        outputs=_history,
+        kept=lambda step: [step.context.lab.layout.clone(step.repo), *_history(step)],
+        settings=lambda step: {"source": step.context.file.plan.clone.source},
+        stays=_asks_github,
+    ),
+    "filter": StageFiles(
+        "filter",
+        inputs=_filter_inputs,
+        outputs=_verdicts,
+        settings=lambda step: {
+            "rules": list(step.context.file.rules),
+            "profile": [profile.name for profile in step.context.profiles.values()],
+            **profile_settings(step.context.profiles.values()),
+        },
+        each=("profile", "rules"),
+        line=lambda result, values: _kept_line(result[0], values["rules"]),
+    ),
+    "review": StageFiles(
+        "review",
+        inputs=_review_inputs,
+        outputs=lambda step, _: _review_verdicts(step),
+        stays=lambda _: True,  # the key, and what it costs is counted in one place
+        line=lambda result, _: _reviewed_line(result),
+    ),
+    "tasks": StageFiles(
+        "tasks import",
+        inputs=_given_files,
+        outputs=lambda _, results: files_below(*(result.written.directory for result in results)),
+    ),
+    "verify": StageFiles(
+        "verify",
+        inputs=lambda step: {**dataset_files(step), **_recipes(step)},
+        outputs=_proofs,
+        settings=lambda step: {"recipe": None},
+    ),
+    "compare": StageFiles(
+        "evaluate compare",
+        inputs=_runs,
+        outputs=lambda step, _: [
+            Path(value)
+            for name, value in step.values().items()
+            if name in ("output", "markdown", "latex")
+        ],
+    ),
+    "annotate": StageFiles(
+        "annotate push",
+        inputs=lambda step: {
+            **step.context.data_digests(step.section),
+            **step.context.decisions([step.unit.subject]),
+        },
+        stays=lambda _: True,
+        owns=False,
+    ),
+    "evaluate": StageFiles(
+        "evaluate run",
+        inputs=lambda step: step.context.data_digests(step.section),
+        stays=_asks_models,
+    ),
+    "audit": StageFiles(
+        "audit",
+        inputs=lambda step: {**dataset_files(step), **_evidence(step)},
+        outputs=lambda _, results: files_below(*(Path(result.file).parent for result in results)),
+    ),
+    "export": StageFiles(
+        "export",
+        inputs=audited_files,
+        outputs=lambda _, results: files_below(*(result.directory for result in results)),
+    ),
+    "duplicates": StageFiles(
+        "near-duplicates", inputs=lambda step: step.context.issues(), settings=_near_duplicates
+    ),
+}
 
 
 class DuplicatesStep(Step):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # these take long to import
     from goldpan.report.workspace_page import Addition
 
 _MOST = 20
+_RUN = ("at", "state", "seconds", "bytes", "spent", "said", "lacks", "problem", "remedy", "outputs")
+"""What is told of the last run, by fields of its record."""
 _COSTS = ("requests", "points", "calls", "money", "seconds", "bytes")
 _HEADS = ("requests", "points", "model calls", "money", "time", "disk")
 
@@ -113,19 +115,7 @@ def _plain(unit: Assessment) -> dict[str, Any]:
         "after": list(unit.after),
         "cost": asdict(unit.cost),
         "fingerprint": unit.recipe and unit.recipe.fingerprint,
-        "last": record
-        and {
-            "at": record.at,
-            "state": record.state,
-            "seconds": record.seconds,
-            "bytes": record.bytes,
-            "spent": dict(record.spent),
-            "said": record.said,
-            "lacks": list(record.lacks),
-            "problem": record.problem,
-            "remedy": record.remedy,
-            "outputs": dict(record.outputs),
-        },
+        "last": record and {name: getattr(record, name) for name in _RUN},
     }
 
 

@@ -157,14 +157,12 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flattened
 
 
-def changes(old: UnitRecipe, new: UnitRecipe) -> list[Change]:
-    """Return what differs between two recipes: version, settings, inputs."""
-    differing = []
+def changes(old: UnitRecipe, new: UnitRecipe) -> Iterator[Change]:
+    """Yield what differs between two recipes: version, settings, inputs."""
     if old.version != new.version:
-        differing.append(Change("Goldpan's version", old.version, new.version))
-    differing += _differences("setting", old.settings, new.settings)
-    differing += _differences("input", old.inputs, new.inputs)
-    return differing
+        yield Change("Goldpan's version", old.version, new.version)
+    yield from _differences("setting", old.settings, new.settings)
+    yield from _differences("input", old.inputs, new.inputs)
 
 
 def _differences(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
