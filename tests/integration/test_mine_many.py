@@ -31,9 +31,9 @@ from tests.mining import (
     graphql_daily,
     keys_kept_twice,
     mine_twin,
+    predict,
     table_bytes,
     twin_settings,
-    predict,
 )
 from tests.planning import run, write_plan
 from tests.program import Running, goldpan, start
