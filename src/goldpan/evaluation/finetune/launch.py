@@ -33,8 +33,9 @@ from goldpan.core.errors import EvaluationError, GoldpanError, StoppedError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Reporter
-from goldpan.evaluation.finetune.engines import join, single_process
+from goldpan.evaluation.finetune.engines import ProcessGroup, join
 from goldpan.evaluation.finetune.job import TrainingJob, read_job, write_job
+from goldpan.evaluation.finetune.loading import pick_device
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
 from goldpan.evaluation.model import load
 
@@ -59,7 +60,8 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
         size = _device_batch(job)
         try:
             if job.settings.processes == 1 and job.settings.deepspeed == "none":
-                train(job, single_process(job.settings), size, reporter)
+                group = ProcessGroup(pick_device(job.settings.device))
+                train(job, group, size, reporter)
             else:
                 _launched(job, size, reporter)
         except TooLargeError:
