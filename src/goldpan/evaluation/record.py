@@ -80,21 +80,17 @@ def _revision() -> str | None:
     source = Path(__file__).resolve().parents[3]
     if not (source / ".git").exists():
         return None
-    head = _git(source, "rev-parse", "HEAD")
-    return head and head + ("+" if _git(source, "status", "--porcelain") else "")
-
-
-def _git(source: Path, *arguments: str) -> str | None:
-    output = _output("git", "-C", str(source), *arguments)
-    return None if output is None else output.strip()
+    git = ("git", "-C", str(source))
+    head = _output(*git, "rev-parse", "HEAD")
+    return head and head + ("+" if _output(*git, "status", "--porcelain") else "")
 
 
 def _output(*command: str) -> str | None:
-    """Return what a program prints; None where it is missing or fails."""
+    """Return what a program prints, without spaces around; None where it is missing or fails."""
     try:
         return subprocess.run(  # noqa: S603
             command, capture_output=True, text=True, check=True, timeout=30
-        ).stdout
+        ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -110,7 +106,7 @@ def _cpu() -> str:
 
 def _gpus() -> tuple[str, ...]:
     output = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or ""
-    return tuple(output.split("\n")[:-1])
+    return tuple(output.splitlines())
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -287,11 +283,8 @@ def cautions(record: RunRecord) -> list[str]:
 def _caution_of_dates(record: RunRecord) -> str:
     """Say where labels follow from dates, and whether this model reads these."""
     sentence = record.date_signal.sentence() if record.date_signal else ""
-    return (
-        f"{sentence}. This model reads the date itself"
-        if sentence and record.uses_dates
-        else sentence
-    )
+    reads = sentence and record.uses_dates
+    return f"{sentence}. This model reads the date itself" if reads else sentence
 
 
 def caution_of_cutoff(dates: RowDates) -> str:
@@ -325,13 +318,12 @@ def _without(leaks: Leaks) -> str:
     """Return the score without what was seen, to stand beside the one with it."""
     if not leaks.learned:
         return ""
-    options = [
+    return "".join(
         f"; without {part.seen} seen in train {_number(part.value)}{_interval(part.interval)} "
         f"on {part.left:,} rows"
         for part in leaks.without
         if part.value is not None
-    ]
-    return "".join(options)
+    )
 
 
 def _label_blocks(scores: Scores) -> Iterator[Block]:

@@ -188,8 +188,11 @@ def run(
             title = f"{data.task.name} by {model.name}" + (f", {part.name}" if part.name else "")
             trained_parts.append(train_and_ask(model, context, test, overlap, title))
         predictions = with_values(_joined(part.predictions for part in trained_parts), data, by)
-        train_predictions = _joined(part.learned for part in trained_parts)
-        chosen = _joined(part.chosen for part in trained_parts)
+        tables = {
+            PREDICTIONS: predictions,
+            TRAIN: _joined(part.learned for part in trained_parts),
+            VALIDATION: _joined(part.chosen for part in trained_parts),
+        }
         kinds = frozenset(kind for part in trained_parts for kind in part.overlap.rows)
         result = {
             **facts,
@@ -222,7 +225,7 @@ def run(
             "costs": {name: round(value, 6) for name, value in asdict(costs).items()},
             **scored(
                 data.task,
-                {PREDICTIONS: predictions, TRAIN: train_predictions, VALIDATION: chosen},
+                tables,
                 seed=seed,
                 files=files,
                 kinds=kinds,
@@ -230,7 +233,6 @@ def run(
                 by=(*default_columns(predictions), *by),
             ),
         }
-        tables = {PREDICTIONS: predictions, TRAIN: train_predictions, VALIDATION: chosen}
         _publish(workspace, directory, result, tables)
         for path in (work, *(part.context.directory for part in trained_parts)):
             shutil.rmtree(path, ignore_errors=True)

@@ -285,17 +285,13 @@ def _unknown_truth(task: Task, error: KeyError) -> EvaluationError:
     )
 
 
-def _label_scores(task: Task, rows: _Rows) -> tuple[Floats | None, str]:
-    return check_scores(rows["scores"], len(task.labels))
-
-
 def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     positive = positive_label(task)
     try:
         data = number_labels(task.label_names, rows["truth"], rows["answer"], positive)
     except KeyError as error:
         raise _unknown_truth(task, error) from None
-    scores, reason = _label_scores(task, rows)
+    scores, reason = check_scores(rows["scores"], len(task.labels))
     return ExampleOutcomes(
         single_label_evidence(data, scores),
         data.invalid,
@@ -310,7 +306,7 @@ def _multi_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
         data = indicate_labels(task.label_names, rows["truth"], rows["answer"])
     except KeyError as error:
         raise _unknown_truth(task, error) from None
-    scores, reason = _label_scores(task, rows)
+    scores, reason = check_scores(rows["scores"], len(task.labels))
     return ExampleOutcomes(
         multi_label_evidence(data, scores),
         data.invalid,

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -129,10 +130,8 @@ def length_thirds(lengths: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
     thirds get one more. A third may be empty where there are fewer than three examples.
     """
     ordered = sorted(lengths, key=lambda id_: (lengths[id_], id_))
-    size, more = divmod(len(ordered), len(THIRDS))
-    sizes = [size + (index < more) for index in range(len(THIRDS))]
-    ends = [sum(sizes[: index + 1]) for index in range(len(THIRDS))]
-    return tuple(tuple(ordered[end - size : end]) for end, size in zip(ends, sizes, strict=True))
+    parts = np.array_split(np.array(ordered, dtype=object), len(THIRDS))
+    return tuple(tuple(part.tolist()) for part in parts)
 
 
 def score_by_length(

@@ -51,7 +51,8 @@ def without(family: Family, removed: Sequence[str]) -> Ablation:
                 f"The input of {family.name} has no part {column!r}", f"Choose {', '.join(parts)}"
             )
     missing = tuple(column for column in parts if column in removed)
-    return Ablation(_name(modules, missing), missing)
+    stay = [MODULES[column] for column in modules if column not in missing]
+    return Ablation("+".join(stay), missing)
 
 
 def code_parts(family: Family) -> list[str]:
@@ -76,10 +77,6 @@ def ablate(rows: pa.Table, ablation: Ablation) -> pa.Table:
 def relative_change(full: float, part: float) -> float | None:
     """Return by what share a score changes without a module (the paper's delta), None from 0."""
     return (part - full) / full if full else None
-
-
-def _name(modules: list[str], removed: tuple[str, ...]) -> str:
-    return "+".join(MODULES[column] for column in modules if column not in removed)
 
 
 FILE = "file_before"
@@ -125,7 +122,7 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
             )
         return TaskInput(data)
     missing = without(family, ablated)
-    columns = _part_columns(family)
+    columns = [*family.inputs, *((PATH, _OLD_PATH) if FILE in family.inputs else ())]
     whole = {
         name: _with_parts(directory, name, rows, columns) for name, rows in data.splits.items()
     }
@@ -185,13 +182,6 @@ def files_to_score(
     return scored_input(workspace, task, data_hash, directory).files
 
 
-def _part_columns(family: Family) -> list[str]:
-    names = list(family.inputs)
-    if FILE in names:
-        names += [PATH, _OLD_PATH]
-    return names
-
-
 def _with_parts(directory: Path, split: str, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     parts = _read(directory, split, list(columns))
     if parts["id"].to_pylist() != rows["id"].to_pylist():
@@ -233,10 +223,14 @@ def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskD
     missing = [name for name in dict.fromkeys(names) if name not in present]
     if not missing:
         return data
-    splits = {
-        name: _added(rows, _read(directory, name, missing), missing)
-        for name, rows in data.splits.items()
-    }
+    splits = dict(data.splits)
+    for split, rows in data.splits.items():
+        columns = _read(directory, split, missing)
+        positions = {row: position for position, row in enumerate(columns["id"].to_pylist())}
+        order = pa.array([positions[row] for row in rows["id"].to_pylist()], pa.int64())
+        for name in missing:
+            rows = rows.append_column(name, columns[name].take(order))
+        splits[split] = rows
     return replace(data, splits=splits)
 
 
@@ -274,14 +268,6 @@ def _read(directory: Path, split: str, columns: list[str]) -> pa.Table:
         raise DatasetError(
             f"{directory} cannot be read ({message})", "Import or build the dataset again"
         ) from None
-
-
-def _added(rows: pa.Table, columns: pa.Table, names: list[str]) -> pa.Table:
-    positions = {name: position for position, name in enumerate(columns["id"].to_pylist())}
-    order = pa.array([positions[name] for name in rows["id"].to_pylist()], pa.int64())
-    for name in names:
-        rows = rows.append_column(name, columns[name].take(order))
-    return rows
 
 
 PATHS = "fault-localization"

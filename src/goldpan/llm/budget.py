@@ -76,19 +76,18 @@ class CostBudget:
 
     def most(self, request: ModelRequest) -> float:
         """Return the most that a request can cost: a token is at least one byte."""
-        price = self._settings.prices.get(request.model)
-        if price is None:
-            return 0.0
-        usage = Usage(len(request.data) + _OVERHEAD, self._settings.max_tokens)
-        return cost_of(usage, price, batch=self._settings.batch)
+        return self._cost(request, len(request.data) + _OVERHEAD, self._settings.max_tokens)
 
     def expected(self, request: ModelRequest) -> float:
         """Return what a request probably costs."""
+        answer = min(_ANSWER, self._settings.max_tokens)
+        return self._cost(request, len(request.data) // BYTES_A_TOKEN, answer)
+
+    def _cost(self, request: ModelRequest, read: int, written: int) -> float:
         price = self._settings.prices.get(request.model)
         if price is None:
             return 0.0
-        usage = Usage(len(request.data) // BYTES_A_TOKEN, min(_ANSWER, self._settings.max_tokens))
-        return cost_of(usage, price, batch=self._settings.batch)
+        return cost_of(Usage(read, written), price, batch=self._settings.batch)
 
     def admits(self, request: ModelRequest) -> bool:
         """Say whether asking stays within the limit whatever the request costs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
@@ -53,8 +54,7 @@ class Endpoint:
         except openai.APIConnectionError as error:
             reason = str(error.__cause__ or error).encode()
             reply = ModelReply(0, mask(reason), "no-connection")
-        seconds = time.monotonic() - started
-        return ModelReply(reply.status, reply.body, reply.failure, seconds)
+        return replace(reply, seconds=time.monotonic() - started)
 
     def failure(self, error: openai.APIError) -> EndpointError:
         """Return what tells people why the endpoint does not serve them."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.terminal import Reporter
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
 from goldpan.llm.endpoint import Endpoint, connect
@@ -121,35 +121,6 @@ class SentRequest(NamedTuple):
     """True where nothing is left to ask: else money ran out or a batch is under way."""
 
 
-def ask_all(
-    still_open: Callable[[], Iterable[PendingRequest]],
-    store: ResponseStore,
-    budget: CostBudget,
-    settings: EndpointSettings,
-    task: ProgressTask,
-    note: Callable[[str], None],
-) -> SentRequest:
-    """Ask until nothing is open, in rounds: a text that was too long is cut for the next one.
-
-    `still_open` yields what the archive does not answer, each request once. Raises `ReviewError`
-    where the endpoint serves nobody; what was answered until then is kept.
-    """
-    with connect(settings) as endpoint:
-        asker = Asker(endpoint, store, budget, settings.concurrency, task.advance)
-        batcher = Batcher(endpoint, store, budget, settings, task.advance, note)
-        while True:
-            before = asker.sent + batcher.sent
-            readers = {pending.request.key: pending.read for pending in still_open()}
-            if settings.batch:
-                enough = batcher.ask(still_open(), readers)
-            else:
-                enough = batcher.take_up(readers) and asker.ask(still_open())
-            sent = asker.sent + batcher.sent
-            # What a batch really cost may leave room for another one.
-            if sent == before or not (enough or (settings.batch and settings.wait)):
-                return SentRequest(sent, enough)
-
-
 ShownT = TypeVar("ShownT")
 AnswerT = TypeVar("AnswerT")
 CUTS = 4
@@ -235,7 +206,7 @@ class Planner(Generic[ShownT, AnswerT]):
         )
 
     def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
-        """Ask what the store does not answer.
+        """Ask what the store does not answer, in rounds: a text that was too long is cut.
 
         Raises `EndpointError` where the endpoint serves nobody; what was answered until then is
         kept and not asked again.
@@ -243,8 +214,21 @@ class Planner(Generic[ShownT, AnswerT]):
         count = sum(1 for _ in self._open())
         if not count:
             return SentRequest(0, True)
-        with reporter.task("requests", count) as task:
-            return ask_all(self._open, self.store, budget, self._settings, task, reporter.note)
+        settings, store = self._settings, self.store
+        with reporter.task("requests", count) as task, connect(settings) as endpoint:
+            asker = Asker(endpoint, store, budget, settings.concurrency, task.advance)
+            batcher = Batcher(endpoint, store, budget, settings, task.advance, reporter.note)
+            while True:
+                before = asker.sent + batcher.sent
+                readers = {pending.request.key: pending.read for pending in self._open()}
+                if settings.batch:
+                    enough = batcher.ask(self._open(), readers)
+                else:
+                    enough = batcher.take_up(readers) and asker.ask(self._open())
+                sent = asker.sent + batcher.sent
+                # What a batch really cost may leave room for another one.
+                if sent == before or not (enough or (settings.batch and settings.wait)):
+                    return SentRequest(sent, enough)
 
     def _open(self) -> Iterator[PendingRequest]:
         """Yield what is still to be asked, each request once."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -321,12 +321,8 @@ _OWN = {
 """Where computations stand in this folder; those modules import this one."""
 
 
-def _own() -> Mapping[str, Compute]:
-    places = ((name, *place.partition(":")) for name, place in _OWN.items())
-    return {
-        name: getattr(import_module(f"goldpan.reproduce.{module}"), function)
-        for name, module, _, function in places
-    }
+def _own() -> dict[str, Compute]:
+    return {name: resolve_name(f"goldpan.reproduce.{place}") for name, place in _OWN.items()}
 
 
 COMPUTATIONS = Registry("computation", _own, "computation", lambda item: item[0])

@@ -29,6 +29,8 @@ from goldpan.evaluation.statistics.scores import (
     model_evidence,
 )
 
+_NAMES = ("id", "repo", "document")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExampleNumbers:
@@ -51,13 +53,9 @@ def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNu
             continue
         for measure in evidence.measures:
             if measure.name == metric and measure.label is None:
-                return ExampleNumbers(
-                    tuple(table["id"].to_pylist()),
-                    tuple(table["repo"].to_pylist()),
-                    tuple(table["document"].to_pylist()),
-                    evidence.columns,
-                    _ranking_values(measure),
-                )
+                ids, repos, documents = (tuple(table[name].to_pylist()) for name in _NAMES)
+                values = _ranking_values(measure)
+                return ExampleNumbers(ids, repos, documents, evidence.columns, values)
     return None
 
 
@@ -127,8 +125,6 @@ class Units:
     kind: Unit
     names: tuple[str, ...]
     """Unit of each row, in the order of ids."""
-    projects: int
-    """Named ones; 0 where none is."""
 
 
 def evidence_of(
@@ -174,18 +170,17 @@ def units_of(
     ids: Sequence[str], repos: Sequence[str | None], documents: Sequence[str | None]
 ) -> Units:
     """Return the units of rows: projects where there are ten, else documents, else rows."""
-    projects = len({repo for repo in repos if repo})
-    if projects >= MANY_PROJECTS:
+    if len({repo for repo in repos if repo}) >= MANY_PROJECTS:
         names = (repo or f"\0{row}" for row, repo in zip(ids, repos, strict=True))
-        return Units("projects", tuple(names), projects)
+        return Units("projects", tuple(names))
     if any(documents):
         named = tuple(
             f"{repo or ''}\0{document}" if document else f"\0\0{row}"
             for row, repo, document in zip(ids, repos, documents, strict=True)
         )
         if len(set(named)) < len(named):
-            return Units("documents", named, projects)
-    return Units("rows", tuple(ids), projects)
+            return Units("documents", named)
+    return Units("rows", tuple(ids))
 
 
 def _runs(systems: Sequence[System], task: Task) -> dict[str, list[ExampleNumbers]] | str:
@@ -229,13 +224,9 @@ def _quick(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | N
     numbers = example_numbers(task, kinds, metric)
     if numbers is None:
         return None
-    return ExampleNumbers(
-        ids=tuple(table["id"].to_pylist()),
-        repos=tuple(table["repo"].to_pylist()),
-        documents=tuple(table["document"].to_pylist()),
-        columns=numbers.columns[kind_of.reshape(-1)],
-        measure=numbers.measure,
-    )
+    ids, repos, documents = (tuple(table[name].to_pylist()) for name in _NAMES)
+    columns = numbers.columns[kind_of.reshape(-1)]
+    return ExampleNumbers(ids, repos, documents, columns, numbers.measure)
 
 
 def _numbers(sources: Sequence[str], units: Iterable[Units]) -> list[NDArray[np.intp]]:

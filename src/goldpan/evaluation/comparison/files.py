@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -148,16 +148,9 @@ def prediction_evidence(
     by_dataset = zip(matrix.tasks, units, bins_of(numbered), runs, strict=True)
     for dataset, unit, bins, by_model in by_dataset:
         check_labels(file.path, dataset, by_model)
-        labels = sorted(
-            {
-                value
-                for several in by_model.values()
-                for rows in several
-                for row in rows
-                for value in (row.truth, row.answer)
-                if value
-            }
-        )
+        answered = [row for several in by_model.values() for rows in several for row in rows]
+        texts = {row.truth for row in answered} | {row.answer for row in answered}
+        labels = sorted(texts - {""})
         columns = {
             name: [_columns(rows, labels) for rows in several] for name, several in by_model.items()
         }
@@ -191,7 +184,7 @@ def count_evidence(
                         "Give every model's counts for every label",
                     )
                 runs[key.model].append(_spread([by_label[label] for label in labels]))
-                rows = max(rows, *(sum(_four(counts)) for counts in by_label.values()))
+                rows = max(rows, *(sum(astuple(counts)) for counts in by_label.values()))
         models = {
             name: model_evidence(np.stack(sums), measure, file.training(name, dataset))
             for name, sums in runs.items()
@@ -209,13 +202,9 @@ def _spread(labels: Sequence[BinaryConfusion]) -> Floats:
     random = np.random.default_rng(0)
     columns = np.zeros((BINS, len(labels), _COUNTS))
     for at, counts in enumerate(labels):
-        for kind, count in enumerate(_four(counts)):
+        for kind, count in enumerate(astuple(counts)):
             columns[:, at, kind] = random.multinomial(count, np.full(BINS, 1 / BINS))
     return columns.reshape(BINS, -1)
-
-
-def _four(counts: BinaryConfusion) -> tuple[int, int, int, int]:
-    return counts.tp, counts.fp, counts.tn, counts.fn
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +296,7 @@ def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[Key, floa
     values = {}
     for key in keys:
         counts = file.counts[key] if file.layout == "counts" else one_vs_rest(file.predictions[key])
-        table = np.array([[c.tp, c.fp, c.tn, c.fn] for c in counts.values()], dtype=np.float64)
+        table = np.array([astuple(label) for label in counts.values()], dtype=np.float64)
         values[key] = float(_by_label(metric, table).mean())
     return values
 

@@ -78,11 +78,6 @@ def join(settings: TrainingSettings) -> ProcessGroup:
     return ProcessGroup(device, distributed.get_rank(), distributed.get_world_size(), talk)
 
 
-def single_process(settings: TrainingSettings) -> ProcessGroup:
-    """Return the place of a process that trains by itself."""
-    return ProcessGroup(pick_device(settings.device))
-
-
 _TEMPLATES = files("goldpan.evaluation.finetune") / "deepspeed"
 
 

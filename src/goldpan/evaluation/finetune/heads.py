@@ -240,6 +240,13 @@ class Predictor:
             return module(**moved).logits
 
 
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the sum over the tokens that are asked for; only theirs become float32."""
+    is_asked = targets != NOT_ASKED
+    losses = load("torch.nn.functional")
+    return losses.cross_entropy(logits[is_asked].float(), targets[is_asked], reduction="sum")
+
+
 class TaskHead(Protocol):
     """One type of task."""
 
@@ -250,8 +257,8 @@ class TaskHead(Protocol):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Options of that class."""
-        ...
+        """Options of that class; none where the vocabulary is the model's."""
+        return {}
 
     def examples(
         self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
@@ -266,8 +273,8 @@ class TaskHead(Protocol):
         ...
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return the sum of the losses of all targets, in float32."""
-        ...
+        """Return the sum of the losses of all targets, in float32: cross entropy of tokens."""
+        return cross_entropy(logits, targets)
 
     def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Answer rows without looking at their targets."""

@@ -20,8 +20,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -33,8 +32,9 @@ from goldpan.core.errors import EvaluationError, GoldpanError, StoppedError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.core.terminal import Reporter
-from goldpan.evaluation.finetune.engines import join, single_process
+from goldpan.evaluation.finetune.engines import ProcessGroup, join
 from goldpan.evaluation.finetune.job import TrainingJob, read_job, write_job
+from goldpan.evaluation.finetune.loading import pick_device
 from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
 from goldpan.evaluation.model import load
 
@@ -59,7 +59,8 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
         size = _device_batch(job)
         try:
             if job.settings.processes == 1 and job.settings.deepspeed == "none":
-                train(job, single_process(job.settings), size, reporter)
+                group = ProcessGroup(pick_device(job.settings.device))
+                train(job, group, size, reporter)
             else:
                 _launched(job, size, reporter)
         except TooLargeError:
@@ -96,7 +97,8 @@ def _launched(job: TrainingJob, size: int, reporter: Reporter) -> None:
     write_job(job)
     for name in (OUTCOME, PROGRESS):
         (job.directory / name).unlink(missing_ok=True)
-    with _mark(job.directory) as mark:
+    with NamedTemporaryFile(dir=job.directory, prefix="starter-", suffix=".lock") as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)  # as long as this process lives
         arguments = [str(job.directory.resolve()), mark.name, str(size)]
         code = _watched(job, [*_launcher(job), *arguments], reporter)
     if read_trained(job.directory) is not None:
@@ -195,14 +197,6 @@ def _wait_for_others(directory: Path, reporter: Reporter) -> None:
         except BlockingIOError:
             reporter.note("Waiting for processes of an earlier start to end")
             fcntl.flock(file, fcntl.LOCK_EX)
-
-
-@contextmanager
-def _mark(directory: Path) -> Iterator[Any]:
-    """Give a file that is locked as long as this process lives."""
-    with NamedTemporaryFile(dir=directory, prefix="starter-", suffix=".lock") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
 
 
 def _last_line(log: Path) -> str:

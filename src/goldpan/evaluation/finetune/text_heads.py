@@ -19,17 +19,18 @@ from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     ModelTokenizer,
     Predictor,
+    TaskHead,
     Tensor,
     TensorBatch,
     TokenizedExample,
     aligned,
+    cross_entropy,
     cut_texts,
     padded,
     predict_in_batches,
     stream,
     token_batch,
 )
-from goldpan.evaluation.finetune.word_heads import cross_entropy
 from goldpan.evaluation.model import Answers, labels_above, load
 
 
@@ -68,7 +69,7 @@ def scale_of(values: Sequence[float], *, logarithm: bool) -> Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceHead:
+class SequenceHead(TaskHead):
     """A linear layer on the pooled state: the first token's, the last's or the end token's."""
 
     task: Task
@@ -172,7 +173,7 @@ _CUE = "\n\nANSWER:\n"
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationHead:
+class GenerationHead(TaskHead):
     """The head that decoders and encoder-decoders are pre-trained with."""
 
     task: Task
@@ -184,11 +185,6 @@ class GenerationHead:
     def auto(self) -> str:
         """Which kind of model writes."""
         return "AutoModelForCausalLM" if self.start is None else "AutoModelForSeq2SeqLM"
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Nothing: the vocabulary is the model's."""
-        return {}
 
     def examples(
         self, words: ModelTokenizer, rows: pa.Table, *, learn: bool

@@ -25,7 +25,7 @@ from goldpan.evaluation.finetune.heads import (
     ModelTokenizer,
     Predictor,
     Span,
-    Tensor,
+    TaskHead,
     TensorBatch,
     TokenizedExample,
     aligned,
@@ -36,7 +36,7 @@ from goldpan.evaluation.finetune.heads import (
     token_batch,
     windows,
 )
-from goldpan.evaluation.model import Answers, load
+from goldpan.evaluation.model import Answers
 
 _NONE = "O"
 
@@ -68,7 +68,7 @@ def word_windows(
 
 
 @dataclass(frozen=True, slots=True)
-class TaggingHead:
+class TaggingHead(TaskHead):
     """A linear layer on the state of every token."""
 
     task: Task
@@ -104,10 +104,6 @@ class TaggingHead:
         targets = aligned(words, [example.target for example in examples])
         return token_batch(padded(words, [example.ids for example in examples]), targets, examples)
 
-    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Cross entropy over the first tokens of words."""
-        return cross_entropy(logits, targets)
-
     def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
         examples = self.examples(words, rows, learn=False)
@@ -136,28 +132,16 @@ def likeliest(
     return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
 
 
-def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the sum over the tokens that are asked for; only theirs become float32."""
-    is_asked = targets != NOT_ASKED
-    losses = load("torch.nn.functional")
-    return losses.cross_entropy(logits[is_asked].float(), targets[is_asked], reduction="sum")
-
-
 _SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class MaskingHead:
+class MaskingHead(TaskHead):
     """The head that encoders are pre-trained with."""
 
     task: Task
     seed: int
     auto: str = "AutoModelForMaskedLM"
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Nothing: the vocabulary is the model's."""
-        return {}
 
     def examples(
         self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
@@ -185,10 +169,6 @@ class MaskingHead:
         targets = aligned(words, [_targets(example, hidden) for example, hidden in masks])
         masked = [_masked(words, example, hidden) for example, hidden in masks]
         return token_batch(padded(words, masked), targets, examples)
-
-    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Cross entropy over the masked tokens."""
-        return cross_entropy(logits, targets)
 
     def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
         """Return a word for each span; the word itself where all its tokens were found.

@@ -110,17 +110,14 @@ def _of_label(formula: Formula, number: int) -> Callable[[Floats], Floats]:
 
 def _label_values(formula: Formula, labels: int, totals: Floats) -> Floats:
     """Return draws x labels, 0 where a label has no value."""
-    return np.column_stack(
-        [np.nan_to_num(formula(label_counts(totals, number))) for number in range(labels)]
-    )
+    counts = (label_counts(totals, number) for number in range(labels))
+    return np.column_stack([np.nan_to_num(formula(count)) for count in counts])
 
 
 def _macro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
     def macro(totals: Floats) -> Floats:
-        any_example = totals[:, :COUNTS].sum(axis=1)
-        return np.where(
-            any_example > 0, _label_values(formula, labels, totals).mean(axis=1), np.nan
-        )
+        averages = _label_values(formula, labels, totals).mean(axis=1)
+        return np.where(totals[:, :COUNTS].sum(axis=1) > 0, averages, np.nan)
 
     return macro
 
@@ -137,9 +134,8 @@ def _weighted(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
     def weighted(totals: Floats) -> Floats:
         counts = [label_counts(totals, number) for number in range(labels)]
         support = np.column_stack([count.tp + count.fn for count in counts])
-        return ratio(
-            (_label_values(formula, labels, totals) * support).sum(axis=1), support.sum(axis=1)
-        )
+        weighed = _label_values(formula, labels, totals) * support
+        return ratio(weighed.sum(axis=1), support.sum(axis=1))
 
     return weighted
 
@@ -260,19 +256,10 @@ def number_labels(
     positive: str | None,
 ) -> SingleLabel:
     """Return truths and answers as numbers; raises `KeyError` for a truth that is no label."""
-    numbers = {label: number for number, label in enumerate(labels)}
-    return SingleLabel(
-        tuple(labels),
-        np.array([numbers[truth] for truth in truths], dtype=np.int64),
-        np.array(
-            [
-                len(labels) if answer is None else numbers.get(answer, len(labels))
-                for answer in answers
-            ],
-            dtype=np.int64,
-        ),
-        positive,
-    )
+    numbers: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
+    truth = np.array([numbers[truth] for truth in truths], dtype=np.int64)
+    found = [numbers.get(answer, len(labels)) for answer in answers]
+    return SingleLabel(tuple(labels), truth, np.array(found, dtype=np.int64), positive)
 
 
 def confusion_matrix(data: SingleLabel) -> ConfusionMatrix:
@@ -303,16 +290,11 @@ def _matrix_evidence(data: SingleLabel) -> Totals:
     columns[np.arange(len(data.truth)), cell_of] = 1.0
     true_label, answered = np.divmod(cells, size)
     right = (true_label == answered).astype(np.float64)
+    none, same = "there are no examples", "all truths, or all answers, are the same label"
     measures = [
-        Measure("accuracy", _share_of(right), "there are no examples"),
-        Measure(
-            "hamming_loss", _share_of(1 - right), "there are no examples", higher_is_better=False
-        ),
-        Measure(
-            "mcc",
-            _matthews(true_label, answered, size),
-            "all truths, or all answers, are the same label",
-        ),
+        Measure("accuracy", _share_of(right), none),
+        Measure("hamming_loss", _share_of(1 - right), none, higher_is_better=False),
+        Measure("mcc", _matthews(true_label, answered, size), same),
     ]
     return Totals(columns, measures)
 

@@ -241,10 +241,13 @@ class Curve:
 
 def points(model: str, counts: Mapping[str, BinaryConfusion]) -> tuple[Point, ...]:
     """Return a point a data set, by name, and the pooled one where there are several."""
-    marks = [_point(model, name, counts[name]) for name in sorted(counts)]
+    named = {name: counts[name] for name in sorted(counts)}
     if len(counts) > 1:
-        marks.append(_point(model, POOLED, pool(counts.values())))
-    return tuple(marks)
+        named[POOLED] = pool(counts.values())
+    return tuple(
+        Point(model, name, one.recall, _share(one.fp, one.fp + one.tn), one.precision)
+        for name, one in named.items()
+    )
 
 
 def roc_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:
@@ -300,24 +303,13 @@ def _curve(
     return Curve(model, dataset, tuple(x.tolist()), tuple(y.tolist()), area, base)
 
 
-def _point(model: str, dataset: str, counts: BinaryConfusion) -> Point:
-    return Point(
-        model=model,
-        dataset=dataset,
-        recall=counts.recall,
-        false_positive_rate=_share(counts.fp, counts.fp + counts.tn),
-        precision=counts.precision,
-    )
-
-
 def label_counts(predictions: pa.Table, label: str) -> BinaryConfusion:
     """Return the binary confusion matrix of a label (ECSER, 4.3: one against the rest).
 
     No answer counts as not having the label.
     """
     truth, answers = (
-        _with_label(predictions, "truth", label),
-        _with_label(predictions, "answer", label),
+        has_label(predictions[side].to_pylist(), label) for side in ("truth", "answer")
     )
     return BinaryConfusion(
         tp=int((truth & answers).sum()),
@@ -344,8 +336,5 @@ def label_scores(
             f"Predictions have fewer scores than the task has labels ({len(labels)})",
             "Run the model again",
         )
-    return _with_label(predictions, "truth", label).tolist(), [float(row[index]) for row in rows]
-
-
-def _with_label(predictions: pa.Table, column: str, label: str) -> NDArray[np.bool_]:
-    return has_label(predictions[column].to_pylist(), label)
+    truth = has_label(predictions["truth"].to_pylist(), label)
+    return truth.tolist(), [float(row[index]) for row in rows]

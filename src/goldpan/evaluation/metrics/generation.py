@@ -230,17 +230,12 @@ def text_evidence(references: Sequence[str], answers: Sequence[str | None]) -> l
     `faun_average` is the mean of BLEU, ROUGE-L, ROUGE-1 and edit similarity (FAUN-Eval, Table 4).
     """
     agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
-    counts = np.array(
-        [agreement.bleu_counts for agreement in agreements], dtype=np.float64
-    ).reshape(-1, WIDTH)
-    sentence_bleu = bleu_of_counts(counts, effective_order=True)
+    counts = np.array([one.bleu_counts for one in agreements], dtype=np.float64).reshape(-1, WIDTH)
     columns: dict[str, Floats] = {
-        "exact_match": np.array([agreement.exact_match for agreement in agreements]),
-        "sentence_bleu": sentence_bleu,
-        "rouge_1": np.array([agreement.rouge_1 for agreement in agreements]),
-        "rouge_l": np.array([agreement.rouge_l for agreement in agreements]),
-        "edit_similarity": np.array([agreement.edit_similarity for agreement in agreements]),
+        name: np.array([getattr(one, name) for one in agreements])
+        for name in ("exact_match", "rouge_1", "rouge_l", "edit_similarity")
     }
+    columns["sentence_bleu"] = bleu_of_counts(counts, effective_order=True)
     four = [columns[name] for name in ("sentence_bleu", "rouge_l", "rouge_1", "edit_similarity")]
     columns["faun_average"] = np.array(four).sum(axis=0) / len(four)
     corpus = Measure("bleu", _corpus_bleu, "there are no examples")

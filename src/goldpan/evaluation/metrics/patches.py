@@ -42,15 +42,6 @@ class PatchPair:
     file_before: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    """The file after by the reference and by the answer."""
-
-    path: str
-    reference: str
-    answer: str
-
-
 def patch_path(patch: str) -> str:
     """Return the file that a patch names first, "" where it names none or is malformed."""
     edits = _parse(patch)
@@ -76,18 +67,17 @@ def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
     both = list(codebleu([*written, *replaces]))
     whole, replaced = both[: len(patches)], both[len(patches) :]
     answered = np.array([patch.answer is not None for patch in patches], dtype=float)
-    parsed = [bool(_parse(patch.answer or "")) for patch in patches]
+    parsed = np.array([bool(_parse(patch.answer or "")) for patch in patches], dtype=float)
     unread = sum(result.trees.syntax is None for result in whole)
     note = f"{unread} of {len(whole)} references have no syntax tree" if unread else ""
     columns = {
         "codebleu": np.array([result.score for result in whole]) * answered,
         "codebleu_package": np.array([result.package_score for result in whole]) * answered,
-        "codebleu_replace": np.array([result.score for result in replaced])
-        * np.array(parsed, dtype=float),
+        "codebleu_replace": np.array([result.score for result in replaced]) * parsed,
     }
     return [
         means(columns, note=note),
-        means({"patch_well_formed": np.array(parsed, dtype=float)}),
+        means({"patch_well_formed": parsed}),
         _application(patches, paths),
     ]
 
@@ -129,7 +119,7 @@ def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEv
         ]
         return Totals(np.ones((len(patches), 1)), unknown)
     columns = {name: np.zeros(len(patches)) for name in APPLICATION}
-    compared: list[tuple[int, _Versions]] = []
+    compared: list[tuple[int, CodePair]] = []
     for index, (patch, path) in enumerate(zip(patches, paths, strict=True)):
         before, answer = patch.file_before or "", patch.answer or ""
         after = apply_answer(answer, path, before)
@@ -139,15 +129,15 @@ def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEv
         columns["patch_applied_lenient"][index] = loose is not None
         if after is not None and expected is not None:
             columns["file_exact"][index] = after == expected
-            compared.append((index, _Versions(path, expected, after)))
-    equal = map_in_sandbox(_same_versions, [versions for _, versions in compared], 1, SECONDS)
+            compared.append((index, CodePair(path, expected, after)))
+    equal = map_in_sandbox(_same_code, [pair for _, pair in compared], 1, SECONDS)
     for (index, _), same in zip(compared, equal, strict=True):
         columns["file_ast_equal"][index] = same is True
     return means(columns)
 
 
-def _same_versions(versions: _Versions) -> bool:
-    return same_code(versions.path, versions.reference, versions.answer)
+def _same_code(pair: CodePair) -> bool:
+    return same_code(pair.path, pair.reference, pair.answer)
 
 
 def _parse(patch: str) -> tuple[FileEdits, ...]:
@@ -161,7 +151,6 @@ def _replaced(patch: str) -> str:
     return "\n".join(edit.replace for file in _parse(patch) for edit in file.edits)
 
 
-_KEYWORDS = files("goldpan.evaluation.metrics") / "keywords.toml"
 SECONDS = 5.0
 """Processor time for one answer; ordinary code takes milliseconds."""
 MOST_PARSED = 200_000
@@ -219,7 +208,8 @@ class CodeBleu:
 @cache
 def language_keywords() -> dict[str, frozenset[str]]:
     """Return the keywords of programming languages by name, without those that have none here."""
-    languages = tomllib.loads(_KEYWORDS.read_text(encoding="utf-8"))
+    path = files("goldpan.evaluation.metrics") / "keywords.toml"
+    languages = tomllib.loads(path.read_text(encoding="utf-8"))
     return {name: frozenset(words.split()) for name, words in languages.items()}
 
 

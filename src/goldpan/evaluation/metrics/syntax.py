@@ -10,7 +10,9 @@ by their text, in the order of the file; scopes, branches and what a loop brings
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from goldpan.code.grammar import Mark, ParsedCode, read
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+_FOLDER = files("goldpan.evaluation.metrics")
 Shape = tuple[str, tuple[tuple[str, int], ...]]
 """A node's kind, then the field and number of each named child."""
 
@@ -124,62 +127,12 @@ def _own_text(node: Node, reading: ParsedCode) -> bytes | list[bytes]:
     return words + reading.text[at : node.end_byte].split()
 
 
-_NAMES = frozenset(
-    {
-        "identifier",
-        "simple_identifier",
-        "variable_name",
-        "instance_variable",
-        "class_variable",
-        "global_variable",
-        "shorthand_property_identifier",
-        "shorthand_property_identifier_pattern",
-    }
-)
-_DEFINING = frozenset(
-    {
-        "assignment",
-        "augmented_assignment",
-        "named_expression",
-        "assignment_expression",
-        "augmented_assignment_expression",
-        "assignment_statement",
-        "short_var_declaration",
-        "compound_assignment_expr",
-        "compound_assignment_expression",
-        "operator_assignment",
-        "variable_declarator",
-        "var_spec",
-        "const_spec",
-        "init_declarator",
-        "let_declaration",
-        "let_condition",
-        "val_definition",
-        "var_definition",
-        "property_declaration",
-        "variable_assignment",
-        "default_parameter",
-        "typed_default_parameter",
-        "for_in_clause",
-        "range_clause",
-    }
-)
-_LOOPS = frozenset(
-    {
-        "for_statement",
-        "for_in_statement",
-        "enhanced_for_statement",
-        "for_expression",
-        "for_range_loop",
-        "foreach_statement",
-        "for",
-    }
-)
-_TARGETS = ("left", "name", "pattern", "declarator", "target")
-_SOURCES = ("right", "value", "result")
+_KINDS = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads((_FOLDER / "data_flow.toml").read_text("utf-8")).items()
+}
 _PARAMETERS = ("parameters", "parameter_list")
 _PARAMETER = "parameter"
-_NO_VALUES = frozenset({"type", "return_type", "attribute", "property", "field"})
 _TYPE = "user_type"
 _PLAIN = (b"=", b":=")
 
@@ -215,7 +168,7 @@ def _flows(reading: ParsedCode) -> list[ValueFlow]:
             flows += step
         elif isinstance(step, set):
             defined |= step
-        elif step.type in _NAMES:
+        elif step.type in _KINDS["names"]:
             name = _text(step, reading)
             if name in defined:
                 flows.append(ValueFlow(name, "comes", (name,)))
@@ -231,12 +184,12 @@ def _steps(node: Node, reading: ParsedCode) -> list[Node | list[ValueFlow] | set
     children = _valued(node, reading)
     inner: list[Node | list[ValueFlow] | set[str]] = [child for _, child in children]
     fields = {field for field, _ in children}
-    has_both = not fields.isdisjoint(_TARGETS) and not fields.isdisjoint(_SOURCES)
-    if not (has_both and node.type in _LOOPS) and node.type not in _DEFINING:
+    has_both = not fields.isdisjoint(_KINDS["targets"]) and not fields.isdisjoint(_KINDS["sources"])
+    if not (has_both and node.type in _KINDS["loops"]) and node.type not in _KINDS["defining"]:
         return inner
     if has_both:
-        targets = [child for field, child in children if field in _TARGETS]
-        sources = [child for field, child in children if field in _SOURCES]
+        targets = [child for field, child in children if field in _KINDS["targets"]]
+        sources = [child for field, child in children if field in _KINDS["sources"]]
     else:  # grammars without fields, such as Lua's and Kotlin's, put the target first
         targets, sources = [child for _, child in children[:1]], [c for _, c in children[1:]]
     variables = [name for target in targets for name in _names(target, reading)]
@@ -255,7 +208,7 @@ def _valued(node: Node, reading: ParsedCode) -> list[tuple[str, Node]]:
     return [
         (field, child)
         for field, child in named_children(node, reading)
-        if field not in _NO_VALUES and child.type != _TYPE
+        if field not in _KINDS["no_values"] and child.type != _TYPE
     ]
 
 
@@ -274,7 +227,7 @@ def _names(node: Node, reading: ParsedCode) -> list[str]:
     waiting = [node]
     while waiting:
         inner = waiting.pop()
-        if inner.type in _NAMES:
+        if inner.type in _KINDS["names"]:
             names.append(_text(inner, reading))
         else:
             waiting += [child for _, child in reversed(_valued(inner, reading))]

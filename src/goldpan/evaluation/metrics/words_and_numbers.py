@@ -64,19 +64,14 @@ def entity_evidence(
     ]
     evidence: list[MetricEvidence] = []
     for name, strict in (("seqeval", False), ("strict_seqeval", True)):
-        columns = np.array(
-            [
-                _agreement(truth, answer, strict)
-                for truth, answer in zip(truths, answered, strict=True)
-            ]
-        )
-        evidence.append(Totals(_rows(columns, 3), _measures(name)))
-    tokens = np.array(
-        [_token_agreement(truth, answer) for truth, answer in zip(truths, answered, strict=True)]
-    )
+        counts = [_agreement(*pair, strict) for pair in zip(truths, answered, strict=True)]
+        columns = np.array(counts, dtype=np.float64).reshape(-1, 3)
+        evidence.append(Totals(columns, _measures(name)))
+    counts = [_token_agreement(*pair) for pair in zip(truths, answered, strict=True)]
+    tokens = np.array(counts, dtype=np.float64).reshape(-1, 5)
     token_f1 = Measure("token_micro_f1", _f1, "no token has a tag")
     accuracy = Measure("token_accuracy", mean_of(3, 4), "there are no tokens")
-    evidence.append(Totals(_rows(tokens, 5), [token_f1, accuracy]))
+    evidence.append(Totals(tokens, [token_f1, accuracy]))
     return evidence
 
 
@@ -88,10 +83,6 @@ def count_invalid_tags(
         answer is None or len(answer) != len(truth)
         for truth, answer in zip(truths, answers, strict=True)
     )
-
-
-def _rows(columns: Floats, width: int) -> Floats:
-    return columns.reshape(-1, width).astype(np.float64)
 
 
 def _agreement(truth: Sequence[str], answer: Sequence[str] | None, strict: bool) -> list[int]:

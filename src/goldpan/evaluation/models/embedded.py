@@ -107,10 +107,7 @@ class EmbeddedTexts:
         parts: list[Any] = [self._frozen.of(texts)]
         if self._documents is not None:
             around = self._documents.around(rows)
-            for near in (
-                [surroundings.before for surroundings in around],
-                [surroundings.after for surroundings in around],
-            ):
+            for near in ([one.before for one in around], [one.after for one in around]):
                 has_text = np.array([bool(text) for text in near])[:, None]
                 parts.append(self._frozen.of(near) * has_text * NEIGHBOUR)
             parts.append(place_facts(texts, around) * PLACE)

@@ -108,12 +108,7 @@ class Documents:
         texts = unlabelled["text"].to_pylist()
         order = sorted(
             (index for index in range(len(places)) if places[index][1] is not None),
-            key=lambda index: (
-                places[index][0] or "",
-                places[index][1] or "",
-                places[index][2] or 0,
-                index,
-            ),
+            key=lambda index: (*(part or "" for part in places[index][:2]), places[index][2] or 0),
         )
         self._found: dict[_Place, Surroundings] = {}
         for _, document in groupby(order, key=lambda index: places[index][:2]):
@@ -189,14 +184,8 @@ class Features:
             around = self._documents.around(rows)
             parts.append(self.names(around))
             if self._context == "neighbours":
-                parts.append(
-                    self._near.transform([surroundings.before for surroundings in around])
-                    * NEIGHBOUR
-                )
-                parts.append(
-                    self._near.transform([surroundings.after for surroundings in around])
-                    * NEIGHBOUR
-                )
+                for near in ([one.before for one in around], [one.after for one in around]):
+                    parts.append(self._near.transform(near) * NEIGHBOUR)
                 parts.append(sparse.csr_matrix(place_facts(texts, around) * PLACE))
         return sparse.hstack(parts).tocsr()
 
@@ -208,9 +197,7 @@ class Features:
 
     def names(self, around: Sequence[Surroundings]) -> Any:
         """Return the features of the documents' names alone."""
-        return (
-            self._names.transform([f" {surroundings.document} " for surroundings in around]) * NAME
-        )
+        return self._names.transform([f" {one.document} " for one in around]) * NAME
 
 
 def place_facts(texts: Sequence[str], around: Sequence[Surroundings]) -> npt.NDArray[np.float64]:

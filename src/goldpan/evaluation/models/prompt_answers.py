@@ -69,15 +69,6 @@ def without_thought(text: str) -> str:
     return rest.lstrip("\n") if end else ""
 
 
-def find_label(texts: Sequence[str], reply: str) -> str | None:
-    """Return the longest of the texts that stands in what was said, in any case of letters."""
-    folded = reply.casefold()
-    for text in sorted(texts, key=lambda candidate: (-len(candidate), candidate)):
-        if text.casefold() in folded:
-            return text
-    return None
-
-
 def find_labels(texts: Sequence[str], reply: str) -> list[str]:
     """Return all of the texts that stand there, longer ones first: what they cover is used up."""
     folded = reply.casefold()
@@ -145,8 +136,8 @@ def _of_words(wording: Wording, shown: PromptRow, text: str) -> Answer:
     texts = tuple(wording.texts.values())
     match wording.task.type:
         case "binary" | "multi-class":
-            label = find_label(texts, text)
-            return None if label is None else wording.names[label]
+            found = find_labels(texts, text)
+            return wording.names[found[0]] if found else None
         case "regression":
             numbers = {float(number) for number in _NUMBER.findall(text.replace(_MINUS, "-"))}
             return _finite(numbers.pop()) if len(numbers) == 1 else None

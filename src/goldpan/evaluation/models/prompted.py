@@ -118,14 +118,7 @@ def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Prom
         # The row itself may take half of the characters, all examples together the other half.
         most = prompting.asking.max_characters // 2 // count
         return train_examples(wording, context.train, count, context.seed, most)
-    return _enough(
-        context, own_examples(wording, context.task.prompt.examples, count, context.seed), count
-    )
-
-
-def _enough(
-    context: TrainingContext, examples: tuple[PromptExample, ...], count: int
-) -> tuple[PromptExample, ...]:
+    examples = own_examples(wording, context.task.prompt.examples, count, context.seed)
     if len(examples) < count:
         raise UsageError(
             f"{context.task.name} has {len(examples)} examples in its file, not {count}",

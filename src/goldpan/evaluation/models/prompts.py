@@ -267,16 +267,12 @@ class Requests:
         return Question(partial(self._make, row), str)
 
     def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, ModelRequest]:
-        shown = self._show(row, cuts)
+        task, most = self.script.wording.task, self.settings.asking.max_characters
+        shown = show_row(task, row, most)
+        if cuts:
+            whole = sum(len(part.text) for part in shown.texts())
+            shown = show_row(task, row, whole >> cuts)
         return shown, self._request(shown)
-
-    def _show(self, row: Mapping[str, Any], cuts: int) -> PromptRow:
-        most = self.settings.asking.max_characters
-        shown = show_row(self.script.wording.task, row, most)
-        if not cuts:
-            return shown
-        whole = sum(len(part.text) for part in shown.texts())
-        return show_row(self.script.wording.task, row, whole >> cuts)
 
     def _request(self, shown: PromptRow) -> ModelRequest:
         asking = self.settings.asking
@@ -286,11 +282,8 @@ class Requests:
             asking.limit_parameter: asking.max_tokens,
         }
         if self.structured:
-            schema = {
-                "name": "answer",
-                "strict": True,
-                "schema": answer_schema(self.script.wording),
-            }
+            wanted = answer_schema(self.script.wording)
+            schema = {"name": "answer", "strict": True, "schema": wanted}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         if asking.temperature is not None:
             body["temperature"] = asking.temperature

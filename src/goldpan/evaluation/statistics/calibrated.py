@@ -297,7 +297,6 @@ class TasksTest:
     """The mean over data sets."""
     p: Floats
     """Two-sided, corrected for all pairs (Holm)."""
-    error: Floats
     half_width: Floats
     """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
     needed: tuple[int | None, ...]
@@ -359,7 +358,6 @@ def compare_over_sources(
     return TasksTest(
         difference=mean,
         p=np.array(holm(p.tolist())),
-        error=error,
         half_width=limit * error,
         needed=(None,) * pairs
         if common is not None

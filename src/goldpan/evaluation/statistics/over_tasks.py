@@ -197,9 +197,7 @@ def tukey(values: Floats) -> dict[tuple[int, int], float]:
     error, freedom = _residual(values)
     means = values.mean(axis=1)
     if error == 0:
-        return {
-            (i, j): float(means[i] == means[j]) for i in range(models) for j in range(i + 1, models)
-        }
+        return {(i, j): float(means[i] == means[j]) for i, j in combinations(range(models), 2)}
     return _studentized(means / math.sqrt(error / freedom / tasks), models, freedom)
 
 

@@ -48,9 +48,6 @@ class RandomizationTest:
     """Difference of the first and the second model's score."""
     p: float
     """Two-sided, approximate: never 0, as the actual answers count as one shuffle."""
-    examples: int
-    rounds: int
-    seed: int
 
 
 def randomization_test(
@@ -75,10 +72,10 @@ def randomization_test(
         )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise StatisticsError("An example's score is missing", "Score the predictions again")
-    examples = len(first)
     if groups is not None:
         first, second = _summed(first, groups), _summed(second, groups)
-    actual = _difference(first.sum(axis=0)[None, :], second.sum(axis=0)[None, :], measure)[0]
+    sums, others = first.sum(axis=0), second.sum(axis=0)
+    actual = (measure(sums[None, :]) - measure(others[None, :]))[0]
     # Swaps of examples that weigh alike differ only in their number, which is binomial: so
     # 800,000 examples cost no more than the few kinds of pairs of answers among them.
     moved = second - first
@@ -88,16 +85,10 @@ def randomization_test(
     while left:
         block = min(left, max(1, _BLOCK // max(1, len(kinds))))
         swapped = _swaps(random, many, block) @ kinds
-        shuffled = _difference(first.sum(axis=0) + swapped, second.sum(axis=0) - swapped, measure)
+        shuffled = measure(sums + swapped) - measure(others - swapped)
         extreme += int((np.abs(shuffled) >= abs(actual) - _TIE).sum())
         left -= block
-    return RandomizationTest(
-        difference=float(actual),
-        p=(extreme + 1) / (rounds + 1),
-        examples=examples,
-        rounds=rounds,
-        seed=seed,
-    )
+    return RandomizationTest(float(actual), (extreme + 1) / (rounds + 1))
 
 
 def compare_answers(
@@ -165,10 +156,6 @@ def _swaps(random: np.random.Generator, many: NDArray[np.intp], block: int) -> F
         return random.binomial(many, 0.5, size=(block, len(many))).astype(np.float64)
     # Single coins, the case of scores that are no counts, come faster as random bits.
     return coins(random, block, len(many))
-
-
-def _difference(first: Floats, second: Floats, measure: Measure) -> Floats:
-    return measure(first) - measure(second)
 
 
 def _summed(rows: Floats, groups: Sequence[str]) -> Floats:

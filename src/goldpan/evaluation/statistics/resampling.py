@@ -148,16 +148,12 @@ class RowsTest:
     difference: Floats
     p: Floats
     """Two-sided, corrected for all pairs."""
-    error: Floats
-    """Standard error of the difference."""
     half_width: Floats
     """Half the width of the interval that holds for all pairs at once."""
     critical: float
     """How many standard errors a difference needs to be the largest of all pairs."""
     rows_variance: Floats
     seeds_variance: Floats
-    units: int
-    """Number of units, those without any difference included."""
     rounds: int
 
 
@@ -261,12 +257,10 @@ def compare_on_rows(
     return RowsTest(
         difference=parts.difference,
         p=p,
-        error=error,
         half_width=half,
         critical=most,
         rows_variance=rows,
         seeds_variance=seeds,
-        units=len(added),
         rounds=rounds,
     )
 

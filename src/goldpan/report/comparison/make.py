@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.task import Task
-from goldpan.evaluation.comparison.facts import Skipped, Study, chosen_by, study_of
-from goldpan.evaluation.comparison.question import ComparisonResult, System, setting
+from goldpan.evaluation.comparison.facts import Skipped, chosen_by, examples_learned
+from goldpan.evaluation.comparison.question import ComparisonResult, System, setting, split_of
+from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison import summary
 from goldpan.report.comparison.conditions import (
@@ -73,7 +74,6 @@ def make_report(
     `tasks` are those that the registry knows; rows of others cannot be read. `title` names what
     is compared, such as a suite.
     """
-    study = study_of(compared)
     mistakes = find_mistakes(compared)
     rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
     distance = distance_section(compared, tasks)
@@ -82,7 +82,7 @@ def make_report(
         resolved_section(compared),
         groups_section(compared),
         *(section.make(compared, tasks, rows_by_task) for section in SECTIONS),
-        *_steps(compared, study, tasks),
+        *_steps(compared, tasks),
         mistakes_section(compared, mistakes, rows_by_task),
         costs_section(compared),
         distance,
@@ -135,17 +135,17 @@ def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
     yield from (part for part in costs_section(compared).content if isinstance(part, ReportTable))
 
 
-def _steps(compared: ComparisonResult, study: Study, tasks: Mapping[str, Task]) -> list[Section]:
+def _steps(compared: ComparisonResult, tasks: Mapping[str, Task]) -> list[Section]:
     """Return the ten steps of ECSER (Figure 1), each filled or with the reason why not."""
     fill: Sequence[tuple[str, bool, Callable[[], tuple[Content, ...]]]] = (
-        ("Select an evaluation method and split the data", False, lambda: splits(compared, study)),
-        ("Train the model", False, lambda: training(compared, study)),
-        ("Tune hyper-parameters and validate", True, lambda: tuning(compared, study)),
-        ("Re-train with optimized parameters", True, lambda: retraining(compared, study)),
+        ("Select an evaluation method and split the data", False, lambda: splits(compared)),
+        ("Train the model", False, lambda: training(compared)),
+        ("Tune hyper-parameters and validate", True, lambda: tuning(compared)),
+        ("Re-train with optimized parameters", True, lambda: retraining(compared)),
         ("Test the model", False, lambda: testing(compared)),
-        ("Report the confusion matrix", False, lambda: confusion(compared, study)),
+        ("Report the confusion matrix", False, lambda: confusion(compared)),
         ("Report metrics", False, lambda: metrics(compared)),
-        ("Analyze overfitting and degradation", False, lambda: drift(compared, study)),
+        ("Analyze overfitting and degradation", False, lambda: drift(compared)),
         ("Visualize ROC", False, lambda: curves(compared)),
         ("Apply statistical significance tests", True, lambda: significance(compared, tasks)),
     )
@@ -182,10 +182,11 @@ _HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 _WEIGHTS = "weights"
 
 
-def splits(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+def splits(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return how the data were split, and how often each test was opened (S1)."""
-    content = folded(_split_table(study))
-    total = sum(split.test_opened or 0 for split in study.splits)
+    opened_by_task = {task: _times_opened(compared, task) for task in compared.tasks}
+    content = folded(_split_table(compared, opened_by_task))
+    total = sum(opened_by_task.values())
     opened = Remark(
         f"A test set is opened once a run, {count(total, 'time')} in all: by every run of the same"
         " split in this workspace, compared here or not. Who opens it often and reports the best"
@@ -198,16 +199,16 @@ def splits(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     return (content, opened, Remark(other))
 
 
-def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+def training(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the data that each model learned from (S2)."""
-    if not any(training.trained_on for training in study.trainings):
+    if not any(examples_learned(run) for system in compared.systems for run in system.every()):
         raise Skipped("No model was trained: all are prompted or follow fixed rules")
     rows = tuple(
         (
             system.name,
             len(system.runs),
             listed([str(seed) for seed in sorted({run.seed for run in system.every()})]),
-            _span([run.trained_on for run in study.trainings if run.model == system.name]),
+            _span([examples_learned(run) for run in system.every()]),
             _settings(system),
         )
         for system in compared.ranked
@@ -216,44 +217,43 @@ def training(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     return (ReportTable("Models and what they learned from", columns, rows),)
 
 
-def tuning(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+def tuning(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the data on which settings were chosen (S3)."""
-    tuned = [training for training in study.trainings if training.tuned_on]
-    if not tuned:
+    if not _any_tuned(compared):
         raise Skipped("Settings were fixed beforehand; none was chosen by a validation set")
-    rows = []
+    rows, cheated = [], []
     for system in compared.ranked:
         by = sorted({chosen_by(run) for run in system.every()})
-        among = [run.candidates for run in study.trainings if run.model == system.name]
+        among = [run.record.learning.candidates for run in system.every()]
         text = ", ".join(filter(None, by)) or "nothing: fixed"
+        if any("test" in chosen.casefold().split() for chosen in by):
+            cheated.append(system.name)
         rows.append((system.name, text, _span([number for number in among if number])))
     columns = ("model", "chosen on", "candidates")
     content: tuple[Content, ...] = (
         ReportTable("What settings were chosen on", columns, tuple(rows)),
     )
-    if cheated := sorted({run.model for run in tuned if "test" in run.tuned_on.casefold().split()}):
-        names = ", ".join(cheated)
+    if cheated:
+        names = ", ".join(sorted(cheated))
         warning = Remark(f"The test set chose the settings of {names}: their scores are too high")
         content = (*content, warning)
     return content
 
 
-def retraining(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+def retraining(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the models trained again with the chosen settings (S4)."""
-    if not any(training.tuned_on for training in study.trainings):
+    if not _any_tuned(compared):
         raise Skipped("There were no chosen settings to train again with")
-    again = [training for training in study.trainings if training.retrained]
-    if not again:
+    rows = []
+    for system in compared.ranked:
+        again = [run for run in system.every() if run.record.learning.from_all and chosen_by(run)]
+        if again:
+            rows.append((system.name, _span([examples_learned(run) for run in again])))
+    if not rows:
         raise Skipped("The models that were validated are the ones that were tested")
-    names = {training.model for training in again}
-    rows = tuple(
-        (system.name, _span([run.trained_on for run in again if run.model == system.name]))
-        for system in compared.ranked
-        if system.name in names
-    )
     return (
         Remark("With the settings found in S3, on all rows of train and validation together:"),
-        ReportTable("Trained again", ("model", "examples"), rows),
+        ReportTable("Trained again", ("model", "examples"), tuple(rows)),
     )
 
 
@@ -272,22 +272,30 @@ def testing(compared: ComparisonResult) -> tuple[Content, ...]:
     return (ReportTable("Tested", columns, tuple(rows), note),)
 
 
-def _split_table(study: Study) -> ReportTable:
-    rows = tuple(
-        (
-            split.task,
-            split.method,
-            split.sizes.get("train"),
-            split.sizes.get("validation"),
-            split.sizes.get("test"),
-            split.seed,
-            split.test_opened,
-            split.digest or None,
-        )
-        for split in sorted(study.splits, key=lambda split: split.task)
-    )
+def _any_tuned(compared: ComparisonResult) -> bool:
+    return any(chosen_by(run) for system in compared.systems for run in system.every())
+
+
+def _run_of(compared: ComparisonResult, task: str) -> Run:
+    return next(system.runs[task][0] for system in compared.systems if task in system.runs)
+
+
+def _times_opened(compared: ComparisonResult, task: str) -> int:
+    """Return how often the test of a task was opened by all runs on this split."""
+    split = split_of(_run_of(compared, task))
+    runs = [run for run in compared.every if run.task == task and split_of(run) == split]
+    return sum(run.record.test_opened for run in runs)
+
+
+def _split_table(compared: ComparisonResult, opened: Mapping[str, int]) -> ReportTable:
+    rows: list[tuple[Cell, ...]] = []
+    for task in compared.tasks:
+        record = _run_of(compared, task).record
+        sizes = (record.rows.get(part) for part in ("train", "validation", "test"))
+        method, digest = record.split or "not known", record.split_hash[:12] or None
+        rows.append((task, method, *sizes, None, opened[task], digest))
     columns = ("task", "method", "train", "validation", "test", "seed", "test opened", "split hash")
-    return ReportTable("How the data were split", columns, rows)
+    return ReportTable("How the data were split", columns, tuple(rows))
 
 
 def _settings(system: System) -> str:

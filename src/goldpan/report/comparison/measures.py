@@ -7,7 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from goldpan.evaluation.comparison.facts import Skipped, Study, shown_metrics
+from goldpan.evaluation.comparison.facts import (
+    Skipped,
+    positive_counts,
+    scored_parts,
+    shown_metrics,
+)
 from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score
 from goldpan.evaluation.comparison.score_files import Part
 from goldpan.evaluation.metrics.curves import BinaryConfusion
@@ -31,9 +36,9 @@ from goldpan.report.document import (
 )
 
 
-def drift(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+def drift(compared: ComparisonResult) -> tuple[Content, ...]:
     """Show how test scores differ from those on train and validation (S8)."""
-    by_task = _by_task(study)
+    by_task = _by_task(compared)
     rows: list[tuple[Cell, ...]] = []
     for system in compared.ranked:
         values = [
@@ -64,17 +69,17 @@ def drift(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     return (ReportTable(title, columns, tuple(rows), note), *by_task)
 
 
-def _by_task(study: Study) -> list[Content]:
+def _by_task(compared: ComparisonResult) -> list[Content]:
     """Return overfitting and degradation of each task, or what is not known of them."""
     scores: dict[tuple[str, str], dict[Part, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for result in sorted(
-        study.results, key=lambda result: (result.task, result.model, result.seed)
-    ):
-        if study.metric in result.metrics:
-            scores[result.task, result.model][result.part].append(result.metrics[study.metric])
+    for system in compared.systems:
+        for run in system.every():
+            for part, part_scores in scored_parts(run):
+                if (value := ranking_score(part_scores).value) is not None:
+                    scores[run.task, system.name][part].append(value)
     over: list[tuple[Cell, ...]] = []
     down: list[tuple[Cell, ...]] = []
-    for (task, model), parts in scores.items():
+    for (task, model), parts in sorted(scores.items()):
         if not parts["test"]:
             continue
         # Seeds are no further data sets: their mean is one score.
@@ -86,7 +91,9 @@ def _by_task(study: Study) -> list[Content]:
             loss = degradation([fmean(parts["validation"])], test)
             down.append((task, model, *degradation_cells(loss)))
     if not over and not down:
-        raise Skipped(f"No model has a {study.metric} on test and on training or validation data")
+        raise Skipped(
+            f"No model has a {compared.metric} on test and on training or validation data"
+        )
     content = drift_tables(("task", "model"), over, down)
     if not over:
         content.append(Remark("Overfitting is unknown: no model was scored on its training data."))
@@ -188,9 +195,9 @@ _OPEN = 3
 _PARTS: tuple[Part, ...] = ("train", "validation", "test")
 
 
-def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
+def confusion(compared: ComparisonResult) -> tuple[Content, ...]:
     """Show each task's matrices, the best models first (S6)."""
-    whole = folded(_summed(study))
+    whole = folded(_summed(compared))
     folds: list[Content] = []
     for task in compared.tasks[:MOST_TASKS]:
         systems = [system for system in compared.ranked if task in system.runs]
@@ -202,17 +209,17 @@ def confusion(compared: ComparisonResult, study: Study) -> tuple[Content, ...]:
     return (*note, *folds, *_more_tasks(compared), whole)
 
 
-def _summed(study: Study) -> ReportTable:
+def _summed(compared: ComparisonResult) -> ReportTable:
     """Add up the confusion matrices of each model and part, one label against the rest."""
-    if study.examples != "classification":
-        raise Skipped("Only classification has confusion matrices")
     summed: dict[tuple[str, str, Part, str], BinaryConfusion] = {}
-    for result in study.results:
-        for label, counts in result.counts.items():
-            key = (result.task, result.model, result.part, label)
-            summed[key] = summed.get(key, BinaryConfusion(0, 0, 0, 0)) + counts
+    for system in compared.systems:
+        for run in system.every():
+            for part, scores in scored_parts(run):
+                for label, counts in positive_counts(scores).items():
+                    key = (run.task, system.name, part, label)
+                    summed[key] = summed.get(key, BinaryConfusion(0, 0, 0, 0)) + counts
     if not summed:
-        raise Skipped("No run has confusion matrices")
+        raise Skipped("Only classification has confusion matrices")
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (task, part, model, label, counts.tp, counts.fp, counts.tn, counts.fn)
         for (task, model, part, label), counts in sorted(
