@@ -33,8 +33,8 @@ ORDER = (
     "def test_second():\n    assert seen and not fits(3, 1)\n"
 )
 SKIPPED = (
-    "import pytest\n\ndef test_limit():\n    if fits(2, 2):\n        pytest.skip()\n    assert False\n"
-    "\ndef test_fits():\n    assert not fits(3, 1)\n"
+    "import pytest\n\ndef test_limit():\n    if fits(2, 2):\n        pytest.skip()\n"
+    "    assert False\n\ndef test_fits():\n    assert not fits(3, 1)\n"
 )
 """With the fix one test is skipped, which variants fail."""
 HASH = f"{STRONG}    assert os.environ['PYTHONHASHSEED'] == '0'\n"
