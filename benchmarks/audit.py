@@ -28,8 +28,8 @@ from goldpan.audit.audit import audit_dataset
 from goldpan.audit.finding import FindingName
 from goldpan.audit.rows import read_rows
 from goldpan.audit.stored_runs import Outcomes, find_measure
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 
 _REPO = "o/n"

@@ -35,8 +35,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.backup import watch
 from benchmarks.scale import base_world, mine_world, scratch
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.miners.tables.normalize import normalize
 

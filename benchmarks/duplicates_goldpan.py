@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.engine import open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from tests.ray_cluster import two_nodes

@@ -30,8 +30,8 @@ import orjson
 from benchmarks.backup import Run, watch
 from benchmarks.scale import base_world, mine_world, real_backup, scratch
 from benchmarks.scale_data import REPOSITORIES, Source, mirror, repository, write_repositories
-from goldpan.core.archive import Archive
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 SIZES = (80_000, 240_000, 800_000)
 WORKERS = 2

@@ -25,10 +25,10 @@ import pyarrow.parquet as pq
 
 from benchmarks.scale import base_world, mine_world, scratch
 from goldpan.code.substance import FilePair, compare_all
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMENTS, DUPLICATES, ENTRIES, REFERENCES, TableSchema
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.repo_view import RepoView, open_repo_view
 from goldpan.git.clone import clone

@@ -25,8 +25,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import task_family
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import task_family
 from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import REPO, scratch
-from goldpan.core.config import Settings
-from goldpan.core.parquet import open_tables
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.parquet import open_tables
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.ancestry import read_ancestry
 from goldpan.git.clone import clone, prefetch
 from goldpan.git.objects import Objects

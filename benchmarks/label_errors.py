@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.importing import import_files
-from goldpan.datasets.registry import load_tasks
-from goldpan.datasets.task_data import TaskData, read_task_data
+from goldpan.datasets.tasks.data import TaskData, read_task_data
+from goldpan.datasets.tasks.importing import import_files
+from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.evaluation.label_errors import find_label_errors
 from goldpan.evaluation.model import load
 from goldpan.evaluation.models.features import Features

@@ -19,10 +19,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchmarks.scale import FAST, REPO, scratch
-from goldpan.core.archive import Archive
-from goldpan.core.config import Settings, Via
+from goldpan.core.settings.config import Settings, Via
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.limits import Flow
 from goldpan.miners.mine import MineResult, mine
 from goldpan.miners.mine_many import MinedRepositories, mine_many

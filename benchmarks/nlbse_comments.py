@@ -25,10 +25,10 @@ import orjson
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import load_tasks
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import read_task_data
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.data import read_task_data
+from goldpan.datasets.tasks.registry import load_tasks
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.papers.nlbse.nlbse23 import BASELINE, CommentScore, baseline_f1, comment_score

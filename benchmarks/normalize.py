@@ -15,9 +15,9 @@ from pathlib import Path
 import orjson
 
 from benchmarks.scale import base_world, mine_world, repeat, scratch
-from goldpan.core.archive import Archive
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 

@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.archive import Archive
-from goldpan.core.config import Settings
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import MineResult, mine
 from tests.twin import Twin, World, load_backup, workload_world

@@ -22,8 +22,8 @@ import orjson
 
 from benchmarks.scale import plain_meta, shift_meta, shift_numbers
 from benchmarks.scale_history import repeat_history
-from goldpan.core.archive import Archive
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 REPOSITORIES = 30
 _RENAMED = "renamed.pickle"

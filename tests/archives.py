@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.archive import Archive
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
 from tests.mining import SLUICE, mine_twin

@@ -12,9 +12,9 @@ import pyarrow as pa
 from goldpan import Workspace
 from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.stored_audit import STAGE
-from goldpan.core.parquet import read_table, write, writer
 from goldpan.core.schemas import FINDINGS
-from goldpan.core.sealed import read_lineage, seal_of_parquet, write_lineage
+from goldpan.core.storage.parquet import read_table, write, writer
+from goldpan.core.storage.sealed import read_lineage, seal_of_parquet, write_lineage
 
 
 def row_of(columns: Mapping[str, Any], folder: Path) -> Row:

@@ -7,7 +7,7 @@ import json
 import lzma
 from pathlib import Path
 
-from goldpan.core.config import Settings
+from goldpan.core.settings.config import Settings
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import Coverage
 from tests.mining import Notes, Row, Tables, rows, table_bytes

@@ -11,15 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.registry import find_task, load_tasks
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task, target_column, task_family
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.tasks.data import TaskData, task_data
+from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.datasets.tasks.task import Task, target_column, task_family
 from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext

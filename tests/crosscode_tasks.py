@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.family import GROUP
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import (
+from goldpan.datasets.tasks.task import (
     Label,
     Task,
     TaskPrompt,

@@ -9,9 +9,9 @@ from goldpan.annotation.studio.annotations import Annotation, table
 from goldpan.annotation.studio.decisions import write_decisions
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import ANNOTATIONS
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task, input_column, target_column, task_family
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.tasks.data import TaskData, task_data
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task, input_column, target_column, task_family
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run

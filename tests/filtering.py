@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import (
     CHANGES,
     COMMENTS,
@@ -25,8 +24,9 @@ from goldpan.core.schemas import (
     REVISIONS,
     TableSchema,
 )
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.pipeline import judge as judge_alone
 from goldpan.filters.pipeline import run_filters

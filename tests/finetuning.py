@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.model import Costs, TrainingContext
 from goldpan.evaluation.models.finetuned import Finetuned, finetuned
 from tests.evaluating import labelled, rows

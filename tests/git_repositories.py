@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES, TableSchema
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.schemas import ENTRIES, REPOSITORIES
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 
 START = datetime(2022, 1, 1, tzinfo=UTC)

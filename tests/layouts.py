@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings, Verdict

@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from goldpan.core.archive import Archive
-from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError
 from goldpan.core.schemas import MINED
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import find_task
 from tests.crosscode_tasks import sample_rows, write_rows
 from tests.program import Done, goldpan
 from tests.twin import Twin

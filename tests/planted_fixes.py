@@ -11,9 +11,9 @@ import orjson
 
 from goldpan.audit.audit import AuditResult, audit_dataset
 from goldpan.audit.finding import FindingName
-from goldpan.audit.reruns import RerunOptions
-from goldpan.core.parquet import read_table
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.audit.trials.runs import RerunOptions
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone

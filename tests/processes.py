@@ -16,7 +16,7 @@ def workers() -> list[int]:
             words = path.with_name("cmdline").read_bytes()
         except OSError:  # it ended meanwhile
             continue
-        if parent == os.getpid() and b"goldpan.core.workers" in words:
+        if parent == os.getpid() and b"goldpan.core.parallel.workers" in words:
             found.append(int(path.parent.name))
     return sorted(found)
 

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task import Task, TaskPrompt
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.tasks.data import TaskData, task_data
+from goldpan.datasets.tasks.task import Task, TaskPrompt
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run

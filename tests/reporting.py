@@ -20,7 +20,7 @@ from goldpan.core.schemas import (
     VERDICTS,
     TableSchema,
 )
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.filters.profile import Profile, criteria

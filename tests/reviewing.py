@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from goldpan.annotation.review.request import ReviewSettings, load_review_settings
 from goldpan.annotation.review.run import ReviewResult, run_review
 from goldpan.annotation.review.stored import review_path
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, load_profile
 from tests import filtering

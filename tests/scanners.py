@@ -22,7 +22,7 @@ from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_prompt, line, visible, without_tokens
 from goldpan.datasets.licenses import bibtex_problem
-from goldpan.datasets.wording import wording_of
+from goldpan.datasets.tasks.wording import wording_of
 from goldpan.evaluation.metrics.generation import (
     extract_path,
     mentions_path,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.datasets.task import Label, Task, TaskPrompt, TaskSource, TaskType
+from goldpan.datasets.tasks.task import Label, Task, TaskPrompt, TaskSource, TaskType
 from goldpan.evaluation.score import predictions_schema
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from goldpan.core.trust import HOME
+from goldpan.core.settings.trust import HOME
 
 _VARIABLE = "GOLDPAN_TESTS_SHARED"
 _LEADER = "GOLDPAN_TESTS_LEADER"

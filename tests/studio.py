@@ -23,8 +23,8 @@ from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import StudioTask, find_form, make_task
 from goldpan.annotation.studio.project import TaskJournal, open_project
 from goldpan.annotation.studio.serve import Account, Running, prepare, running
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from tests.console import run
 from tests.installing import installed_once
 from tests.program import Done

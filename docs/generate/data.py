@@ -12,8 +12,8 @@ from goldpan.builders.recipes import RECIPES
 from goldpan.core import schemas
 from goldpan.core.schemas import TableSchema
 from goldpan.datasets.family import Family
-from goldpan.datasets.registry import load_tasks
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.registry import load_tasks
+from goldpan.datasets.tasks.task import Task
 from goldpan.papers.crosscodebench.prompts import CROSSCODE
 from goldpan.papers.nlbse.comment_build import CODE_COMMENTS
 

@@ -11,8 +11,8 @@ from docstring_parser import parse
 from pydantic import BaseModel
 
 from docs.generate.markdown import attribute_docs, page, table, value
-from goldpan.datasets.table_reader import Layout
-from goldpan.datasets.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
+from goldpan.datasets.tasks.table_reader import Layout
+from goldpan.datasets.tasks.task import Label, Task, TaskColumns, TaskPrompt, TaskSource
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
 from goldpan.reproduce.figures import Rule
 from goldpan.reproduce.recipe import (

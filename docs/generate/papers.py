@@ -8,7 +8,7 @@ from pathlib import Path
 import goldpan.operations
 import goldpan.papers
 from docs.generate.markdown import page
-from goldpan.core.plugins import shipped_parts
+from goldpan.core.plugins.loading import shipped_parts
 from goldpan.operations.table import every_command
 
 CONTENTS = Path(goldpan.papers.__file__).with_name("contents.toml")

@@ -7,7 +7,7 @@ from dataclasses import fields
 from docs.generate.files import default_of, keys_table
 from docs.generate.markdown import attribute_docs, page, table, value
 from goldpan.annotation.review.request import ReviewSettings
-from goldpan.core.config import FILE_SETTINGS, Settings
+from goldpan.core.settings.config import FILE_SETTINGS, Settings
 from goldpan.evaluation.finetune.job import TrainingSettings, find_recipe
 from goldpan.evaluation.model import catalogue
 from goldpan.evaluation.protocol import protocols

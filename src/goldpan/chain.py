@@ -23,13 +23,13 @@ from goldpan.builders.build import BEFORE_FIX
 from goldpan.builders.qa import subjects_of
 from goldpan.builders.recipes import VERIFIED, find_recipe, required_reviews
 from goldpan.builders.repository_rows import RowsRequest, read_rows, write_rows
-from goldpan.core.archive import Archive
 from goldpan.core.errors import GoldpanError, UnknownNameError, UsageError
-from goldpan.core.parquet import read_table
-from goldpan.core.plugins import plugin_command
-from goldpan.core.sealed import file_digest, seal_of_parquet
+from goldpan.core.plugins.loading import plugin_command
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.sealed import file_digest, seal_of_parquet
+from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.execution.records import (
     RECORD,
     changed_files,

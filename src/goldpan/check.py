@@ -15,15 +15,15 @@ import orjson
 import pyarrow as pa
 
 from goldpan.annotation.review.stored import lost_answers
-from goldpan.audit.reruns import RERUNS
+from goldpan.audit.trials.runs import RERUNS
 from goldpan.builders.recipes import RECIPES
-from goldpan.core.archive import run_files
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
-from goldpan.core.parquet import open_file
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.sealed import check_inputs, check_outputs, is_sealed, read_json
+from goldpan.core.storage.archive import run_files
+from goldpan.core.storage.parquet import open_file
+from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
+from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout, hold_lock
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import UNPAIRED, WorkspaceLayout, hold_lock
 from goldpan.datasets.provenance import (
     PROVENANCE,
     Dependents,

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.imports import spare_pandas
-from goldpan.core.plugins import culprit
+from goldpan.core.plugins.loading import culprit
 from goldpan.core.remote import push_opened
 from goldpan.core.secrets import mask, register_environment
 

@@ -18,13 +18,13 @@ import httpx
 
 from goldpan._version import __version__
 from goldpan.annotation.studio.serve import SERVER
-from goldpan.core.config import PUBLIC_API, Settings
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.imports import EXTRAS, install_remedy
 from goldpan.core.result import Block, Line, Result, Style
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.core.settings.config import PUBLIC_API, Settings
 from goldpan.execution.python_env import find_uv
 
 Level = Literal["ok", "note", "fail"]

@@ -12,12 +12,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import open_tables
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.sealed import verify_parquet
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import repository_name
+from goldpan.core.storage.parquet import open_tables
+from goldpan.core.storage.sealed import verify_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.miners.journal import sources
 from goldpan.miners.pairing import relation

@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 
 from goldpan.chain import Link, verify_chain
-from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError, WorkspaceError, choices, question
-from goldpan.core.parquet import connect
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import UNPAIRED, WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.parquet import connect
+from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
 from goldpan.explain import Explanation, evidence_blocks, explain, plain_row
 from goldpan.git.objects import Objects

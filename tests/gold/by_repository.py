@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from goldpan.core.proportions import wilson
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
 from goldpan.filters.profile import load_profile
 

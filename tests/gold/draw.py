@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 SEED = 15
 REPOSITORIES = {"bitcoin-core/secp256k1": (190, 110, 25), "bitcoin-core/gui": (110, 90, 15)}

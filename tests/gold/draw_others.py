@@ -19,7 +19,7 @@ from pathlib import Path
 
 import duckdb
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.gold.draw import (
     Sizes,
     answer_sheet,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import goldpan
-from goldpan.core.sealed import read_json
+from goldpan.core.storage.sealed import read_json
 from tests.demo_workspace import goldpan as program
 from tests.demo_workspace import make_demo
 from tests.hub import Hub

@@ -13,8 +13,8 @@ from goldpan import Workspace, load
 from goldpan.audit.finding import Finding
 from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table, write_table
 from goldpan.core.proportions import wilson
+from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.terminal import Reporter
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
 from goldpan.evaluation.run import RunResult

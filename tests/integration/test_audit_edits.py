@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan import Workspace
-from goldpan.core.parquet import read_table
+from goldpan.core.storage.parquet import read_table
 from tests.mining import SLUICE, mine_twin
 from tests.twin import Editor, Twin, World
 from tests.twin.editing import VISITOR

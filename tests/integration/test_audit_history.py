@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 
 from goldpan.audit.audit import audit_dataset
-from goldpan.core.parquet import read_table
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.refs import write_refs_record
 from tests.git_repositories import Repository
 

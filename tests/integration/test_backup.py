@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.config import Settings
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables import normalize as module

@@ -12,8 +12,8 @@ import pytest
 from goldpan.builders.build import BuildResult, DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile

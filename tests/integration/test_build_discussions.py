@@ -13,7 +13,7 @@ import pytest
 import goldpan
 from goldpan.annotation.studio.forms import find_form, make_task
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.check import check_dataset
+from goldpan.datasets.hub.check import check_dataset
 from goldpan.operations.dataset import Dataset
 from tests.demo_workspace import offline
 from tests.keyboard import terminal

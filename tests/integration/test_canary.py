@@ -20,7 +20,7 @@ from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.cli import main
 from goldpan.core import secrets
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import QA
 from tests.console import ENTRY
 from tests.drawing import daily

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from goldpan.check import check_workspace
-from goldpan.core.archive import Archive
 from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceError
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.task_input import read_task_input
 from goldpan.execution.packages import open_packages, package_cache
 from goldpan.filters.pipeline import run_filters

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.archive import Archive
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.console import ENTRY, PAN, TOKEN, run, sentence
 from tests.mining import SLUICE
 from tests.program import MINE

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from goldpan import __version__
-from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.settings.config import repository_name
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
 from tests.invoking import check_typed
 from tests.places import ROOT

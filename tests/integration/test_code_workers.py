@@ -12,7 +12,7 @@ import pytest
 from goldpan.code.languages import LANGUAGES, Language
 from goldpan.code.lexer import strip
 from goldpan.code.substance import LARGEST, FilePair, compare, compare_all
-from goldpan.core.workers import _AHEAD
+from goldpan.core.parallel.workers import _AHEAD
 from tests.drawing import daily
 from tests.processes import kill_workers, workers
 
@@ -139,7 +139,7 @@ def test_threads_and_processes_of_any_kind_read_code(tmp_path: Path) -> None:
 def test_what_a_script_defines_itself_is_told_to_live_in_a_module(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text(
-        "from goldpan.core.workers import map_in_sandbox\n"
+        "from goldpan.core.parallel.workers import map_in_sandbox\n"
         "def double(number): return 2 * number\n"
         "print(list(map_in_sandbox(double, [1], 1, 5.0)))\n"
     )

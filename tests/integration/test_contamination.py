@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.contamination import ContaminationResult, find_contamination
+from goldpan.datasets.compare.contamination import ContaminationResult, find_contamination
 from goldpan.datasets.examples import CODE_EDIT, QA
 from tests.examples import example, write
 from tests.program import goldpan

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse.comment_build import Annotations
 from tests.console import run
 from tests.deciding import two_people_say

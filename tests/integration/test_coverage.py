@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, TableSchema
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.explain import explain
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.github.announced import Path as Via

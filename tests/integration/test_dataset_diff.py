@@ -15,9 +15,9 @@ import pytest
 from goldpan.builders.build import DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.diff import DiffResult, changelog, compare_versions
+from goldpan.datasets.compare.diff import DiffResult, changelog, compare_versions
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.manifest import Written
 from goldpan.datasets.splits import SplitPlan

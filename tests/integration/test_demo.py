@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan as api
-from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.demo import pipeline as demo
 from goldpan.miners.journal import Journal
 from tests.console import NOWHERE

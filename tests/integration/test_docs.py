@@ -10,8 +10,8 @@ import pytest
 
 from docs.generate.pages import FOLDER, PAGES
 from docs.generate.site import on_page_content
-from goldpan.datasets.registry import read_path, read_task
-from goldpan.datasets.task_checks import check_task
+from goldpan.datasets.tasks.checks import check_task
+from goldpan.datasets.tasks.registry import read_path, read_task
 from goldpan.miners.pairing import RULES, SIGNALS
 from tests import pages
 from tests.demo_workspace import make_demo

@@ -22,8 +22,8 @@ import pytest
 from goldpan import load
 from goldpan.annotation.review.request import load_review_settings
 from goldpan.core.errors import UsageError
-from goldpan.datasets.registry import read_task
-from goldpan.datasets.task_checks import check_task
+from goldpan.datasets.tasks.checks import check_task
+from goldpan.datasets.tasks.registry import read_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.engine import Engine, EngineError, EngineName, UnitError, open_engine
 from goldpan.core.errors import UsageError
+from goldpan.core.parallel.engine import Engine, EngineError, EngineName, UnitError, open_engine
 from tests.engine_work import (
     break_three,
     die_at_three,
@@ -105,7 +105,7 @@ def test_a_missing_ray_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 _PARENT = """
 import os, signal, sys
 from pathlib import Path
-from goldpan.core.engine import open_engine
+from goldpan.core.parallel.engine import open_engine
 from tests.engine_work import process_of
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import split_rows, two_labels, write_rows
 from tests.finetuning import example_rows

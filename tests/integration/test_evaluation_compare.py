@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.evidence import projects
 from goldpan.evaluation.comparison.question import (
     ComparisonQuestion,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.comparing import add_run, independent, six_tasks, two_labels
 from tests.invoking import Invoked, invoke
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task_data import TaskData
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.slices import find_dates

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.tasks.data import TaskData, task_data
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task_data import TaskData
+from goldpan.datasets.tasks.data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import fasttext
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line

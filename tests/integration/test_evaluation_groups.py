@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol, hold_out
 from goldpan.evaluation.run import RunResult, run

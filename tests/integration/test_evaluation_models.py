@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.datasets.tasks.data import TaskData, task_data
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import catalogue, find_model
 from goldpan.evaluation.models.features import Documents

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.proportions import wilson
-from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.datasets.task_data import TaskData
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.data import TaskData
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, read_resolved, write_resolved

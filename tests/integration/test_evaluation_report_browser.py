@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.metrics.curves import roc_curve

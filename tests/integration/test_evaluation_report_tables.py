@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import load_tasks
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.report.comparison.make import make_report, paper_tables
 from goldpan.report.text_forms import escape, latex_escape, latex_tables, markdown_report

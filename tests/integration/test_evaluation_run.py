@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.sealed import KEY
+from goldpan.core.storage.sealed import KEY
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
@@ -127,7 +127,7 @@ from goldpan.evaluation.model import Model, Answers
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.evaluating import requirements
 
 class Fitted:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task_data import TaskData
+from goldpan.datasets.tasks.data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.tokens import features_of, shape, with_beginnings
 from goldpan.evaluation.protocol import find_protocol

@@ -21,8 +21,8 @@ from goldpan.core.secrets import register
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.export.scoring import apply_blocks, f1, named_path, score
 from goldpan.datasets.family import Family
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import task_family
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import task_family
 from goldpan.operations.values import ExportName
 from tests.examples import example, write
 from tests.places import ROOT

@@ -11,7 +11,7 @@ import pytest
 from goldpan.code.languages import LANGUAGES
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.imports import DISTRIBUTION, EXTRAS, install_remedy, load
-from goldpan.core.workers import map_in_sandbox
+from goldpan.core.parallel.workers import map_in_sandbox
 from tests.places import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

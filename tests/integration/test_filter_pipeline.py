@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import LEDGER, VERDICTS
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.explain import explain
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, write_rejects
 from goldpan.filters.pipeline import FilterResult, run_filters

@@ -10,13 +10,13 @@ import orjson
 import pyarrow as pa
 import pytest
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import task_family
+from goldpan.datasets.tasks.task import task_family
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
 from goldpan.miners.gharchive.store import ArchiveStore, file_name, hours_between

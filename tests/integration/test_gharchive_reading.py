@@ -15,7 +15,7 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.store import ArchiveStore, HourReport, read_footer

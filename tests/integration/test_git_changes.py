@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git import trees
 from goldpan.git.clone import clone
 from goldpan.miners.history.commit_pairs import UNREADABLE

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import GitError, UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import clone, prefetch, promisor, read_heads
 from goldpan.git.objects import Objects
 from goldpan.git.refs import find_ref_flaws, read_refs, verify_clone
@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from goldpan.git.clone import clone
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 clone(WorkspaceLayout(Path(sys.argv[1])), "o/n", Reporter(quiet=True), source=sys.argv[2])
 """
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.core.archive import Archive, Record
+from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import show
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.git.trees import CommitPair, Depth, Touched, compare

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import GitError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git import trees
 from goldpan.git.clone import Prefetched, clone, prefetch
 from goldpan.git.objects import Objects

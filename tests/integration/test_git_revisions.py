@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
-from goldpan.core.config import Settings
 from goldpan.core.errors import GitError, UsageError, WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.miners.history.commit_pairs import NOWHERE
 from goldpan.miners.history.revisions import History, fetch_histories, read_history

@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import register
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import clone, promisor
 from goldpan.git.process import check_version, environment, failure, git
 from goldpan.git.remote import find_remote

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from goldpan.core.workers import _AHEAD, Failed, map_in_sandbox
+from goldpan.core.parallel.workers import _AHEAD, Failed, map_in_sandbox
 from goldpan.papers.nlbse.comment_extract import CommentSource, FileRead, read_file
 from tests.engine_work import die_at_three, double
 from tests.processes import workers

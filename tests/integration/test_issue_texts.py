@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core import parquet
+from goldpan.core.storage import parquet
 from goldpan.core.terminal import Reporter
 from goldpan.filters import clusters
 from goldpan.filters.clusters import deal_out, workspace_duplicates

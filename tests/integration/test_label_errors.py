@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.label_errors import _folds, _margins, _suspects, find_label_errors
 from tests.comparing import planted, split_rows, two_labels, write_rows
 from tests.program import goldpan

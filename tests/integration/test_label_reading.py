@@ -154,7 +154,7 @@ def test_texts_command_nothing_and_pass_for_nothing(lab: Path) -> None:
 
 
 def rewrite_provenance(source: Path, target: Path, name: str) -> None:
-    from goldpan.core.sealed import file_digest, read_json, sealed_json
+    from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
 
     facts = dict(read_json(source / "provenance.json"))
     path = target / "data" / name

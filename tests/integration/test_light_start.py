@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from goldpan.core.workers import WorkerPool
+from goldpan.core.parallel.workers import WorkerPool
 
 PROGRAM = """
 import sys

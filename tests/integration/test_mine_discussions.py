@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.mine import MineResult
 from goldpan.miners.tables.normalize import normalize

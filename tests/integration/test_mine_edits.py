@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.check import check_workspace
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.mining import (
     Notes,
     assert_same,

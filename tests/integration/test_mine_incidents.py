@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.archive import Archive
+from goldpan.core.storage.archive import Archive
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.limits import TokenPool

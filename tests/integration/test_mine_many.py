@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.config import Settings
 from goldpan.core.errors import GoldpanError, RepositoryError, UsageError
+from goldpan.core.settings.config import Settings
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.mine import MineResult

@@ -15,9 +15,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core import archive as archive_module
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage import archive as archive_module
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import Path as Via
 from tests.mining import (
     BOTH,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import chunks
 from goldpan.miners.tables import normalize as module

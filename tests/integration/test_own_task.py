@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.workspace import tasks_directory
-from goldpan.datasets.registry import load_tasks, read_task
-from goldpan.datasets.task_checks import check_files
+from goldpan.core.storage.workspace import tasks_directory
+from goldpan.datasets.tasks.checks import check_files
+from goldpan.datasets.tasks.registry import load_tasks, read_task
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import operations
 from goldpan.operations.workspace import opening_parameters

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, TableSchema
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair
 from tests.drawing import examples

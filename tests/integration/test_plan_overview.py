@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.plan.due import Assessment
 from goldpan.plan.status import page_addition
 from goldpan.plan.unit import Change, Unit, UnitRecipe, UnitRecord

@@ -12,8 +12,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.plan.datasets import tag_of
 from tests.crosscode_tasks import sample_rows, write_rows
 from tests.places import files_below

@@ -135,7 +135,7 @@ def test_a_rule_stands_in_the_prompts_of_its_dataset(
 
 
 def test_a_command_names_the_folders_that_it_needs() -> None:
-    from goldpan.core.plugins import plugin_command
+    from goldpan.core.plugins.loading import plugin_command
 
     named = plugin_command(["plain_questions", "ours 1.0", "titles.py"], "filter")
     assert named == (

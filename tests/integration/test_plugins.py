@@ -221,7 +221,7 @@ def test_a_pairing_signal(root: Path) -> None:
 
 WORKERS = """
 import pyarrow as pa
-from goldpan.core.workers import map_in_sandbox
+from goldpan.core.parallel.workers import map_in_sandbox
 from goldpan.plugins import Criterion, NoSettings, register
 
 def is_long(text):

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.task_input import files_to_score, input_lengths, read_task_input
 from tests.examples import examples, write
 from tests.invoking import invoke

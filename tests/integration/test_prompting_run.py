@@ -11,8 +11,8 @@ import pytest
 import zstandard
 
 from goldpan.core.errors import EvaluationError, UsageError, WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task_data import task_data
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.data import task_data
 from goldpan.evaluation.model import UnansweredError, find_model
 from goldpan.evaluation.models.prompt_settings import (
     REQUEST_SETTINGS,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task, TaskPrompt, TaskType
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task, TaskPrompt, TaskType
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import RunResult, run

@@ -20,7 +20,7 @@ from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.remote.manifest import FILES, PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned, mirror_directory
 from goldpan.core.remote.store import Lease, ObjectStore
-from goldpan.core.workspace import hold_lock
+from goldpan.core.storage.workspace import hold_lock
 from tests.object_store import SECRET, LocalS3
 from tests.places import files_below
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via

@@ -20,7 +20,7 @@ import pytest
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.sanitize import visible
 from goldpan.core.schemas import COMMENTS, ENTRIES, VERDICTS
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.filters.basis import Basis
 from goldpan.filters.profile import criteria, load_profile, shipped_profiles

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.reproduce.cells import CellOutcome, PaperContext
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.figures import derived

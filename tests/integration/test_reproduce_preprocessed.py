@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.reproduce.prepare import reading_task
 from goldpan.reproduce.recipe import find_recipe
 from tests.reproducing import ROWS, cells, reproduce, write_data, write_recipe

@@ -11,11 +11,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from goldpan.core.engine import open_engine
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.parquet import write_table
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.resources import explain, told_otherwise, write_file
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import write_table
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.drawing import daily
 from tests.mining import copy_mined
 from tests.program import Done, goldpan
@@ -120,7 +120,7 @@ def test_a_full_disk_under_an_engine_is_no_defect() -> None:
 def test_a_table_that_a_full_disk_left_open_prints_no_trace(tmp_path: Path) -> None:
     code = (
         "import resource, sys; from pathlib import Path; import pyarrow as pa\n"
-        "from goldpan.core.parquet import Writer\n"
+        "from goldpan.core.storage.parquet import Writer\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4))\n"
         "target = Writer(Path(sys.argv[1]), pa.schema([('a', pa.int64())]))\n"
         "del target"
@@ -153,7 +153,7 @@ def test_what_a_killed_run_left_is_removed_and_what_runs_is_not(tmp_path: Path) 
     workspace = WorkspaceLayout(tmp_path)
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from goldpan.core.workspace import WorkspaceLayout\n"
+        "from goldpan.core.storage.workspace import WorkspaceLayout\n"
         "with WorkspaceLayout(Path(sys.argv[1])).scratch() as scratch:\n"
         "    (scratch / 'big').write_text('x'); print(scratch.name, flush=True); sys.stdin.read()"
     )

@@ -15,8 +15,8 @@ import pytest
 from goldpan.annotation.review import votes as planner
 from goldpan.annotation.review.request import load_prompt
 from goldpan.annotation.review.run import estimate_review
-from goldpan.core.archive import Archive
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests import filtering
 from tests.filtering import REPO
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer

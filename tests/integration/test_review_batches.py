@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.llm.exchange import EndpointError
 from tests.openai_server import CUT, KEY, Body, Fault, OpenAIServer, Said, answer
 from tests.program import Running, start
@@ -22,7 +22,7 @@ from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.request import load_review_settings
 from goldpan.filters.profile import load_profile
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 root, url, batch = sys.argv[1:]
 flags = {"models": ["judge"], "base_url": url, "subjects": ["issue"], "batch": batch == "batch",
          "poll_seconds": 0.05, "retries": 0, "concurrency": 4}

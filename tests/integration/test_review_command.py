@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.annotation.studio.forms import FORMS, read_tasks
 from goldpan.annotation.studio.suggestions import find_suggestions
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests import filtering, reviewing
 from tests.console import run
 from tests.openai_server import OpenAIServer, answer

@@ -14,13 +14,13 @@ import pytest
 from goldpan.annotation.review.run import estimate_labels, review_labels
 from goldpan.annotation.review.stored import label_path
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.files import write_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task, task_family
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task, task_family
 from tests.evaluating import rows
 from tests.openai_server import Body, OpenAIServer, Said, answer
 from tests.reviewing import QUIET, settings

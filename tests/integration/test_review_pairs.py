@@ -9,7 +9,7 @@ from pathlib import Path
 from goldpan.annotation.review.run import run_review
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS, read_cases
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.refs import write_refs_record
 from tests import filtering
 from tests.filtering import REPO, Row, comment, issue, pair, pull

@@ -11,7 +11,7 @@ import pytest
 
 from goldpan import Workspace
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.parquet import read_table
+from goldpan.core.storage.parquet import read_table
 from goldpan.datasets.provenance import read_provenance
 from goldpan.filters.profile import criteria
 from tests.demo_workspace import make_tables

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.check import check_dataset
-from goldpan.datasets.importing import import_files
-from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.datasets.task import Task
+from goldpan.datasets.hub.check import check_dataset
+from goldpan.datasets.tasks.importing import import_files
+from goldpan.datasets.tasks.registry import find_task, load_tasks
+from goldpan.datasets.tasks.task import Task
 from tests.hub import Hub
 from tests.invoking import invoke
 from tests.places import files_below

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.schemas import MINED
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize

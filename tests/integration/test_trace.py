@@ -15,11 +15,11 @@ import pytest
 
 import goldpan
 from goldpan.code.edits.apply import Edit, apply_edits
-from goldpan.core.archive import Archive
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table, write_table
-from goldpan.core.sealed import file_digest, read_lineage, sealed_json, write_lineage
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.parquet import read_table, write_table
+from goldpan.core.storage.sealed import file_digest, read_lineage, sealed_json, write_lineage
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance
 from goldpan.demo.pipeline import REPO
 from goldpan.miners.pairing import find_rules, pair

@@ -11,9 +11,9 @@ from typing import Any, get_args
 import pytest
 
 from goldpan import load
-from goldpan.core.config import CONFIG_FILE
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.sealed import sealed_json
+from goldpan.core.settings.config import CONFIG_FILE
+from goldpan.core.storage.sealed import sealed_json
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import read_provenance
 from goldpan.operations.values import ExportName

@@ -16,7 +16,7 @@ from goldpan import load
 from goldpan.check import check_workspace
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.checkout import applies, check_out
 from goldpan.execution.command import IsolationError
 from goldpan.execution.isolation import find_isolation

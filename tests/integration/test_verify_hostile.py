@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.core import secrets
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution import command as running
 from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
 from goldpan.execution.command import CommandLimits, Finished, SandboxCommand

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import goldpan
-from goldpan.core.plugins import shipped_parts
+from goldpan.core.plugins.loading import shipped_parts
 from goldpan.operations.table import every_command
 from tests.demo_workspace import make_demo, offline
 

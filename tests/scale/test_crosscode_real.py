@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.importing import import_files
-from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.tasks.importing import import_files
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import read_instances
 from goldpan.papers.crosscodebench.meta import list_metas

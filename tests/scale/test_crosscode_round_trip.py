@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import load_tasks
-from goldpan.datasets.task import Label, Task, TaskType
-from goldpan.datasets.task_checks import check_task
-from goldpan.datasets.wording import blanks, wording_of
+from goldpan.datasets.tasks.checks import check_task
+from goldpan.datasets.tasks.registry import load_tasks
+from goldpan.datasets.tasks.task import Label, Task, TaskType
+from goldpan.datasets.tasks.wording import blanks, wording_of
 from goldpan.papers.crosscodebench.importing import import_task
 from goldpan.papers.crosscodebench.instances import (
     RowReader,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation.finetune import job as minilm
 from goldpan.evaluation.finetune.job import encoder_weights
 from goldpan.evaluation.metrics.estimate import Scores

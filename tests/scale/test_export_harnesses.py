@@ -22,8 +22,8 @@ import pytest
 from goldpan import load
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.family import Family
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import task_family
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import task_family
 from goldpan.execution.python_env import find_uv
 from tests.examples import example, write
 from tests.integration.test_export import fix

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from goldpan.core.config import Settings
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.pipeline import FilterResult, run_filters
 from goldpan.filters.profile import load_profile

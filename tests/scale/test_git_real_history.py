@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.code.patch import apply, parse_diff
-from goldpan.core.config import Settings
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import PAIRS
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.git.trees import patches, path_bytes

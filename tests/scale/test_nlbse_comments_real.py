@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.importing import import_files
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_data import read_task_data
+from goldpan.datasets.tasks.data import read_task_data
+from goldpan.datasets.tasks.importing import import_files
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.label_errors import find_label_errors
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol, hold_out

@@ -16,9 +16,9 @@ import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.core.engine import Engine, EngineError, EngineName, RayCluster, open_engine
+from goldpan.core.parallel.engine import Engine, EngineError, EngineName, RayCluster, open_engine
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.execution.records import Proof
 from goldpan.execution.verify import verify_all
 from goldpan.filters.duplicates import near as shuffle

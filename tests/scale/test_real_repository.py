@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.config import Settings
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.backup import mine_backup
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.pairing import find_rules, pair

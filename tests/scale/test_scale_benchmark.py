@@ -13,9 +13,9 @@ from benchmarks.faun_scale import Measured, show, show_sum, stages
 from benchmarks.scale import mine_world
 from benchmarks.scale_data import Source, repository, write_repositories
 from benchmarks.scale_history import repeat_history
-from goldpan.core.archive import run_files
+from goldpan.core.storage.archive import run_files
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import workload_world

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.importing import ImportResult, import_files
-from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.datasets.task_data import read_task_data
+from goldpan.datasets.tasks.data import read_task_data
+from goldpan.datasets.tasks.importing import ImportResult, import_files
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from tests.places import DATA, needs_data
 
 NEEDED = ("requirements", "regression", "ner", "nlbse23-comments")

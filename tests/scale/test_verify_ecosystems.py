@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone

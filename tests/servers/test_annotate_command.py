@@ -13,7 +13,7 @@ from goldpan.annotation.review.stored import write_reviews
 from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.schemas import VERDICTS
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.demo_workspace import make_demo
 from tests.places import ROOT
 from tests.studio import Annotators, Goldpan, task_numbers

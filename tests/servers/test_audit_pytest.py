@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.parquet import read_table
+from goldpan.core.storage.parquet import read_table
 from tests.planted_fixes import CLOCK, HASH, ORDER, SKIPPED, STRONG, WEAK, Planted
 
 

@@ -18,7 +18,7 @@ from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageE
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.card import state_audit
 from goldpan.datasets.examples import CODE_EDIT, QA
-from goldpan.datasets.hub import PublishResult, publish
+from goldpan.datasets.hub.publish import PublishResult, publish
 from tests.examples import CARD, examples, write
 from tests.hub import Hub
 from tests.places import files_below

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.engine import EngineError, UnitError, open_engine
 from goldpan.core.errors import UsageError
+from goldpan.core.parallel.engine import EngineError, UnitError, open_engine
 from tests.console import run
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.issue_hours import made_up_hours, write_hours

@@ -10,8 +10,8 @@ import orjson
 
 from goldpan.annotation.review.request import load_review_settings
 from goldpan.annotation.review.run import ReviewResult, run_review
-from goldpan.core.archive import Archive
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.filtering import REPO
 from tests.llama import needs_llama
 from tests.reviewing import QUIET, profile, rows, workspace

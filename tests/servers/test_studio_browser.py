@@ -18,7 +18,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.browser import Browser, needs_chromium
 from tests.drawing import daily
 from tests.reporting import HOSTILE

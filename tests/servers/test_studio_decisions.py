@@ -25,7 +25,7 @@ from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.

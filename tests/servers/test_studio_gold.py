@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.studio.decisions import adjudication_name
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.console import run
 from tests.reviewing import workspace
 from tests.studio import Annotators, Goldpan, task_numbers

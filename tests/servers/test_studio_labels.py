@@ -17,7 +17,7 @@ from goldpan.annotation.studio.project import DatasetLabels, open_project
 from goldpan.annotation.studio.push import push, read_selection
 from goldpan.annotation.studio.suggestions import find_suggestions
 from goldpan.core.errors import DatasetError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.papers.nlbse.comment_build import CODE_COMMENTS
 from tests.places import files_below
 from tests.studio import QUIET, Annotators, Goldpan, part

@@ -12,7 +12,7 @@ import pytest
 
 from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.demo_workspace import make_demo
 from tests.pages import blocks, run_command, write_requirements
 from tests.studio import Annotators, part

@@ -16,7 +16,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import PullResult, pull
 from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.program import start
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part, task_numbers
 
@@ -261,7 +261,7 @@ from pathlib import Path
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.push import push
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.studio import QUIET, fix_pairs
 server = Server(sys.argv[2], os.environ["STUDIO_TOKEN"])
 layout = WorkspaceLayout(Path(sys.argv[1]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.demo_workspace import make_demo
 from tests.studio import Annotators, Goldpan, task_numbers
 

@@ -18,7 +18,7 @@ from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import prepare, running
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.network import REQUESTS
 from goldpan.execution.records import record_directory
 from tests.git_repositories import REPO

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan import load
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.records import TrialSettings, instance_of
 from goldpan.execution.verify import verify_all

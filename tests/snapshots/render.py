@@ -17,7 +17,7 @@ from goldpan import plugins
 from goldpan.core import schemas
 from goldpan.core.schemas import TableSchema
 from goldpan.datasets.examples import FAMILIES, QA_WITH_DISCUSSIONS
-from goldpan.datasets.task import TaskType
+from goldpan.datasets.tasks.task import TaskType
 from goldpan.evaluation.score import predictions_schema
 
 FOLDER = Path(__file__).parent

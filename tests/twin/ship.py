@@ -16,11 +16,11 @@ from typing import Any
 from goldpan import demo
 from goldpan.annotation.review.request import ReviewSettings
 from goldpan.annotation.review.run import run_review
-from goldpan.core.archive import Archive
-from goldpan.core.config import Settings
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.demo.pipeline import ANSWERS, DEMO, REPLIES, REPO
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile

@@ -12,10 +12,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.run_file import broken_bodies
 from goldpan.core.secrets import HIDDEN, register
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.run_file import broken_bodies
 from goldpan.miners.repair import check_archive, repair, trusted_ends, unresolved
 from tests.drawing import examples
 

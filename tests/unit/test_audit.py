@@ -17,10 +17,10 @@ from goldpan.audit.solution import find_solution
 from goldpan.code.grammar import Symbol, symbols_around
 from goldpan.code.languages import language_of
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.parquet import read_table
-from goldpan.core.sealed import file_digest, read_lineage
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.sealed import file_digest, read_lineage
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from tests.auditing import row_of
 
 PATCH = """\

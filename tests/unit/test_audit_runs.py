@@ -10,10 +10,10 @@ import pytest
 from goldpan.audit.finding import Verdict
 from goldpan.audit.stored_runs import Outcomes, find_measure
 from goldpan.core.errors import EvaluationError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_data import task_data
+from goldpan.datasets.tasks.data import task_data
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.model import Costs, find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.training import training_context

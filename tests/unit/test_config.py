@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from goldpan.core.config import DEFAULT_WORKSPACE, Settings, load_settings, repository_name
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import DEFAULT_WORKSPACE, Settings, load_settings, repository_name
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 FIRST, SECOND = "ghp_alpha0001", "ghp_beta0002"
 GH = """\

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import show
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.check import PublishProblem, check_dataset
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, QA
 from goldpan.datasets.files import write_dataset
+from goldpan.datasets.hub.check import PublishProblem, check_dataset
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import task_family
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import task_family
 from goldpan.trace import trace
 from tests.evaluating import rows
 from tests.examples import CARD, PROVENANCE, example, examples, write

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.datasets.leakage import DateNeighbors, DateSignal, date_signal
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.leakage import DateNeighbors, DateSignal, date_signal
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task
 from tests.evaluating import rows
 
 START = datetime(2020, 1, 1, tzinfo=UTC)

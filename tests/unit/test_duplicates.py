@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.engine import open_engine
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.schemas import DUPLICATES
 from goldpan.filters.duplicates import near as link_module
 from goldpan.filters.duplicates import near as shuffle

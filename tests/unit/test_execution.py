@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import goldpan
-from goldpan.core.config import load_settings
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.settings.config import load_settings
 from goldpan.doctor import examine
 from goldpan.execution.isolation import NoIsolation
 from goldpan.execution.python_env import (

@@ -17,8 +17,8 @@ from goldpan.annotation.studio.project import Project, ProjectFacts
 from goldpan.annotation.studio.push import choose, read_selection, write_selection
 from goldpan.core.errors import UsageError
 from goldpan.datasets.corrections import Corrections, Decided, corrected_batches, corrected_family
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import task_family
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import task_family
 
 SEVERAL, ONE = find_task("comment_type_java"), find_task("nlbse23_java_summary")
 COUNTS = ("kept", "changed", "outside", "absent")

@@ -8,9 +8,9 @@ import pytest
 
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import UnknownNameError, UsageError
-from goldpan.core.registry import Registry, files_in, unknown_name
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.wording import find_method
+from goldpan.core.plugins.registry import Registry, files_in, unknown_name
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.wording import find_method
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.filters.profile import PROFILES, load_profile

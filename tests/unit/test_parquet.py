@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.parquet import (
+from goldpan.core.storage.parquet import (
     connect,
     connect_alone,
     count_rows,
@@ -30,8 +30,8 @@ from goldpan.core.parquet import (
     second,
     write_table,
 )
-from goldpan.core.sealed import EMPTY, read_json, sealed_json
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.sealed import EMPTY, read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 ROWS = pa.table({"number": range(3_000), "title": [f"text {n * 7919}" for n in range(3_000)]})
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.examples import FAMILIES
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task
-from goldpan.datasets.wording import METHODS, find_method, wording_of
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task
+from goldpan.datasets.tasks.wording import METHODS, find_method, wording_of
 from goldpan.evaluation.models.prompts import (
     Message,
     Script,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.datasets.task import Label, TaskType
-from goldpan.datasets.wording import wording_of
+from goldpan.datasets.tasks.task import Label, TaskType
+from goldpan.datasets.tasks.wording import wording_of
 from goldpan.evaluation.models.prompt_answers import Read, align, read_answer, without_thought
 from goldpan.evaluation.models.prompts import PromptRow
 from tests.crosscode_tasks import TYPES, make_task

@@ -16,7 +16,7 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.sanitize import for_json, for_prompt, line, visible
 from goldpan.core.terminal import clean
 from goldpan.datasets.card import escape
-from goldpan.datasets.hub_errors import HubCall
+from goldpan.datasets.hub.errors import HubCall
 from goldpan.git.process import failure
 
 DRAWN = {  # format characters that have a shape of their own

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
-from goldpan.datasets.task import TaskType
+from goldpan.datasets.tasks.task import TaskType
 from goldpan.evaluation.metrics.estimate import Scores, Totals
 from goldpan.evaluation.metrics.patches import PatchPair, apply_answer, patch_evidence, patch_path
 from goldpan.evaluation.score import score

@@ -17,7 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from goldpan.core import secrets
-from goldpan.core.config import load_settings
 from goldpan.core.errors import GoldpanError
 from goldpan.core.secrets import (
     HIDDEN,
@@ -27,6 +26,7 @@ from goldpan.core.secrets import (
     register_environment,
     without_secrets,
 )
+from goldpan.core.settings.config import load_settings
 from goldpan.core.terminal import Reporter, Terminal, clean
 
 TOKEN = "ghp_Canary0123456789ABCDEFabcdef"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from goldpan.core.errors import UsageError
-from goldpan.core.settings_file import Source, parse_toml, read_toml
+from goldpan.core.settings.file import Source, parse_toml, read_toml
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ from goldpan.annotation.studio.serve import (
 )
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.reporting import HOSTILE
 from tests.studio import QUIET, fix_pairs, part
 

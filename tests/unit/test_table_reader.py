@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets import table_reader as table
-from goldpan.datasets.registry import find_task
 from goldpan.datasets.table_files import table_rows
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_checks import check_task
+from goldpan.datasets.tasks import table_reader as table
+from goldpan.datasets.tasks.checks import check_task
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task
 from tests.tasks import CSV, own_task
 
 ROWS = list(csv.DictReader(io.StringIO(CSV)))

@@ -10,19 +10,27 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Column, Family
 from goldpan.datasets.files import write_dataset
-from goldpan.datasets.importing import import_files, readers
 from goldpan.datasets.licenses import bibtex_problem
 from goldpan.datasets.manifest import CardInputs
 from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.registry import find_task, load_tasks, plain_task, read_task, task_of
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.table_reader import SETTINGS
-from goldpan.datasets.task import (
+from goldpan.datasets.tasks.checks import check_files
+from goldpan.datasets.tasks.data import (
+    TaskData,
+    read_task_data,
+    task_data,
+    task_directory,
+    with_validation,
+)
+from goldpan.datasets.tasks.importing import import_files, readers
+from goldpan.datasets.tasks.registry import find_task, load_tasks, plain_task, read_task, task_of
+from goldpan.datasets.tasks.table_reader import SETTINGS
+from goldpan.datasets.tasks.task import (
     CLASSIFICATION,
     Label,
     Task,
@@ -30,14 +38,6 @@ from goldpan.datasets.task import (
     TaskPrompt,
     TaskSource,
     task_family,
-)
-from goldpan.datasets.task_checks import check_files
-from goldpan.datasets.task_data import (
-    TaskData,
-    read_task_data,
-    task_data,
-    task_directory,
-    with_validation,
 )
 from goldpan.text.preprocessing import STEPS
 from tests.examples import example, write

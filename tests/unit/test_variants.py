@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.audit.variants import FixedFile, Variant, changed_blocks, make_variants
+from goldpan.audit.trials.variants import FixedFile, Variant, changed_blocks, make_variants
 from goldpan.code.patch import split_patch
 from goldpan.execution.checkout import applies
 

@@ -22,8 +22,8 @@ from rich.text import Text
 from goldpan.annotation.studio.client import Server
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import printable
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, Terminal, clean
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.gold import (
     CANNOT_TELL,
     KINDS,

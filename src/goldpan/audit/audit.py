@@ -25,20 +25,20 @@ from goldpan.audit.finding import (
 )
 from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
-from goldpan.audit.reruns import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
 from goldpan.audit.rows import Histories, Row, read_rows
 from goldpan.audit.solution import find_solution
 from goldpan.audit.stored_audit import STAGE, state_on_card
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
+from goldpan.audit.trials.runs import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.parquet import write, writer
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sanitize import line
 from goldpan.core.schemas import FINDINGS
-from goldpan.core.sealed import file_digest, write_lineage
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.sealed import file_digest, write_lineage
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
 
 RERUN_OPTIONS = RerunOptions()

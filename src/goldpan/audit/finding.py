@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from goldpan.core.registry import unknown_name
+from goldpan.core.plugins.registry import unknown_name
 
 FindingName = Literal[
     "solution-in-issue",

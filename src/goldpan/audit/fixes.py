@@ -12,8 +12,8 @@ from goldpan.audit.rows import Row, tokens_of
 from goldpan.code.languages import language_of
 from goldpan.code.patch import FilePatch, split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.core.parquet import read_table
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import read_heads
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.audit.finding import Span, Text
-from goldpan.core.sealed import seal_of_parquet
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.compared_rows import dataset_rows, read_item
+from goldpan.core.storage.sealed import seal_of_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.compare.rows import dataset_rows, read_item
 from goldpan.miners.versions import (
     TABLES,
     WITHHELD,

@@ -17,9 +17,9 @@ from goldpan.audit.rows import row_of
 from goldpan.audit.solution import find_solution
 from goldpan.builders.recipes import NOT, NOT_AUDITED, RowCheck
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, WorkspaceError
-from goldpan.core.parquet import read_table, reading
-from goldpan.core.sealed import file_digest, read_lineage, seal_of_parquet
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import read_table, reading
+from goldpan.core.storage.sealed import file_digest, read_lineage, seal_of_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import state_audit
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import PROVENANCE, shard_paths

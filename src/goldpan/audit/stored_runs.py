@@ -19,12 +19,12 @@ from typing import Any
 
 from goldpan.audit.finding import Finding, FindingName
 from goldpan.audit.rows import Row, key_of
-from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
-from goldpan.core.sealed import file_digest
-from goldpan.core.workspace import WorkspaceLayout, tasks_directory
-from goldpan.datasets.registry import load_tasks
-from goldpan.datasets.task import Task
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.sealed import file_digest
+from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory
+from goldpan.datasets.tasks.registry import load_tasks
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.question import on_one_split, systems_of
 from goldpan.evaluation.metrics.generation import extract_path
 from goldpan.evaluation.models.baselines import MODELS as BASELINES

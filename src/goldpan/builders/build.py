@@ -28,13 +28,13 @@ from goldpan.builders.repository_rows import (
     read_rows,
     stored_rules,
 )
-from goldpan.core.engine import EngineName
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins import digests
+from goldpan.core.parallel.engine import EngineName
+from goldpan.core.plugins.loading import digests
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.sealed import read_lineage
+from goldpan.core.storage.sealed import read_lineage
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.parquet import read_table
 from goldpan.core.proportions import wilson
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile

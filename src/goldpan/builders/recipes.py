@@ -12,8 +12,8 @@ import pyarrow as pa
 from goldpan.builders import code_edit, fault_localization, issue_resolution, qa
 from goldpan.builders.context import BuildContext
 from goldpan.core.errors import UsageError, choices
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.registry import Registry
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
 from goldpan.datasets.examples import (
     CODE_EDIT,
     FAULT_LOCALIZATION,

@@ -19,14 +19,14 @@ import pyarrow.compute as pc
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import RowCheck, find_recipe
-from goldpan.core.archive import Archive
-from goldpan.core.engine import EngineName, open_engine
-from goldpan.core.parquet import count_rows, read_table
-from goldpan.core.plugins import blamed
+from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.plugins.loading import blamed
 from goldpan.core.resources import named
-from goldpan.core.sealed import read_lineage, seal_of_parquet
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.parquet import count_rows, read_table
+from goldpan.core.storage.sealed import read_lineage, seal_of_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.provenance import MinedSource

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from goldpan.code.grammar import Grammar
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, LexicalRules
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 from goldpan.code.grammar import Mark, ParsedCode, code_bytes, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.lexer import CONTINUED, LexicalRules, Stripped, squeeze, strip, tokens
+from goldpan.core.parallel.workers import Failed, map_in_sandbox
 from goldpan.core.sanitize import line
-from goldpan.core.workers import Failed, map_in_sandbox
 
 if TYPE_CHECKING:
     from tree_sitter import Node

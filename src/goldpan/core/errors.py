@@ -13,7 +13,7 @@
     ├── EvaluationError          a model cannot be run or a run cannot be read
     │   └── UnansweredError      a prompted model did not answer all (`evaluation/model.py`)
     ├── StatisticsError          scores cannot be compared (`evaluation/statistics/scores.py`)
-    ├── PluginError              a plugin cannot be imported, or fails (`core/plugins.py`)
+    ├── PluginError              a plugin cannot be imported, or fails (`core/plugins/loading.py`)
     ├── StoppedError             the user pressed Ctrl-C
     └── MiningError
         ├── AuthenticationError  GitHub does not accept the token

@@ -30,7 +30,7 @@ from rich.text import Text
 
 from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
 from goldpan.core.log import LOG, PARTS, is_json
-from goldpan.core.plugins import left_out
+from goldpan.core.plugins.loading import left_out
 from goldpan.core.result import Block, Line, Table, Title, cell_text, is_numeric
 from goldpan.core.sanitize import for_json, printable
 from goldpan.core.secrets import mask

@@ -19,11 +19,11 @@ import yaml  # type: ignore[import-untyped]
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan._version import __version__
-from goldpan.core.parquet import open_file
 from goldpan.core.proportions import wilson
 from goldpan.core.sanitize import CUT, for_json, visible
-from goldpan.core.sealed import file_digest, sealed_json
-from goldpan.core.workspace import write_whole
+from goldpan.core.storage.parquet import open_file
+from goldpan.core.storage.sealed import file_digest, sealed_json
+from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
 from goldpan.datasets.manifest import CardInputs, Origin, Written, state_labels

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.plugins import find, names_of
+from goldpan.core.plugins.loading import find, names_of
 from goldpan.datasets.family import Column, Family, column_of, described_by
 
 _DECLARED = tomllib.loads((files("goldpan.datasets") / "families.toml").read_text("utf-8"))

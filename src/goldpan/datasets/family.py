@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import choices
 from goldpan.core.schemas import TableSchema
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 
 REPO = "repo"
 """The column that every family has for the repository of a row."""

@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.plugins import digests
+from goldpan.core.plugins.loading import digests
 from goldpan.core.resources import unwritable
-from goldpan.core.sealed import file_digest
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.sealed import file_digest
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import CARD, write_card
+from goldpan.datasets.compare.diff import changelog, compare_versions
 from goldpan.datasets.croissant import CROISSANT, write_croissant
-from goldpan.datasets.diff import changelog, compare_versions
 from goldpan.datasets.family import GROUP, REPO, Family, described_family
 from goldpan.datasets.gold import Gold, score_labels
 from goldpan.datasets.manifest import (

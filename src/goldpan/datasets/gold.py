@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError, cause_of
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
-from goldpan.core.sealed import file_digest
-from goldpan.core.workspace import hold_lock, write_whole
+from goldpan.core.storage.sealed import file_digest
+from goldpan.core.storage.workspace import hold_lock, write_whole
 from goldpan.datasets.splits import sample_by_hash
 
 Item = tuple[str, int, int | str]

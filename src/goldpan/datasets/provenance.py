@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError, suggested
-from goldpan.core.sealed import file_digest, read_json, sealed_json
-from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout
+from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
 
 PROVENANCE = "provenance.json"

@@ -25,8 +25,8 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.imports import load
-from goldpan.core.parquet import Writer
 from goldpan.core.resources import unwritable
+from goldpan.core.storage.parquet import Writer
 from goldpan.datasets.json_array import FieldError, read_array
 
 _LONGEST_FIELD = 64 * 2**20

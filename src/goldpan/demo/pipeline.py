@@ -13,10 +13,10 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.archive import Archive
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import WorkspaceLayout, publish
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.git.process import check_version
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.plan.due import RunSelection

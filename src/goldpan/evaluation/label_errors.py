@@ -23,8 +23,8 @@ from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.table_files import write_rows
-from goldpan.datasets.task import CLASSIFICATION, Task, target_column
-from goldpan.datasets.task_data import TaskData
+from goldpan.datasets.tasks.data import TaskData
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
 from goldpan.evaluation.model import load
 from goldpan.evaluation.models.features import Features
 

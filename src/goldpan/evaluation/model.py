@@ -19,13 +19,13 @@ import pyarrow as pa
 
 from goldpan.core import imports
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.plugins import blamed
-from goldpan.core.registry import Registry
+from goldpan.core.plugins.loading import blamed
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import Block, Result, Table
-from goldpan.core.settings_file import unknown_key
+from goldpan.core.settings.file import unknown_key
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.task import CLASSIFICATION, Task, TaskType
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task, TaskType
 from goldpan.evaluation.protocol import Protocol as Rules
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.llm.budget import RequestEstimate

@@ -29,11 +29,11 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.registry import Registry, files_in
+from goldpan.core.plugins.registry import Registry, files_in
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.settings_file import read_toml
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.core.settings.file import read_toml
+from goldpan.datasets.tasks.data import TaskData, task_data
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.task_input import values_of
 from goldpan.text.preprocessing import ordered_steps
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from goldpan._version import __version__
 from goldpan.core.result import Block, Line, Table, Title
 from goldpan.core.sanitize import line
-from goldpan.datasets.leakage import DateSignal
+from goldpan.datasets.tasks.leakage import DateSignal
 from goldpan.evaluation.finetune.job import FEWEST_STEPS
 from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
 from goldpan.evaluation.model import Costs

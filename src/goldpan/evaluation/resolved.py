@@ -24,8 +24,8 @@ from goldpan.code.patch import split_patch
 from goldpan.core.errors import DamagedError, EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.sealed import file_digest, read_json, sealed_json
-from goldpan.core.workspace import write_whole
+from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.patches import CodePair, codebleu
 from goldpan.evaluation.runs import PREDICTIONS, RESULT

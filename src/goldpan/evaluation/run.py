@@ -26,14 +26,14 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.parquet import write_table
 from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
-from goldpan.core.sealed import sealed_json
+from goldpan.core.storage.parquet import write_table
+from goldpan.core.storage.sealed import sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, publish
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory, publish
-from goldpan.datasets.leakage import date_signal
-from goldpan.datasets.task_data import TaskData
+from goldpan.datasets.tasks.data import TaskData
+from goldpan.datasets.tasks.leakage import date_signal
 from goldpan.evaluation.model import CUTOFF, Costs, Model, SelectionInfo
 from goldpan.evaluation.protocol import Protocol, in_part
 from goldpan.evaluation.record import RunRecord, read_environment, run_blocks

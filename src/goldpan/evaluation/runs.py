@@ -13,15 +13,15 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.parquet import read_table, write_table
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.plugins import digests
-from goldpan.core.registry import unknown_name
-from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import WorkspaceLayout, write_whole
-from goldpan.datasets.leakage import KINDS
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import TaskData
+from goldpan.core.plugins.loading import digests
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import unknown_name
+from goldpan.core.storage.parquet import read_table, write_table
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
+from goldpan.datasets.tasks.data import TaskData
+from goldpan.datasets.tasks.leakage import KINDS
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.metrics.estimate import Scores, added_names
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.protocol import Protocol

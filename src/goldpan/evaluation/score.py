@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task, TaskType, target_column
+from goldpan.datasets.tasks.task import Task, TaskType, target_column
 from goldpan.evaluation.metrics.classification import (
     confusion_matrix,
     indicate_labels,

@@ -20,12 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.parquet import read_table, write_table
 from goldpan.core.result import Block, Result, Table
-from goldpan.core.workspace import WorkspaceLayout, make_directory, publish
-from goldpan.datasets.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import TaskData
+from goldpan.core.storage.parquet import read_table, write_table
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
+from goldpan.datasets.tasks.data import TaskData
+from goldpan.datasets.tasks.leakage import ALARM, KINDS, WARNING, Kind, Overlap, find_overlap
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.score import RESAMPLES, score
 from goldpan.evaluation.task_input import values_of
@@ -272,7 +272,7 @@ class Leaks:
     text: int
     """Whose text stands in train, but for case, white space and HTML comments."""
     near: int
-    """Whose text nearly does (`datasets/leakage.py`), and not exactly."""
+    """Whose text nearly does (`datasets/tasks/leakage.py`), and not exactly."""
     document: int | None
     """Whose document has rows in train; None where rows name no documents."""
     project: int | None

@@ -18,14 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, EvaluationError, UsageError
-from goldpan.core.parquet import read_table
-from goldpan.core.sealed import file_digest, read_lineage
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.sealed import file_digest, read_lineage
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import find_family
 from goldpan.datasets.family import Family
 from goldpan.datasets.provenance import read_provenance, shard_paths
-from goldpan.datasets.task import Task, input_column
-from goldpan.datasets.task_data import TaskData, family_datasets, read_task_data, task_directory
+from goldpan.datasets.tasks.data import TaskData, family_datasets, read_task_data, task_directory
+from goldpan.datasets.tasks.task import Task, input_column
 
 MODULES = {"title": "IT", "body": "IB", "pull_title": "PT", "pull_body": "PB"}
 """The columns that people wrote, with the paper's names for them."""

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from goldpan.core.plugins import blamed
+from goldpan.core.plugins.loading import blamed
 from goldpan.core.resources import named
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, tasks_directory
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, make_directory, tasks_directory
-from goldpan.datasets.leakage import Overlap
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.datasets.registry import load_tasks
-from goldpan.datasets.task import Task, target_column
-from goldpan.datasets.task_data import TaskData, read_task_data, task_directory, with_validation
+from goldpan.datasets.tasks.data import TaskData, read_task_data, task_directory, with_validation
+from goldpan.datasets.tasks.leakage import Overlap
+from goldpan.datasets.tasks.registry import load_tasks
+from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import Answers, Costs, Fitted, Model, TrainingContext
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import predictions_of, predictions_schema

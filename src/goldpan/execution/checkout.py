@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from goldpan.core.config import repository_name
 from goldpan.core.errors import GitError, UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import repository_name
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.process import NOWHERE, environment, git
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())

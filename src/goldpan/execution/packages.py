@@ -24,9 +24,9 @@ import orjson
 
 from goldpan.core.errors import DamagedError, UsageError
 from goldpan.core.http import shared_context
-from goldpan.core.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.execution.checkout import make_accessible
 
 Place = tuple[str, int]

@@ -14,8 +14,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from goldpan.core.registry import Registry, files_in
-from goldpan.core.settings_file import read_toml
+from goldpan.core.plugins.registry import Registry, files_in
+from goldpan.core.settings.file import read_toml
 from goldpan.execution.command import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 

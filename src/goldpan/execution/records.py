@@ -20,10 +20,10 @@ from typing import Any, Literal
 
 import orjson
 
-from goldpan.core.config import repository_name
 from goldpan.core.errors import DamagedError, UsageError, WorkspaceError
-from goldpan.core.sealed import file_digest, read_json, sealed_json
-from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
+from goldpan.core.settings.config import repository_name
+from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
 from goldpan.execution.reports import Outcome

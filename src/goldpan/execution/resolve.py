@@ -14,11 +14,11 @@ import orjson
 
 from goldpan.code.edits.apply import EditError
 from goldpan.code.edits.files import apply_patch_files
-from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import DamagedError, UsageError
-from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes

@@ -16,7 +16,7 @@ from goldpan.code.patch import split_patch
 from goldpan.code.paths import is_test_file
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import write_whole
+from goldpan.core.storage.workspace import write_whole
 from goldpan.execution.checkout import (
     applies,
     check_out,

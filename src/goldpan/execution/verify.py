@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import GitError, UsageError
+from goldpan.core.parallel.engine import EngineName, open_engine
 from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, make_directory
 from goldpan.execution.checkout import submodules
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages

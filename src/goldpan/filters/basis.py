@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from goldpan.core.result import Block, Line
-from goldpan.core.workspace import UNPAIRED, WorkspaceLayout
+from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 
 
 @dataclass(frozen=True, slots=True)

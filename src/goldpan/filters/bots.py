@@ -16,7 +16,7 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 
 # "-bot", "_robot", "bot-", "-bot-", "-bot2" as words, and "...Bot" as the last word of a name in
 # camel case. "robot-" is no sign: people call themselves so.

@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.engine import Engine, EngineName, open_engine
-from goldpan.core.parquet import open_file, open_tables, read_metadata, read_table, writer
+from goldpan.core.parallel.engine import Engine, EngineName, open_engine
 from goldpan.core.resources import named
 from goldpan.core.schemas import DUPLICATES
-from goldpan.core.sealed import file_digest
+from goldpan.core.storage.parquet import open_file, open_tables, read_metadata, read_table, writer
+from goldpan.core.storage.sealed import file_digest
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.leaks import ComparedIssue, Name, mark_siblings
 from goldpan.filters.duplicates.settings import DuplicateSettings

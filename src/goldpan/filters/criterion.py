@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 import pyarrow as pa
 
 from goldpan.core.errors import choices
-from goldpan.core.plugin_parts import Kind
+from goldpan.core.plugins.parts import Kind
 from goldpan.filters.repo_view import RepoView
 
 S = TypeVar("S")

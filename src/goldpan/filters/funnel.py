@@ -16,10 +16,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import connect, open_tables
 from goldpan.core.resources import explain
 from goldpan.core.result import Block, Result, Table, Title
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import connect, open_tables
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile

@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan._version import __version__
-from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import count_rows, read_metadata, read_table, replace_tables
-from goldpan.core.plugins import blamed, plugin_command
+from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.plugins.loading import blamed, plugin_command
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import VERDICTS
+from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject

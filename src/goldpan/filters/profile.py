@@ -29,9 +29,9 @@ import orjson
 
 from goldpan._version import __version__
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins import digests, plugin_command
-from goldpan.core.registry import Registry, files_in
-from goldpan.core.settings_file import Source, read_toml
+from goldpan.core.plugins.loading import digests, plugin_command
+from goldpan.core.plugins.registry import Registry, files_in
+from goldpan.core.settings.file import Source, read_toml
 from goldpan.filters import issues, pairs
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion
 

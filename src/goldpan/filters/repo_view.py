@@ -32,7 +32,6 @@ from typing import Any, Literal
 import duckdb
 import pyarrow as pa
 
-from goldpan.core.parquet import open_tables
 from goldpan.core.schemas import (
     CHANGES,
     DISCUSSION_COMMENTS,
@@ -45,8 +44,9 @@ from goldpan.core.schemas import (
     VERDICTS,
     TableSchema,
 )
-from goldpan.core.sealed import check_inputs
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import open_tables
+from goldpan.core.storage.sealed import check_inputs
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.bots import Bots, mark_bots
 from goldpan.git.objects import Objects
 from goldpan.git.refs import verify_clone

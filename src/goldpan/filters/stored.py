@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from goldpan._version import __version__
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import count_rows, read_metadata, read_table, reading
-from goldpan.core.plugins import digests, plugin_command
-from goldpan.core.sealed import file_digest, verify_parquet
-from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout
+from goldpan.core.plugins.loading import digests, plugin_command
+from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, reading
+from goldpan.core.storage.sealed import file_digest, verify_parquet
+from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.criterion import StoredCriterion
 from goldpan.filters.profile import (

@@ -18,8 +18,8 @@ from subprocess import PIPE
 from typing import IO
 
 from goldpan.core.errors import GitError
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.git.objects import Objects
 from goldpan.git.process import Reach, failure, git, start
 from goldpan.git.refs import read_refs, restore_refs, write_refs_record

@@ -22,7 +22,7 @@ from typing import IO, TypeVar
 from goldpan.core.errors import GitError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, without_secrets
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 
 _LONGEST = 200
 _AGAIN = "Run the same command again: what is finished stays"

@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import DamagedError, GitError, UsageError
-from goldpan.core.parquet import read_table, reading
-from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import WorkspaceLayout, write_whole
+from goldpan.core.storage.parquet import read_table, reading
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.git.objects import verify_objects
 from goldpan.git.process import git
 

@@ -19,7 +19,7 @@ from goldpan.core.errors import GitError, UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
-from goldpan.core.trust import is_loopback
+from goldpan.core.settings.trust import is_loopback
 from goldpan.git.process import Reach
 
 _MOVED = re.compile(r"returned (?:error: )?30[12378]\b")

@@ -1,7 +1,7 @@
 """Every request and reply, kept as they came, and what they answer.
 
-A directory holds them in the archive's format (`goldpan.core.archive`), a request and its reply
-as two records under one key: WORKSPACE/reviews/ those of reviews, WORKSPACE/prompts/ those of
+A directory holds them in the archive's format (`goldpan.core.storage.archive`), a request and its
+reply as two records under one key: WORKSPACE/reviews/ those of reviews, WORKSPACE/prompts/ those of
 evaluations. A reply counts once it is safe on disk, so a run that is killed goes on without paying
 twice, and a later run pays only for what is new. Batches of the Batch API are records too.
 """
@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.run_file import Seal
-from goldpan.core.workspace import hold_lock, make_directory
+from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.run_file import Seal
+from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.llm.exchange import ModelReply, ModelRequest, RequestOutcome, Usage
 
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 from goldpan.core.errors import UsageError
-from goldpan.core.settings_file import Source, read_toml
+from goldpan.core.settings.file import Source, read_toml
 
 OPENAI = "https://api.openai.com/v1"
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import orjson
 
-from goldpan.core.archive import Archive, Record
-from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import UsageError
+from goldpan.core.settings.config import Settings, repository_name
+from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.backup_entries import (
     BackupFiles,
     EntryText,

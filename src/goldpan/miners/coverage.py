@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.parquet import read_tables
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.parquet import read_tables
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.journal import UNSEEN
 from goldpan.miners.tables.current_records import NOT_YET, find_current_records
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from goldpan.core.archive import Record
 from goldpan.core.errors import ServerError
+from goldpan.core.storage.archive import Record
 from goldpan.miners.replies import parse_json
 
 STATED = "stated by the user"

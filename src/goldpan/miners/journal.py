@@ -41,8 +41,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from goldpan.core.archive import Archive, Record
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.replies import HttpReply
 
 UNSEEN = "references from other repositories since {since}"

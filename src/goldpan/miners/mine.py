@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from goldpan.core.archive import Archive
-from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError, MiningError, QueryError
 from goldpan.core.result import Block, Result, Results, Table, Title
+from goldpan.core.settings.config import Settings, repository_name
+from goldpan.core.storage.archive import Archive
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.github import queries
 from goldpan.miners.github.announced import Announced, Path, announce, ask_former_names, chosen_path

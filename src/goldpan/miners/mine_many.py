@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Protocol, cast
 
-from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import GoldpanError
 from goldpan.core.resources import available_memory, explain
+from goldpan.core.settings.config import Settings, repository_name
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.github.announced import chosen_path
 from goldpan.miners.github.batches import together

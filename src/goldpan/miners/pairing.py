@@ -26,14 +26,14 @@ import duckdb
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import open_tables, write, writer
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.plugins import blamed, digests
-from goldpan.core.registry import Registry
+from goldpan.core.plugins.loading import blamed, digests
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import PAIRS
-from goldpan.core.sealed import seal_of_parquet, write_lineage
-from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout, publish
+from goldpan.core.storage.parquet import open_tables, write, writer
+from goldpan.core.storage.sealed import seal_of_parquet, write_lineage
+from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout, publish
 from goldpan.text.keywords import STANCES
 
 SIGNALS = (

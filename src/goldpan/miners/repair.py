@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from goldpan.core.archive import find_flaws, scan_runs
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.run_file import (
+from goldpan.core.storage.archive import find_flaws, scan_runs
+from goldpan.core.storage.run_file import (
     DIGEST,
     END,
     SEAL,
@@ -30,7 +30,7 @@ from goldpan.core.run_file import (
     encode,
     seal_of,
 )
-from goldpan.core.workspace import make_directory
+from goldpan.core.storage.workspace import make_directory
 
 LOST, REPAIRED = "lost", "repaired"
 _ASIDE = "damaged"

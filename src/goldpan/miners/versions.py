@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import duckdb
 
-from goldpan.core.parquet import open_tables
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import open_tables
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 Source = Literal["title", "body", "comment"]
 NOT_MINED = "edits of its texts were not mined"

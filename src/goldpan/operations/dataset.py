@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.registry import unknown_name
+from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.operations.values import ExportName, several
@@ -24,10 +24,10 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.audit.audit import AuditResult
-    from goldpan.core.workspace import WorkspaceLayout
+    from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
-    from goldpan.datasets.hub import PublishResult
+    from goldpan.datasets.hub.publish import PublishResult
     from goldpan.operations.workspace import Workspace
 
 _ORDER = ("train", "validation", "test")
@@ -163,7 +163,7 @@ class Dataset(Result):
         import duckdb
         import pyarrow as pa
 
-        from goldpan.core.parquet import connect_alone
+        from goldpan.core.storage.parquet import connect_alone
 
         with connect_alone() as connection:
             tables = {name: self.to_arrow(name) for name in self.splits}
@@ -224,7 +224,7 @@ class Dataset(Result):
         """
         from goldpan.audit.stored_audit import find_audit
         from goldpan.core.errors import GoldpanError
-        from goldpan.core.workspace import tasks_directory
+        from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.export.export import ExportedFindings, export_dataset
 
         if to not in get_args(ExportName):
@@ -270,7 +270,7 @@ class Dataset(Result):
             dry_run: Only check, and say what would be sent.
         """
         from goldpan.core.terminal import Reporter
-        from goldpan.datasets.hub import publish
+        from goldpan.datasets.hub.publish import publish
 
         reporter = Reporter(quiet=True) if self.workspace is None else self.workspace.reporting()
         with reporter:
@@ -288,8 +288,8 @@ class Dataset(Result):
     @property
     def _layout(self) -> WorkspaceLayout:
         """The layout of the workspace that it comes from, else of the one that settings name."""
-        from goldpan.core.config import load_settings
-        from goldpan.core.workspace import WorkspaceLayout
+        from goldpan.core.settings.config import load_settings
+        from goldpan.core.storage.workspace import WorkspaceLayout
 
         if self.workspace is not None:
             return self.workspace.layout
@@ -325,8 +325,8 @@ def _fetch(repo_id: str) -> Path:
     from huggingface_hub import get_token
     from huggingface_hub.errors import EntryNotFoundError
 
-    from goldpan.datasets.hub import endpoint, open_hub, quiet
-    from goldpan.datasets.hub_errors import HubCall, explained
+    from goldpan.datasets.hub.errors import HubCall, explained
+    from goldpan.datasets.hub.publish import endpoint, open_hub, quiet
     from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
     call = HubCall(repo_id, endpoint(), get_token())

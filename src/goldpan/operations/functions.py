@@ -13,8 +13,8 @@ from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.code.edits.files import Applied
-    from goldpan.datasets.contamination import ContaminationResult
-    from goldpan.datasets.diff import DiffResult
+    from goldpan.datasets.compare.contamination import ContaminationResult
+    from goldpan.datasets.compare.diff import DiffResult
     from goldpan.operations.workspace import Workspace
 
 
@@ -41,7 +41,7 @@ def diff(
         changelog: Write to this file the section that build --since adds to the card.
         workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
     """
-    from goldpan.datasets.diff import compare_versions
+    from goldpan.datasets.compare.diff import compare_versions
 
     lab = _opened(workspace, new)
     result = compare_versions(
@@ -83,7 +83,7 @@ def contamination(
         output: Write the evidence for all rows to this .parquet, .jsonl or .csv file.
         workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
     """
-    from goldpan.datasets.contamination import find_contamination
+    from goldpan.datasets.compare.contamination import find_contamination
 
     lab = _opened(workspace, dataset)
     others = [against] if isinstance(against, (str, Path, Dataset)) else against
@@ -126,7 +126,7 @@ def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> Work
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:
-    from goldpan.datasets.diff import changelog
+    from goldpan.datasets.compare.diff import changelog
 
     try:
         path.write_text(f"## Changes\n\n{changelog(result)}\n", encoding="utf-8", newline="\n")

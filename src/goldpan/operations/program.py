@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from goldpan._version import __version__
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.log import LogFormat, start_log
-from goldpan.core.plugin_parts import PANELS
-from goldpan.core.plugin_parts import Kind as PartKind
-from goldpan.core.plugins import names_of, removed, use
+from goldpan.core.plugins.loading import names_of, removed, use
+from goldpan.core.plugins.parts import PANELS
+from goldpan.core.plugins.parts import Kind as PartKind
 from goldpan.operations.signature import (
     JSON_HELP,
     Operation,
@@ -97,7 +97,7 @@ def run_words(words: Sequence[str]) -> int:
 
         run_command(make_command(read_operation(program), PROGRAM), first)
     if not others or others[0] in _HELP:
-        from goldpan.core.config import use_plugins
+        from goldpan.core.settings.config import use_plugins
 
         use_plugins(named_workspace(others))
         sys.stdout.write(program_help(read_operation(program)))
@@ -117,7 +117,7 @@ def branch(words: Sequence[str] = ()) -> cyclopts.App:
 
     Without words it has all its commands, those of plugins, too.
     """
-    from goldpan.core.config import use_plugins
+    from goldpan.core.settings.config import use_plugins
     from goldpan.operations.command import PROGRAM, make_group
 
     app = make_group(PROGRAM, read_operation(program).summary)
@@ -154,7 +154,7 @@ def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None
 def _check_names(words: Sequence[str]) -> None:
     """Load the plugins that may bring a command; raises `UsageError` where none has such a name."""
     if words[0] not in OWN or words[0] in _EXTENDED:
-        from goldpan.core.config import use_plugins
+        from goldpan.core.settings.config import use_plugins
 
         use_plugins(named_workspace(words))
     commands = first_words()

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError, WorkspaceError, cause_of, question
-from goldpan.core.workspace import WorkspaceLayout, existing
+from goldpan.core.settings.config import repository_name
+from goldpan.core.storage.workspace import WorkspaceLayout, existing
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.core.engine import EngineName
+    from goldpan.core.parallel.engine import EngineName
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
@@ -98,7 +98,7 @@ def map_repositories(
         return [work(repo) for repo in repos]
     if not repos:
         return []
-    from goldpan.core.engine import open_engine
+    from goldpan.core.parallel.engine import open_engine
 
     with open_engine(engine, os.cpu_count() or 1, address) as machines:
         return list(machines.map(work, repos))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Block, Line, Result, Results
-from goldpan.core.workspace import tasks_directory
-from goldpan.datasets.registry import find_task, load_tasks, tasks_of_family
-from goldpan.datasets.task_data import TaskData, task_directory
+from goldpan.core.storage.workspace import tasks_directory
+from goldpan.datasets.tasks.data import TaskData, task_directory
+from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_family
 from goldpan.evaluation.model import Model, UnansweredError, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, held_out_column, settings_for
 from goldpan.evaluation.protocol import hold_out as hold_groups_out

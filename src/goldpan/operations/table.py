@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from goldpan.core.errors import UsageError
-from goldpan.core.plugin_parts import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command, imported
-from goldpan.core.plugins import names_of, source_of
-from goldpan.core.registry import Registry
+from goldpan.core.plugins.loading import names_of, source_of
+from goldpan.core.plugins.parts import BUILD, EVALUATE, FILTER, LOOK, MINE, START, Command, imported
+from goldpan.core.plugins.registry import Registry
 
 if TYPE_CHECKING:
     from goldpan.operations.signature import Operation
@@ -28,16 +28,16 @@ BUILD_GROUP = "build"
 """The group to which a plugin's families add commands."""
 _HERE = "goldpan.operations."
 _GROUPS = {
-    "mine": "mining:Mine",
-    "annotate": "annotating:Annotate",
-    "build": "building:Build",
-    "tasks": "tasks:Tasks",
-    "evaluate": "evaluating:Evaluate",
-    "config": "starting:Config",
+    "mine": "stages.mining:Mine",
+    "annotate": "stages.annotating:Annotate",
+    "build": "stages.building:Build",
+    "tasks": "stages.tasks:Tasks",
+    "evaluate": "stages.evaluating:Evaluate",
+    "config": "stages.starting:Config",
 }
 _PLACES = {
-    "run": "starting:run",
-    "mine": "mining:Mine.__call__",
+    "run": "stages.starting:run",
+    "mine": "stages.mining:Mine.__call__",
     "export": "dataset:Dataset.export",
     "publish": "dataset:Dataset.publish",
     "apply-edit": "functions:apply_edit",
@@ -150,7 +150,7 @@ def every_command() -> dict[str, Command]:
     """
     commands = Registry("command", lambda: OWN, "command").entries()
     families = (f"{BUILD_GROUP} {name}" for name in names_of("dataset"))
-    made = _HERE + "building:recipe_function"
+    made = _HERE + "stages.building:recipe_function"
     commands |= {name: Command(name, made, is_made=True) for name in families}
     for name in names_of("command"):
         above = name.rpartition(" ")[0]

@@ -9,21 +9,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from goldpan.core.config import Included, Settings, Via, load_settings
 from goldpan.core.remote import mirror_at
-from goldpan.core.workspace import WorkspaceLayout, use_tasks
-from goldpan.operations import checking, filtering, mining, reproducing, starting, verifying
-from goldpan.operations import reporting as reporting_operations
-from goldpan.operations.annotating import Annotate
-from goldpan.operations.building import Build, datasets
-from goldpan.operations.evaluating import Evaluate
-from goldpan.operations.mining import Mine
+from goldpan.core.settings.config import Included, Settings, Via, load_settings
+from goldpan.core.storage.workspace import WorkspaceLayout, use_tasks
 from goldpan.operations.repositories import find_dataset
 from goldpan.operations.signature import Kind, Operation, Parameter, read_operation
-from goldpan.operations.starting import Config
+from goldpan.operations.stages import checking, filtering, mining, reproducing, starting, verifying
+from goldpan.operations.stages import reporting as reporting_operations
+from goldpan.operations.stages.annotating import Annotate
+from goldpan.operations.stages.building import Build, datasets
+from goldpan.operations.stages.evaluating import Evaluate
+from goldpan.operations.stages.mining import Mine
+from goldpan.operations.stages.starting import Config
+from goldpan.operations.stages.tasks import Tasks
+from goldpan.operations.stages.tasks import import_ as import_source
 from goldpan.operations.table import added_method
-from goldpan.operations.tasks import Tasks
-from goldpan.operations.tasks import import_ as import_source
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.core.terminal import Reporter

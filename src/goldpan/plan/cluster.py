@@ -18,10 +18,17 @@ from pathlib import Path
 from typing import Self
 
 from goldpan._version import __version__
-from goldpan.core.engine import AHEAD, EngineError, LostError, RayCluster, Submitted, open_engine
 from goldpan.core.errors import GoldpanError, StoppedError
+from goldpan.core.parallel.engine import (
+    AHEAD,
+    EngineError,
+    LostError,
+    RayCluster,
+    Submitted,
+    open_engine,
+)
+from goldpan.core.storage.workspace import make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import make_directory
 from goldpan.operations.values import Execution
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import Job

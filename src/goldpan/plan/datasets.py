@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import DatasetError, PublishError, TagTakenError
-from goldpan.core.plugin_parts import Builder, Reads, imported
-from goldpan.core.plugins import find_builder
-from goldpan.core.workspace import make_directory, size_of
+from goldpan.core.plugins.loading import find_builder
+from goldpan.core.plugins.parts import Builder, Reads, imported
+from goldpan.core.storage.workspace import make_directory, size_of
 from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
 from goldpan.plan.sections import DatasetPlan, operation_of, reads_of
@@ -19,7 +19,7 @@ from goldpan.plan.step import StageFiles, Step, audited_files, files_below
 from goldpan.plan.unit import Cost, Outcome, Stage, UnitRecord, digest_of, digests_of
 
 if TYPE_CHECKING:
-    from goldpan.core.workspace import WorkspaceLayout
+    from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.operations.dataset import Dataset
 
 
@@ -51,7 +51,7 @@ class DatasetStep(Step):
 
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile and what a plugin adds."""
-        from goldpan.core.plugins import digests
+        from goldpan.core.plugins.loading import digests
 
         family = self.section.family
         described = {
@@ -237,7 +237,7 @@ class PublishStep(Step):
 
     def settings(self) -> Mapping[str, Any]:
         """Return where it goes, and under which conditions."""
-        from goldpan.datasets.hub import endpoint
+        from goldpan.datasets.hub.publish import endpoint
 
         values = {name: v for name, v in self.section.values().items() if name != "overwrite"}
         return {"hub": endpoint(), **values}

@@ -13,7 +13,7 @@ from goldpan._version import __version__
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.log import LOG
 from goldpan.core.resources import explain
-from goldpan.core.workspace import size_of
+from goldpan.core.storage.workspace import size_of
 from goldpan.plan.results import Ended, Kind, UnitResult, now
 from goldpan.plan.step import Step
 from goldpan.plan.unit import (

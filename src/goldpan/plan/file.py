@@ -10,10 +10,10 @@ from typing import Any
 
 from goldpan.builders.recipes import NOT, VERIFIED
 from goldpan.core.errors import UsageError, question
-from goldpan.core.plugin_parts import imported
-from goldpan.core.plugins import find_builder, names_of
+from goldpan.core.plugins.loading import find_builder, names_of
+from goldpan.core.plugins.parts import imported
 from goldpan.core.remote import is_address
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 from goldpan.plan.section import StageSection, is_path
 from goldpan.plan.sections import (
     AnnotateSection,
@@ -220,7 +220,7 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
     """
     from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.licenses import stated_license
-    from goldpan.datasets.registry import find_task
+    from goldpan.datasets.tasks.registry import find_task
     from goldpan.filters.profile import load_profile
 
     for license in file.plan.mine.licenses.values():
@@ -257,8 +257,8 @@ def _finders(
     """Return by parameter, or by stage and parameter, what finds a value that exists."""
     from goldpan.audit.finding import chosen_findings
     from goldpan.builders.recipes import NOT
-    from goldpan.datasets.registry import find_task
     from goldpan.datasets.splits import SplitPlan
+    from goldpan.datasets.tasks.registry import find_task
     from goldpan.evaluation.model import find_model
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.miners.pairing import find_rules
@@ -292,7 +292,7 @@ def _check(file: PlanFile, key: str, find: Callable[..., object], *arguments: ob
 
 def _check_rows(file: PlanFile, key: str, evaluation: StageSection, own: Path | None) -> None:
     """Refuse to evaluate on a dataset whose rows are those of no task."""
-    from goldpan.datasets.registry import load_tasks, tasks_of_family
+    from goldpan.datasets.tasks.registry import load_tasks, tasks_of_family
 
     names = evaluation.get("dataset")
     known = load_tasks(own) if names else {}

@@ -10,7 +10,7 @@ from typing import Any
 
 from goldpan.builders.recipes import NOT, VERIFIED
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import tasks_directory
+from goldpan.core.storage.workspace import tasks_directory
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.datasets import DATASET, PUBLISH, DatasetStep, PublishStep, stage_of
 from goldpan.plan.file import PlanFile, check_plan, reviews_of

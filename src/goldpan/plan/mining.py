@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 
 import orjson
 
-from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import DamagedError, GoldpanError, MiningError, UsageError, WorkspaceError
-from goldpan.core.sealed import read_json, sealed_json
+from goldpan.core.settings.config import Settings, repository_name
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import make_directory, write_whole
 from goldpan.datasets.licenses import stated_license
 from goldpan.miners.github.client import GitHub, connect
 from goldpan.miners.mine_many import mine_many, predict_many, summary

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import groupby
 
-from goldpan.core.engine import RayCluster
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.parallel.engine import RayCluster
+from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import hold_lock, make_directory
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.cluster import PlanCluster
 from goldpan.plan.due import Assessment, Job, RunSelection, assess, assess_all, priced

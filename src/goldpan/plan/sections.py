@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from pydantic import Field, create_model, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
-from goldpan.core.config import repository_name
 from goldpan.core.errors import UsageError
-from goldpan.core.plugin_parts import Reads
-from goldpan.core.plugins import find_builder
-from goldpan.core.settings_file import toml_value
+from goldpan.core.plugins.loading import find_builder
+from goldpan.core.plugins.parts import Reads
+from goldpan.core.settings.config import repository_name
+from goldpan.core.settings.file import toml_value
 from goldpan.operations.signature import Operation, read_operation
 from goldpan.operations.table import children, function_of
 from goldpan.operations.workspace import Workspace

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Line, Result, Title
-from goldpan.core.sealed import read_lineage
-from goldpan.core.workspace import make_directory
+from goldpan.core.storage.sealed import read_lineage
+from goldpan.core.storage.workspace import make_directory
 from goldpan.operations.command import typed_values
 from goldpan.operations.signature import Operation
 from goldpan.operations.table import owner_of
@@ -24,8 +24,8 @@ from goldpan.plan.sections import operation_of
 from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, digests_of
 
 if TYPE_CHECKING:
-    from goldpan.core.workspace import WorkspaceLayout
-    from goldpan.datasets.task import Task
+    from goldpan.core.storage.workspace import WorkspaceLayout
+    from goldpan.datasets.tasks.task import Task
     from goldpan.filters.profile import Profile
     from goldpan.operations.workspace import Workspace
 
@@ -78,8 +78,8 @@ class Context:
 
     def task(self, name: str) -> Task:
         """Return a task of the registry, or of the workspace."""
-        from goldpan.core.workspace import tasks_directory
-        from goldpan.datasets.registry import find_task
+        from goldpan.core.storage.workspace import tasks_directory
+        from goldpan.datasets.tasks.registry import find_task
 
         return find_task(name, tasks_directory(self.lab.path))
 
@@ -133,7 +133,7 @@ class Context:
 
     def data_digests(self, section: StageSection) -> dict[str, str]:
         """Return the digests of the datasets, and the rows of tasks, that a section names."""
-        from goldpan.datasets.task_data import task_directory
+        from goldpan.datasets.tasks.data import task_directory
 
         layout = self.lab.layout
         held = {name: layout.dataset(name) for name in section.names("dataset")}
@@ -146,7 +146,7 @@ class Context:
 
 def rules_settings(names: Iterable[str]) -> dict[str, Any]:
     """Return what pairing rules ask for, and the plugins behind them."""
-    from goldpan.core.plugins import digests
+    from goldpan.core.plugins.loading import digests
     from goldpan.miners.pairing import find_rules
 
     found = [find_rules(name) for name in names]

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DamagedError, GoldpanError
 from goldpan.core.result import Result
-from goldpan.core.sealed import EMPTY, KEY, file_digest, read_json, sealed_json
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import make_directory, write_whole
+from goldpan.core.storage.sealed import EMPTY, KEY, file_digest, read_json, sealed_json
+from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.datasets.card import CARD, without_audit
 from goldpan.datasets.provenance import PROVENANCE
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task import Task
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.files import FileComparison
 from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import Comparison

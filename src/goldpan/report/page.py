@@ -12,7 +12,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.resources import check_folder
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import Funnel, Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile

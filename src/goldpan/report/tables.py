@@ -11,7 +11,6 @@ from typing import Any
 import duckdb
 
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.parquet import connect
 from goldpan.core.resources import told_otherwise
 from goldpan.core.sanitize import line
 from goldpan.core.schemas import (
@@ -24,8 +23,9 @@ from goldpan.core.schemas import (
     VERDICTS,
     TableSchema,
 )
-from goldpan.core.sealed import verify_parquet
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import connect
+from goldpan.core.storage.sealed import verify_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.text.markdown import excerpt
 from goldpan.text.redaction import redact
 

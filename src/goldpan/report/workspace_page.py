@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from goldpan.core.errors import GoldpanError
-from goldpan.core.parquet import count_rows, read_tables
-from goldpan.core.workspace import DEFAULT_RULES, WorkspaceLayout, size_of
+from goldpan.core.storage.parquet import count_rows, read_tables
+from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout, size_of
 from goldpan.datasets.provenance import finished_datasets, read_provenance
 from goldpan.filters.basis import filtered_by
 from goldpan.filters.funnel import count_kept

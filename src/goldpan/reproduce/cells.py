@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from goldpan.core.errors import GoldpanError, StoppedError
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.plugins import blamed, digests
-from goldpan.core.registry import Registry
-from goldpan.core.settings_file import Source
+from goldpan.core.plugins.loading import blamed, digests
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
+from goldpan.core.settings.file import Source
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.evaluation.record import Environment, read_environment
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content
 from goldpan.reproduce.recipe import PaperRecipe, TableRecipe, Value

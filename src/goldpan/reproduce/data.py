@@ -15,7 +15,7 @@ import httpx
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.core.workspace import make_directory
+from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.table_files import open_bytes, table_rows
 from goldpan.reproduce.recipe import PaperRecipe, SourceFile
 

@@ -41,8 +41,8 @@ from pydantic import Field
 from goldpan._version import __version__
 from goldpan.core.errors import DamagedError, DatasetError, UsageError
 from goldpan.core.resources import write_file
-from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import make_directory
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.decide import compare

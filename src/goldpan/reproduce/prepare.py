@@ -16,14 +16,14 @@ import pyarrow as pa
 from goldpan._version import __version__
 from goldpan.core.errors import DamagedError, DatasetError
 from goldpan.core.resources import write_file
-from goldpan.core.sealed import read_json, sealed_json
-from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory
-from goldpan.datasets.importing import find_reader, import_files
-from goldpan.datasets.registry import find_task
+from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
 from goldpan.datasets.splits import draw_number
 from goldpan.datasets.table_files import table_rows
-from goldpan.datasets.task import Task, TaskColumns, target_column
-from goldpan.datasets.task_data import TaskData, read_task_data, task_data
+from goldpan.datasets.tasks.data import TaskData, read_task_data, task_data
+from goldpan.datasets.tasks.importing import find_reader, import_files
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task, TaskColumns, target_column
 from goldpan.evaluation.model import load
 from goldpan.reproduce.cells import PaperContext
 from goldpan.reproduce.data import FoundFile, MissingFileError, other_content, read_text

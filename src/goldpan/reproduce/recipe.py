@@ -24,8 +24,8 @@ from pydantic import (
 )
 
 from goldpan.core.errors import UsageError
-from goldpan.core.registry import Registry, unknown_name
-from goldpan.core.settings_file import read_toml
+from goldpan.core.plugins.registry import Registry, unknown_name
+from goldpan.core.settings.file import read_toml
 
 Value = float | str | None
 """A figure or a word that a table prints; None where the paper leaves the cell empty."""

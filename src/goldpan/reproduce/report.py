@@ -12,7 +12,7 @@ import orjson
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sanitize import for_json
-from goldpan.core.workspace import make_directory
+from goldpan.core.storage.workspace import make_directory
 from goldpan.report.compared import evaluation_page
 from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
 from goldpan.report.html import write_page

@@ -28,12 +28,12 @@ from goldpan.core.errors import (
     UsageError,
     WorkspaceError,
 )
-from goldpan.core.registry import unknown_name
+from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.workspace import make_directory
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import Task, target_column
-from goldpan.datasets.task_data import TaskData
+from goldpan.core.storage.workspace import make_directory
+from goldpan.datasets.tasks.data import TaskData
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import Model, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult, run

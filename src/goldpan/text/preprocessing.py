@@ -13,8 +13,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from goldpan.core.engine import open_engine
-from goldpan.core.registry import Registry, unknown_name
+from goldpan.core.parallel.engine import open_engine
+from goldpan.core.plugins.registry import Registry, unknown_name
 from goldpan.text.markdown import CODE, URL, markdown_to_text
 
 HASH, USER = "HASH", "USER"

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 from goldpan.text.lines import LineKind, classify
 from goldpan.text.prose import prose_of, split_sentences
 

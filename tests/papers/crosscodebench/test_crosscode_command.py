@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.wording import find_method
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.wording import find_method
 from goldpan.evaluation.score import predictions_schema
 from goldpan.papers.crosscodebench.importing import task_toml
 from goldpan.papers.crosscodebench.prompts import find_counter

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.wording import METHODS, Side, find_method
+from goldpan.datasets.tasks.wording import METHODS, Side, find_method
 from goldpan.papers.crosscodebench.kinds import TaskKind
 from goldpan.papers.crosscodebench.meta import Meta, TaskExample
 from goldpan.papers.crosscodebench.prompts import (

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.check import check_dataset
+from goldpan.datasets.hub.check import check_dataset
 from goldpan.datasets.provenance import read_provenance
-from goldpan.datasets.wording import find_method
+from goldpan.datasets.tasks.wording import find_method
 from goldpan.papers.crosscodebench.build import CrossCodeResult, build_split, find_tasks
 from goldpan.papers.crosscodebench.instances import Instance
 from goldpan.papers.crosscodebench.kinds import find_kind

@@ -6,10 +6,10 @@ import csv
 import random
 from pathlib import Path
 
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.importing import import_files
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.tasks.importing import import_files
+from goldpan.datasets.tasks.registry import find_task
 
 CATEGORIES = ("summary", "usage", "Pointer")
 TASKS = tuple(f"nlbse23_java_{name.lower()}" for name in CATEGORIES)

@@ -14,14 +14,14 @@ from goldpan.annotation.studio.configuration import load
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
-from goldpan.core.parquet import write, writer
 from goldpan.core.schemas import DECISIONS, REPOSITORIES
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
 from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.task import Task
-from goldpan.datasets.task_data import read_task_data
+from goldpan.datasets.tasks.data import read_task_data
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import Task
 from goldpan.git.clone import clone
 from goldpan.git.refs import cloned_repositories, find_commits
 from goldpan.papers.nlbse.comment_build import Annotations, CommentsResult, build_code_comments

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_data import read_task_data
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.data import read_task_data
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse import comment_tasks
 from goldpan.reproduce.recipe import find_recipe
 from tests.invoking import Invoked, invoke

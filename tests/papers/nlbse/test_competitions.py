@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task, load_tasks
-from goldpan.datasets.task_data import TaskData, task_data
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.data import TaskData, task_data
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.evaluation.comparison.question import ComparisonResult, systems_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run

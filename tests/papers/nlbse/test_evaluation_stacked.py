@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_data import TaskData, read_task_data, task_data
+from goldpan.datasets.tasks.data import TaskData, read_task_data, task_data
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.models.features import Documents, Features, spoken
 from goldpan.evaluation.protocol import find_protocol, hold_out

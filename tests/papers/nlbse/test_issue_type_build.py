@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.engine import open_engine
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.parallel.engine import open_engine
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task_data import read_task_data
+from goldpan.datasets.tasks.data import read_task_data
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse.issues.build import IssueTypeResult, build_issue_types, make_request
 from goldpan.papers.nlbse.issues.closings import EventSource, Origin
 from goldpan.papers.nlbse.issues.profile import load_profile

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.core.config import Settings
+from goldpan.core.settings.config import Settings
 from goldpan.core.terminal import Reporter
 from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
 from goldpan.miners.gharchive.store import hours_between

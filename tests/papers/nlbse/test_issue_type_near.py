@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from goldpan.core.engine import open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.sketches import sketch_file, sketches

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse.issues.profile import load_profile, shipped_profiles
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.importing import find_reader
-from goldpan.datasets.registry import find_task
+from goldpan.datasets.tasks.importing import find_reader
+from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.selu import readers
 from tests.places import DATA
 from tests.xls import xls

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.registry import find_task, load_tasks
+from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.reproduce.cells import Effort, PaperContext
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.prepare import prepared, with_prompt

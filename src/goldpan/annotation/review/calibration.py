@@ -15,12 +15,12 @@ from goldpan.annotation.agreement import bootstrap
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import connect, read_table, reading
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import PAIRS
-from goldpan.core.sealed import verify_parquet
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import connect, read_table, reading
+from goldpan.core.storage.sealed import verify_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 

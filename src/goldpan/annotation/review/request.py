@@ -26,8 +26,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from goldpan.annotation.review.subjects import KINDS, ReviewItem
 from goldpan.core.errors import UsageError
-from goldpan.core.registry import Registry, files_in, unknown_name
-from goldpan.core.settings_file import read_toml
+from goldpan.core.plugins.registry import Registry, files_in, unknown_name
+from goldpan.core.settings.file import read_toml
 from goldpan.llm.exchange import ModelRequest
 from goldpan.llm.parts import PromptPart, cut, fence_code, fenced
 from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, load_settings

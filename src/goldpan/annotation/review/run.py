@@ -33,12 +33,12 @@ from goldpan.annotation.review.subjects import (
 from goldpan.annotation.review.votes import ReviewEstimate, ReviewJudgement, ReviewPlanner
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, tasks_directory
 from goldpan.datasets.provenance import read_provenance
-from goldpan.datasets.registry import find_task
-from goldpan.datasets.task import CLASSIFICATION, Task, target_column
-from goldpan.datasets.task_data import read_task_data
+from goldpan.datasets.tasks.data import read_task_data
+from goldpan.datasets.tasks.registry import find_task
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.profile import Profile
 from goldpan.llm.budget import CostBudget

@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.annotation.review.votes import NOT_ASKED, STAGE, ReviewJudgement
-from goldpan.core.archive import lost_replies
 from goldpan.core.errors import DamagedError, WorkspaceError
-from goldpan.core.parquet import connect, read_metadata, read_table, reading, replace_tables
-from goldpan.core.run_file import Seal
 from goldpan.core.schemas import VERDICTS, TableSchema
-from goldpan.core.sealed import read_json, seal_of_parquet, write_lineage
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.archive import lost_replies
+from goldpan.core.storage.parquet import connect, read_metadata, read_table, reading, replace_tables
+from goldpan.core.storage.run_file import Seal
+from goldpan.core.storage.sealed import read_json, seal_of_parquet, write_lineage
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.stored import INPUTS_KEY, inputs_digest
 

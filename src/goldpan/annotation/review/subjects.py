@@ -27,7 +27,7 @@ import zstandard
 from goldpan.core.resources import named
 from goldpan.core.sanitize import for_prompt, line, without_tokens
 from goldpan.core.schemas import DUPLICATES, VERDICTS
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.repo_view import RepoView, open_repo_view

@@ -44,7 +44,7 @@ from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.project import KEYS, Project
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
-from goldpan.core.workspace import write_whole
+from goldpan.core.storage.workspace import write_whole
 
 _LENGTH = 10
 

@@ -18,8 +18,8 @@ from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins import registered
-from goldpan.core.registry import Registry, files_in
+from goldpan.core.plugins.loading import registered
+from goldpan.core.plugins.registry import Registry, files_in
 
 _FOLDER = files("goldpan.annotation.studio") / "configs"
 Kind = Literal["choices", "text"]

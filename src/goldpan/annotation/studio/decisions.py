@@ -31,10 +31,10 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table, reading, replace_tables
 from goldpan.core.schemas import DECISIONS, VERDICTS, TableSchema
+from goldpan.core.storage.parquet import read_table, reading, replace_tables
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.filters.answers import of_comment
 
 

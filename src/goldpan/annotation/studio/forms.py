@@ -30,12 +30,12 @@ from goldpan.annotation.studio.panels import (
 )
 from goldpan.annotation.studio.project import Project
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.parquet import reading
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.registry import Registry
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
+from goldpan.core.storage.parquet import reading
 from goldpan.datasets.gold import CANNOT_TELL
 from goldpan.datasets.provenance import shard_paths
-from goldpan.datasets.task import CLASSIFICATION, Label, Task
+from goldpan.datasets.tasks.task import CLASSIFICATION, Label, Task
 
 TASK_FIELD = "label"
 """The question of forms that are made of a task."""

@@ -27,10 +27,10 @@ from goldpan.annotation.studio.push import SuspectSelection, read_selection
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.workspace import WorkspaceLayout, write_whole
+from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.datasets.corrections import Corrections, Decided
 from goldpan.datasets.gold import KINDS, Item, half_of
-from goldpan.datasets.task import CLASSIFICATION, Task
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task
 
 _MOST = 20
 _UNDEFINED = "not defined"

@@ -11,7 +11,7 @@ from typing import Any
 
 from goldpan.annotation.studio.project import ExportHistory, RawExports, TaskJournal, open_project
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 _LATELY = timedelta(days=7)
 _LEAST_SPAN = timedelta(hours=1)

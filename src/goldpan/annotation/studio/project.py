@@ -33,10 +33,16 @@ import zstandard
 from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import read_table, reading
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import WorkspaceLayout, existing, hold_lock, make_directory, write_whole
+from goldpan.core.storage.parquet import read_table, reading
+from goldpan.core.storage.workspace import (
+    WorkspaceLayout,
+    existing,
+    hold_lock,
+    make_directory,
+    write_whole,
+)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
 

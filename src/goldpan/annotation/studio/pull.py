@@ -41,12 +41,12 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.push import reconcile
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import replace_tables
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
+from goldpan.core.storage.parquet import replace_tables
+from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, write_whole
 
 _AT_ONCE = 250
 _MOST_SHOWN = 20

@@ -36,8 +36,8 @@ from goldpan.annotation.studio.project import (
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
+from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, write_whole
 from goldpan.filters.basis import Basis, basis_blocks
 
 _FILE = "suspects.json"

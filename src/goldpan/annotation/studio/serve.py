@@ -32,8 +32,8 @@ from goldpan.core.isolated_env import LOCKS, IsolatedEnv
 from goldpan.core.result import Block, Line, Title
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register, without_secrets
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, make_directory, write_whole
 
 _FOLDER, _FILE = "label-studio", "running.json"
 

@@ -19,8 +19,8 @@ from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.panels import answers_panel
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.parquet import connect
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.parquet import connect
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import shard_paths
 from goldpan.filters.answers import named_comment
 from goldpan.filters.basis import Basis, find_basis

@@ -29,7 +29,7 @@ from goldpan.annotation.studio.project import (
     open_project,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 
 
 def read_aliases(

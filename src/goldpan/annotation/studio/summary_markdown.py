@@ -17,7 +17,7 @@ from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import write_whole
+from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.card import RawMarkdown, markdown
 
 MARKDOWN, JSON = "annotation.md", "annotation.json"

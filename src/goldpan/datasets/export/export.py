@@ -21,7 +21,7 @@ from goldpan.core.resources import check_folder, unwritable
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.workspace import replacing
+from goldpan.core.storage.workspace import replacing
 from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
 from goldpan.datasets.export.harnesses import (
     HARNESSED,

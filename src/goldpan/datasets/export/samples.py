@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 
 from goldpan.code.edits.apply import Edit, apply_edits
 from goldpan.core.errors import UsageError
-from goldpan.core.parquet import read_table
 from goldpan.core.sanitize import for_prompt, line, without_tokens
+from goldpan.core.storage.parquet import read_table
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES
 from goldpan.datasets.provenance import shard_paths
-from goldpan.datasets.registry import load_tasks
+from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.llm.parts import PromptPart, fence_code, fenced
 
 # Rows of classification tasks as questions: the text, and which of the task's labels it has.

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.question import System
 from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.record import RunRecord

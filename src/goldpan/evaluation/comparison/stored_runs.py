@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from goldpan.core.parquet import read_table
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task import Task
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.evidence import (
     MANY_PROJECTS,
     ExampleNumbers,

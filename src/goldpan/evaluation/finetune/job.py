@@ -25,14 +25,14 @@ import pyarrow as pa
 from annotated_types import Ge
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.parquet import read_table, write_table
-from goldpan.core.registry import Registry
+from goldpan.core.plugins.registry import Registry
 from goldpan.core.resources import write_file
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.core.settings_file import read_toml
-from goldpan.datasets.registry import plain_task, task_of
-from goldpan.datasets.task import Task
+from goldpan.core.settings.file import read_toml
+from goldpan.core.storage.parquet import read_table, write_table
+from goldpan.datasets.tasks.registry import plain_task, task_of
+from goldpan.datasets.tasks.task import Task
 
 AS_LONG_AS_THE_MODEL = 1 << 20
 """A number of tokens that no model takes, so that its own limit holds."""
@@ -292,7 +292,7 @@ def _downloaded(name: str, commit: str) -> Path:
     from huggingface_hub import get_token
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-    from goldpan.datasets.hub import open_hub, quiet
+    from goldpan.datasets.hub.publish import open_hub, quiet
 
     api = open_hub(get_token())
     try:

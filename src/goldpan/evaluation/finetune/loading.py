@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import target_column
+from goldpan.datasets.tasks.task import target_column
 from goldpan.evaluation.finetune.heads import ModelTokenizer, Predictor, TaskHead, make_words
 from goldpan.evaluation.finetune.job import TrainingJob
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.datasets.task import Task, target_column
+from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     ModelTokenizer,

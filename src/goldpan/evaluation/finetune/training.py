@@ -18,8 +18,8 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import EvaluationError
+from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.core.workspace import write_whole
 from goldpan.evaluation.finetune.engines import (
     Plain,
     ProcessGroup,

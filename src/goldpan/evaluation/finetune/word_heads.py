@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
     ModelTokenizer,

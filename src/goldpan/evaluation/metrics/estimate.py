@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from goldpan.core.errors import PluginError
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.plugins import blamed
-from goldpan.core.registry import Registry
-from goldpan.datasets.task import Task, TaskType
+from goldpan.core.plugins.loading import blamed
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
+from goldpan.datasets.tasks.task import Task, TaskType
 
 Unit = Literal["project", "example"]
 """Unit of the bootstrap: whole projects where examples name theirs, else single examples."""

@@ -24,7 +24,7 @@ import numpy as np
 from goldpan.code.edits.apply import EditError, FileEdits, apply_edits
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.languages import language_of
-from goldpan.core.workers import Failed, map_in_sandbox
+from goldpan.core.parallel.workers import Failed, map_in_sandbox
 from goldpan.evaluation.metrics.estimate import Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.metrics.generation import ORDERS, bleu_counts, bleu_of_counts, ngrams
 from goldpan.evaluation.metrics.syntax import Shape, data_flow, read_code, same_code, subtrees

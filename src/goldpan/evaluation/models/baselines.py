@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.leakage import DateNeighbors, Numbers
 from goldpan.datasets.splits import draw_number
-from goldpan.datasets.task import CLASSIFICATION, Task, target_column
-from goldpan.datasets.wording import Wording, WordingError, read_texts, wording_of
+from goldpan.datasets.tasks.leakage import DateNeighbors, Numbers
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
+from goldpan.datasets.tasks.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.evaluation.model import (
     Answer,
     Answers,

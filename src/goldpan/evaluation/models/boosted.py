@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import Task, target_column
+from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
     Fitted,

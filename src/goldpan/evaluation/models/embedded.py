@@ -30,8 +30,8 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.storage.workspace import make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import make_directory
 from goldpan.evaluation.finetune.job import MINILM, Weights, encoder_weights
 from goldpan.evaluation.finetune.loading import quiet
 from goldpan.evaluation.model import (

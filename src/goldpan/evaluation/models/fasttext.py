@@ -22,7 +22,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
 from goldpan.core.resources import write_file
-from goldpan.datasets.task import Task, target_column
+from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
     Entry,

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.finetune.job import (
     AS_LONG_AS_THE_MODEL,
     LENGTHS,

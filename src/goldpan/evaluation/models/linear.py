@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from goldpan.datasets.task import Task, target_column
+from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.metrics.curves import has_label
 from goldpan.evaluation.model import Answers, Fitted, TrainingContext, entry, load, require_labels
 from goldpan.evaluation.models.features import CONTEXTS, Features

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from goldpan.datasets.task import TaskType
-from goldpan.datasets.wording import Wording
+from goldpan.datasets.tasks.task import TaskType
+from goldpan.datasets.tasks.wording import Wording
 from goldpan.evaluation.model import Answer
 
 if TYPE_CHECKING:

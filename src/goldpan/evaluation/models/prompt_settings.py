@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.datasets.task import TaskType
-from goldpan.datasets.wording import METHODS, Method, find_method
+from goldpan.datasets.tasks.task import TaskType
+from goldpan.datasets.tasks.wording import METHODS, Method, find_method
 from goldpan.evaluation.model import require_choice
 from goldpan.evaluation.protocol import Protocol
 from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_settings

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.task import Task
-from goldpan.datasets.wording import find_method, wording_of
+from goldpan.datasets.tasks.task import Task
+from goldpan.datasets.tasks.wording import find_method, wording_of
 from goldpan.evaluation.model import (
     Answer,
     Answers,

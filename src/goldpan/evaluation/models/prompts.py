@@ -30,11 +30,11 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.registry import Registry, files_in
+from goldpan.core.plugins.registry import Registry, files_in
 from goldpan.core.sanitize import for_prompt, without_tokens
 from goldpan.datasets.splits import draw_number
-from goldpan.datasets.task import CLASSIFICATION, Task, input_column, target_column
-from goldpan.datasets.wording import (
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task, input_column, target_column
+from goldpan.datasets.tasks.wording import (
     Method,
     Wording,
     WordingError,

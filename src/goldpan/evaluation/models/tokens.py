@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.task import input_column, target_column
+from goldpan.datasets.tasks.task import input_column, target_column
 from goldpan.evaluation.model import Answers, TrainingContext, entry, load
 
 _NAME = "token-svm"

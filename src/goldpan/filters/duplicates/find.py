@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.engine import Engine, EngineError, open_engine
+from goldpan.core.parallel.engine import Engine, EngineError, open_engine
 from goldpan.core.schemas import DUPLICATES
 from goldpan.filters.duplicates.near import Links, link
 from goldpan.filters.duplicates.settings import DuplicateSettings

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.engine import open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.filters.duplicates.near import Best, bring_together, search_band
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold
 from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches

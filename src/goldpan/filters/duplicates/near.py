@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.core.engine import Engine
+from goldpan.core.parallel.engine import Engine
 from goldpan.core.resources import named
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.sketches import ENTRY, NO_TEXT, SLICES, Ids, SketchFile, replacing

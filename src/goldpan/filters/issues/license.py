@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 from goldpan.filters.criterion import Criterion, query_judge
 
 _ALLOWED = tuple(read_toml(resources.files("goldpan.filters") / "licenses.toml").values["allowed"])

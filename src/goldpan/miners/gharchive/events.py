@@ -20,9 +20,9 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.registry import unknown_name
+from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.schemas import TableSchema
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 from goldpan.miners.tables.columns import user
 
 _TEXT = pa.string()

@@ -18,12 +18,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.config import Settings
-from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.parallel.engine import EngineName, open_engine
 from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
 from goldpan.miners.gharchive.sources import GH_ARCHIVE, Downloads, is_address, units_of_folder
 from goldpan.miners.gharchive.store import (

@@ -18,9 +18,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core import parquet
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.workspace import WorkspaceLayout, publish
+from goldpan.core.storage import parquet
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS, Row, read_event
 from goldpan.miners.gharchive.store import (
     METADATA_KEY,

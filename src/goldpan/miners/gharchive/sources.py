@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from goldpan._version import __version__
-from goldpan.core.config import Settings
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.http import jittered, retry_after, shared_context
-from goldpan.core.workspace import make_directory
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.workspace import make_directory
 from goldpan.miners.gharchive.reading import HourUnit
 from goldpan.miners.gharchive.store import ArchiveStore, file_name
 from goldpan.miners.github.limits import Pace

@@ -23,8 +23,8 @@ import orjson
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parquet import read_metadata, read_table, writer
-from goldpan.core.workspace import WorkspaceLayout, hold_lock, make_directory
+from goldpan.core.storage.parquet import read_metadata, read_table, writer
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS
 
 # The hours of GH Archive: how they are named, and which lie between two days.

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from goldpan.core.config import Settings, repository_name
 from goldpan.core.errors import QueryError, RepositoryError, UsageError
-from goldpan.core.parquet import open_tables
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.settings.config import Settings, repository_name
+from goldpan.core.storage.parquet import open_tables
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub

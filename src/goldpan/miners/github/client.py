@@ -20,11 +20,11 @@ import httpx
 import orjson
 
 from goldpan._version import __version__
-from goldpan.core.config import Settings
 from goldpan.core.errors import AuthenticationError, QueryError, ServerError, UsageError
 from goldpan.core.http import jittered, retry_after, shared_context
+from goldpan.core.settings.config import Settings
+from goldpan.core.settings.trust import tokens_of_command
 from goldpan.core.terminal import Reporter
-from goldpan.core.trust import tokens_of_command
 from goldpan.miners.github.limits import (
     FAILURES_TO_DOUBT,
     Flow,

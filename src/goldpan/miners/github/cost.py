@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from goldpan.core.archive import Archive, Record
-from goldpan.core.config import Settings
 from goldpan.core.errors import QueryError
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.archive import Archive, Record
 from goldpan.miners.github.announced import RESOURCES, Announced, chosen_path
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import CONNECTIONS

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 
 _TOKEN = re.compile(r'"[^"]*"|\w+|\.\.\.|\$\w+|[^\s,]')
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.core.archive import Record
+from goldpan.core.storage.archive import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together

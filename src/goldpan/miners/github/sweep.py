@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from goldpan.core.archive import Record
 from goldpan.core.errors import QueryError, RepositoryError
+from goldpan.core.storage.archive import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github.batches import BatchSize
 from goldpan.miners.github.client import GitHub

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldpan.code.patch import FileDiff, apply, parse_diff
-from goldpan.core.archive import Record
 from goldpan.core.errors import GitError
+from goldpan.core.storage.archive import Record
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.objects import Objects
 from goldpan.git.process import git

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from goldpan.core.archive import Archive, Record
 from goldpan.core.errors import MiningError
+from goldpan.core.storage.archive import Archive, Record
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.objects import (
     Encoding,
     LineEnds,

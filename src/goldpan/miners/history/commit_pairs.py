@@ -18,10 +18,10 @@ from typing import Literal
 
 import duckdb
 
-from goldpan.core.parquet import open_tables, second
-from goldpan.core.sealed import verify_parquet
+from goldpan.core.storage.parquet import open_tables, second
+from goldpan.core.storage.sealed import verify_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout
 from goldpan.git.ancestry import Ancestry
 from goldpan.git.clone import prefetch, promisor
 from goldpan.git.objects import Objects

@@ -16,12 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.config import Settings
-from goldpan.core.parquet import write, writer
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import CHANGES, REVISIONS, TableSchema
+from goldpan.core.settings.config import Settings
+from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
-from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.git.ancestry import Ancestry, read_ancestry
 from goldpan.git.clone import CloneResult, clone
 from goldpan.git.objects import Objects

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from goldpan.core.archive import Record
 from goldpan.core.resources import named, without_collection
+from goldpan.core.storage.archive import Record
 from goldpan.miners.backup_entries import read_shape
 from goldpan.miners.replies import parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest

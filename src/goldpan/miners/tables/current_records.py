@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from goldpan.core.archive import Record
+from goldpan.core.storage.archive import Record
 from goldpan.miners.github.graphql_lists import PART_OF
 from goldpan.miners.github.rest_feeds import PART_OF_LIST
 from goldpan.miners.repair import unresolved

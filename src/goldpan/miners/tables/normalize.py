@@ -21,14 +21,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.archive import Archive, Record, lost_replies, run_files
-from goldpan.core.engine import EngineName, open_engine
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import do_without_pandas
-from goldpan.core.parquet import count_rows, write, writer
+from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.resources import frugal
 from goldpan.core.result import Block, Result, Table
-from goldpan.core.run_file import Seal
 from goldpan.core.schemas import (
     COMMENTS,
     ENTRIES,
@@ -38,10 +36,12 @@ from goldpan.core.schemas import (
     UNKNOWN,
     TableSchema,
 )
-from goldpan.core.sealed import read_lineage, write_lineage
+from goldpan.core.storage.archive import Archive, Record, lost_replies, run_files
+from goldpan.core.storage.parquet import count_rows, write, writer
+from goldpan.core.storage.run_file import Seal
+from goldpan.core.storage.sealed import read_lineage, write_lineage
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
-from goldpan.core.workers import WorkerEndedError, WorkerPool
-from goldpan.core.workspace import WorkspaceLayout, publish
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import (

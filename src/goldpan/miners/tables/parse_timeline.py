@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any, NamedTuple
 
-from goldpan.core.settings_file import read_toml
+from goldpan.core.settings.file import read_toml
 from goldpan.miners.tables.columns import UnreadableValue, actor, inner
 from goldpan.miners.tables.rows import Rows, add_commit
 

@@ -30,7 +30,7 @@ register(
         reads="tasks",
         finders={
             "split": "goldpan.papers.crosscodebench.splits:find_split",
-            "method": "goldpan.datasets.wording:find_method",
+            "method": "goldpan.datasets.tasks.wording:find_method",
         },
         unscored="Import prompts with goldpan build crosscode import, and name their task in task",
     ),

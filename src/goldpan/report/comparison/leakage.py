@@ -9,7 +9,7 @@ from statistics import fmean
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
 from goldpan.evaluation.score import ranking_score, score
 from goldpan.evaluation.slices import COLUMN, headline

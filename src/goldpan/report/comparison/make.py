@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 
-from goldpan.core.workspace import WorkspaceLayout
-from goldpan.datasets.task import Task
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.facts import Skipped, chosen_by, examples_learned
 from goldpan.evaluation.comparison.question import ComparisonResult, System, setting, split_of
 from goldpan.evaluation.runs import Run

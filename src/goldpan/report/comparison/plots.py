@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from goldpan.datasets.task import CLASSIFICATION
+from goldpan.datasets.tasks.task import CLASSIFICATION
 from goldpan.evaluation.comparison.facts import Skipped, positive_counts
 from goldpan.evaluation.comparison.question import ComparisonResult, System
 from goldpan.evaluation.metrics.curves import (

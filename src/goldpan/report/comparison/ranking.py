@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from goldpan.datasets.task import Task
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.facts import Skipped
 from goldpan.evaluation.comparison.question import ComparisonResult, mean_score
 from goldpan.evaluation.statistics.comparison import (

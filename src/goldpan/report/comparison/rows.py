@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import DatasetError
-from goldpan.core.plugin_parts import Kind
-from goldpan.core.registry import Registry
+from goldpan.core.plugins.parts import Kind
+from goldpan.core.plugins.registry import Registry
 from goldpan.core.sanitize import line
-from goldpan.core.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.datasets.task import Task, input_column, target_column
-from goldpan.datasets.task_data import read_task_data, task_directory
+from goldpan.datasets.tasks.data import read_task_data, task_directory
+from goldpan.datasets.tasks.task import Task, input_column, target_column
 from goldpan.evaluation.comparison.question import ComparisonResult, System, split_of
 from goldpan.evaluation.metrics.generation import edit_similarity
 from goldpan.evaluation.metrics.words_and_numbers import smape_errors

@@ -1,0 +1,1 @@
+"""Findings of test runs: variants of a fix, and tests in other circumstances."""

@@ -1,0 +1,345 @@
+"""Runs the tests of verified rows again for the findings that need it, and keeps what came of it.
+
+WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/reruns/
+├── reruns.json      the findings with what they were made of, and the digests of the other files
+├── build.log        what building the environment printed
+└── after-1.log ...  what the tests printed with the fix, and where luck changed what they say
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from goldpan.audit.finding import Finding, FindingName, finding_of
+from goldpan.audit.rows import Row
+from goldpan.audit.trials.luck import NAME as LUCK
+from goldpan.audit.trials.luck import RUNS, check_again, find_luck, run_cases
+from goldpan.audit.trials.luck import VERSION as LUCK_VERSION
+from goldpan.audit.trials.trial import RerunTrial, Untold
+from goldpan.audit.trials.variants import VERSION as VARIANTS_VERSION
+from goldpan.audit.trials.weak_tests import NAME as WEAK
+from goldpan.audit.trials.weak_tests import VERSION as WEAK_VERSION
+from goldpan.audit.trials.weak_tests import find_weak_tests, run_variants
+from goldpan.core.errors import DamagedError, UsageError
+from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
+from goldpan.core.terminal import Reporter
+from goldpan.execution.isolation import find_isolation
+from goldpan.execution.packages import open_packages
+from goldpan.execution.recipe import load_recipes
+from goldpan.execution.records import (
+    FILES,
+    EndedError,
+    FixInstance,
+    TrialJob,
+    TrialRecord,
+    TrialSettings,
+    changed_files,
+    hold_verification,
+    instance_of,
+    read_record,
+    record_directory,
+    run_digest,
+    seal_files,
+)
+from goldpan.execution.trial import open_trial
+
+RERUNS = "reruns.json"
+RERUN_NAMES: tuple[FindingName, ...] = (WEAK, LUCK)
+"""The findings that run tests."""
+_MOST_LANES = 4
+_COLUMNS = ("id", "repo", "issue", "pull", "base_commit", "patch", "test_patch", "test_files")
+Findings = Mapping[FindingName, Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class RerunOptions:
+    """How tests are run again."""
+
+    variants: int = 20
+    """The most variants of a fix."""
+    seed: int = 0
+    """Draws variants."""
+    again: bool = False
+    """True where rows are run although their results are stored."""
+    settings: TrialSettings = field(default_factory=lambda: TrialSettings(1))
+    recipes: tuple[Path, ...] = ()
+    workers: int = 1
+    engine: EngineName = "local"
+    address: str = ""
+
+    def key(self, name: FindingName) -> list[int]:
+        """Return what a finding depends on beside the row and the settings of its tests."""
+        if name == WEAK:
+            return [WEAK_VERSION, VARIANTS_VERSION, self.variants, self.seed]
+        return [LUCK_VERSION]
+
+
+@dataclass(frozen=True, slots=True)
+class Reruns:
+    """The findings from running the tests of rows again."""
+
+    by_row: Mapping[str, Findings]
+    """By the row's id."""
+    inputs: Mapping[str, str]
+    """The digests of the records that were read or made."""
+    names: frozenset[FindingName]
+    """The findings that were asked for, or that any row has."""
+    dataset: str
+
+    def find(self, name: FindingName, row: Row) -> Finding:
+        """Return a finding on a row."""
+        finding = self.by_row.get(row.id, {}).get(name)
+        remedy = f"Run goldpan audit {self.dataset} --finding {name}"
+        return finding or _cannot_tell(name, Untold("its tests were not run for it", remedy))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A row whose tests are run again; it travels to other processes and machines."""
+
+    job: TrialJob
+    record: TrialRecord
+    names: tuple[FindingName, ...]
+    options: RerunOptions
+    lanes: int
+
+    @property
+    def directory(self) -> Path:
+        """Where the findings and logs lie."""
+        return _directory(self.job.workspace, self.job.instance)
+
+    @property
+    def seconds(self) -> float | None:
+        """About how long it takes, None where `verify` did not keep its own time."""
+        took = self.record.seconds
+        if not took:
+            return None
+        one = took["tests"] / (1 + 2 * int(self.record.environment.get("repeats", 1)))
+        runs = sum(self.options.variants if name == WEAK else RUNS for name in self.names)
+        return took["build"] + one * (1 + ceil(runs / self.lanes))
+
+    def __str__(self) -> str:
+        return self.job.instance.id
+
+
+def rerun_rows(
+    workspace: WorkspaceLayout,
+    dataset: Path,
+    rows: Iterable[Row],
+    names: Sequence[FindingName],
+    options: RerunOptions,
+    reporter: Reporter,
+) -> Reruns:
+    """Run the tests of rows for the findings of these names, and return what is known of all.
+
+    Rows that were run with the same options are not run again. What came of earlier runs for other
+    findings is returned as well. Raises `IsolationError` where nothing isolates foreign code.
+    """
+    workspace = replace(workspace, root=workspace.root.absolute())
+    found: dict[str, dict[FindingName, Finding]] = {}
+    units: list[_Unit] = []
+    instances: list[tuple[str, FixInstance]] = []
+    processors = len(os.sched_getaffinity(0))
+    lanes = max(1, min(_MOST_LANES, processors // max(1, options.workers)))
+    for row in rows:
+        told = found.setdefault(row.id, {})
+        try:
+            instance, record = _verified(workspace, dataset, row)
+        except Untold as untold:
+            told.update((name, _cannot_tell(name, untold)) for name in names)
+            continue
+        instances.append((row.id, instance))
+        told |= _stored(workspace, record, None)
+        known = {} if options.again else _stored(workspace, record, options)
+        waiting = tuple(name for name in names if name not in known)
+        for name in waiting:
+            told.pop(name, None)
+        if waiting:
+            job = TrialJob(workspace, instance, options.settings, options.recipes, options.again)
+            units.append(_Unit(job, record, waiting, options, lanes))
+    if units:
+        _run_all(workspace, units, found, options, reporter)
+    inputs: dict[str, str] = {}
+    for row_id, instance in instances:
+        if (path := _directory(workspace, instance) / RERUNS).exists():
+            inputs[f"reruns {row_id}"] = file_digest(path)
+    has = {name for told in found.values() for name in told}
+    return Reruns(found, inputs, frozenset({*names, *has}), str(dataset))
+
+
+def _run_all(
+    workspace: WorkspaceLayout,
+    units: Sequence[_Unit],
+    found: Mapping[str, dict[FindingName, Finding]],
+    options: RerunOptions,
+    reporter: Reporter,
+) -> None:
+    find_isolation(options.settings.isolation, options.settings.image)
+    load_recipes(options.recipes)
+    for unit in units:
+        about = f"about {unit.seconds:,.0f} s" if unit.seconds else "not known, as for verify"
+        took = sum(unit.record.seconds.values())
+        than = f"; verify took {took:,.0f} s" if took else ""
+        reporter.note(f"{unit}: {about}{than}")
+    with (
+        hold_verification(workspace),
+        open_packages(workspace, (unit.job.instance.repo for unit in units), reporter),
+        open_engine(options.engine, options.workers, options.address) as running,
+        reporter.task("Running tests", len(units)) as task,
+    ):
+        for unit, findings in zip(units, running.map(rerun, units), strict=True):
+            found[str(unit)].update(findings)
+            for finding in findings.values():
+                reporter.note(f"{unit}: {finding.name}: {finding.verdict}: {finding.why}")
+            task.advance()
+
+
+def _verified(
+    workspace: WorkspaceLayout, dataset: Path, row: Row
+) -> tuple[FixInstance, TrialRecord]:
+    if not all(row.columns.get(name) is not None for name in _COLUMNS):
+        raise Untold(
+            "it is no row of the family issue-resolution, whose tests goldpan verify runs",
+            "Run goldpan build issue-resolution --profile verified",
+        )
+    try:
+        instance = instance_of(row.columns)
+    except UsageError as error:
+        raise Untold(error.problem, error.remedy) from None
+    directory = record_directory(workspace, instance.repo, instance.issue, instance.pull)
+    record = read_record(directory, instance)
+    if record is None:
+        raise Untold("it is not verified in this workspace", f"Run goldpan verify {dataset}")
+    if record.proof.verdict != "verified":
+        raise Untold(f"its verdict is {record.proof.verdict}", "Build with --require verified")
+    if not workspace.clone(instance.repo).is_dir():
+        raise Untold(
+            "the history of its repository is not at hand",
+            f"Run goldpan clone --repo {instance.repo}",
+        )
+    return instance, record
+
+
+def rerun(unit: _Unit) -> Findings:
+    """Run the tests of one row again, and keep what came of it."""
+    with unit.job.workspace.scratch() as logs:
+        try:
+            findings, details = _examine(unit, logs)
+        except (EndedError, Untold) as ended:
+            untold = ended if isinstance(ended, Untold) else _ended(ended)
+            return {name: _cannot_tell(name, untold) for name in unit.names}
+        settings = _settings(unit.options)
+        kept = _stored_whole(unit.job.workspace, unit.record)
+        for name, finding in findings.items():
+            kept[name] = {
+                "key": unit.options.key(name),
+                "settings": settings,
+                "finding": finding.plain(),
+                "runs": details.get(name, []),
+            }
+        shutil.rmtree(unit.directory, ignore_errors=True)
+        make_directory(unit.directory)
+        for path in logs.iterdir():
+            shutil.copyfile(path, unit.directory / path.name)
+    plain = {
+        "id": unit.job.instance.id,
+        "record": unit.record.digest,
+        "findings": kept,
+        FILES: seal_files(unit.directory, RERUNS),
+    }
+    write_whole(unit.directory / RERUNS, sealed_json(plain))
+    return findings
+
+
+def _examine(unit: _Unit, logs: Path) -> tuple[dict[FindingName, Finding], dict[str, Any]]:
+    """Return the findings on a row, and the runs that they rest on.
+
+    Raises `EndedError` and `Untold` where the fix itself cannot be run.
+    """
+    findings: dict[FindingName, Finding] = {}
+    details: dict[str, Any] = {}
+    with open_trial(unit.job, logs) as trial:
+        started = time.monotonic()
+        trial.prepare()
+        again = RerunTrial(trial, unit.record, unit.lanes)
+        failed = again.failed(again.run_fix("after-1"))
+        unsteady = check_again(again, failed) if failed else ()
+        for name in unit.names:
+            try:
+                if name == LUCK:
+                    cases = (*unsteady, *run_cases(again))
+                    details[name] = list(map(asdict, cases))
+                    findings[name] = find_luck(cases, time.monotonic() - started)
+                elif unsteady:
+                    raise Untold("its tests pass only sometimes", "Audit it with --finding luck")
+                else:
+                    runs = run_variants(again, unit.options.variants, unit.options.seed)
+                    details[name] = list(map(asdict, runs))
+                    took = time.monotonic() - started
+                    findings[name] = find_weak_tests(runs, len(again.tests), took)
+            except Untold as untold:
+                findings[name] = _cannot_tell(name, untold, time.monotonic() - started)
+            started = time.monotonic()
+    return findings, details
+
+
+def _ended(ended: EndedError) -> Untold:
+    if ended.verdict == "limit-exceeded":
+        return Untold(f"its tests exceeded a limit ({ended.detail})", "Give a longer --timeout")
+    return Untold(
+        f"its environment cannot be built again ({ended.verdict})",
+        "Run goldpan verify with --again, whose logs say why",
+    )
+
+
+def _cannot_tell(name: FindingName, untold: Untold, seconds: float | None = None) -> Finding:
+    return Finding(name, "cannot-tell", untold.why, remedy=untold.remedy, seconds=seconds)
+
+
+def _directory(workspace: WorkspaceLayout, instance: FixInstance) -> Path:
+    folder = record_directory(workspace, instance.repo, instance.issue, instance.pull)
+    return folder / "reruns"
+
+
+def _settings(options: RerunOptions) -> str:
+    recipes = {recipe.name: recipe.digest for recipe in load_recipes(options.recipes)}
+    return run_digest(options.settings, recipes)
+
+
+def _stored(
+    workspace: WorkspaceLayout, record: TrialRecord, options: RerunOptions | None
+) -> dict[FindingName, Finding]:
+    """Return the findings of earlier runs, those with other options only where none are given."""
+    stored = _stored_whole(workspace, record)
+    return {
+        name: finding_of(stored[name]["finding"])
+        for name in RERUN_NAMES
+        if name in stored
+        and (
+            options is None
+            or (stored[name]["key"], stored[name]["settings"])
+            == (options.key(name), _settings(options))
+        )
+    }
+
+
+def _stored_whole(workspace: WorkspaceLayout, record: TrialRecord) -> dict[str, Any]:
+    directory = _directory(workspace, record.instance)
+    try:
+        plain = read_json(directory / RERUNS)
+        if plain["record"] != record.digest or changed_files(directory, RERUNS):
+            return {}
+        return dict(plain["findings"])
+    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+        return {}

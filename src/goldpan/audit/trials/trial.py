@@ -1,0 +1,116 @@
+"""A verified row whose environment is built again, to run its tests in other ways than `verify`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
+
+from goldpan.audit.trials.variants import FixedFile, changed_blocks
+from goldpan.code.patch import split_patch
+from goldpan.execution.checkout import leaves
+from goldpan.execution.records import Conditions, Run, TrialRecord
+from goldpan.execution.trial import Trial, apply_or_end
+
+T = TypeVar("T")
+_SECONDS, _TIMES = 5.0, 5.0
+"""How long a run may take: so many seconds, and so many times what the fix's own took."""
+
+
+class Untold(Exception):  # noqa: N818 - no error, but an answer
+    """A finding cannot be told: why, and what would change it."""
+
+    def __init__(self, why: str, remedy: str) -> None:
+        super().__init__(why)
+        self.why, self.remedy = why, remedy
+
+
+@dataclass(slots=True)
+class RerunTrial:
+    """A trial that is prepared, and what is known of its row."""
+
+    trial: Trial
+    record: TrialRecord
+    lanes: int
+    """How many runs may go on side by side."""
+    fixed: tuple[FixedFile, ...] = ()
+    """The files of the fix, once it was applied."""
+    seconds: float = 0.0
+    """The duration of the run with the fix."""
+    until_failure: Mapping[str, str] = field(default_factory=dict)
+    """Variables with which tests stop at the first that fails; none where some fail anyway."""
+    _beside: list[Trial] = field(default_factory=list)
+
+    @property
+    def is_python(self) -> bool:
+        """True where pytest runs the tests."""
+        return self.trial.is_python
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests that have to pass with the fix."""
+        return (*self.record.proof.fail_to_pass, *self.record.proof.pass_to_pass)
+
+    def failed(self, run: Run) -> tuple[str, ...]:
+        """Return the tests that have to pass with the fix, and do not."""
+        return tuple(test for test in self.tests if run.get(test) != "passed")
+
+    def run_fix(self, name: str) -> Run:
+        """Run the tests with the fix as it was merged, as `verify` did."""
+
+        def change(testbed: Path) -> None:
+            self.apply_fix(testbed)
+            self.fixed = tuple(_fixed_files(testbed, self.record.instance.patch))
+
+        started = time.monotonic()
+        run = self.trial.run(name, change)
+        self.seconds = time.monotonic() - started
+        if self.is_python and "failed" not in run.values():
+            self.until_failure = {"PYTEST_ADDOPTS": "--exitfirst"}
+        return run
+
+    def apply_tests(self, testbed: Path) -> None:
+        """Bring files to the state before the fix, with its tests."""
+        apply_or_end(testbed, self.record.instance.test_patch)
+
+    def apply_fix(self, testbed: Path) -> None:
+        """Bring files to the state after the fix, with its tests."""
+        self.apply_tests(testbed)
+        apply_or_end(testbed, self.record.instance.patch)
+
+    def limited(
+        self, variables: Mapping[str, str] = {}, prefix: tuple[str, ...] = ()
+    ) -> Conditions:
+        """Return conditions whose limit of time follows from the run with the fix."""
+        return Conditions(variables, prefix, _SECONDS + _TIMES * self.seconds)
+
+    def side_by_side(self, run: Callable[[Trial, int], T], count: int) -> Iterator[T]:
+        """Yield what `run` returns for each number below `count`, given a trial that is free."""
+        if not self._beside:
+            others = (self.trial.beside(f"lane-{lane + 1}") for lane in range(self.lanes))
+            self._beside = [other for other in others if other is not None] or [self.trial]
+        free: SimpleQueue[Trial] = SimpleQueue()
+        for trial in self._beside:
+            free.put(trial)
+
+        def work(number: int) -> T:
+            trial = free.get()
+            try:
+                return run(trial, number)
+            finally:
+                free.put(trial)
+
+        with ThreadPoolExecutor(len(self._beside)) as pool:
+            yield from pool.map(work, range(count))
+
+
+def _fixed_files(testbed: Path, patch: str) -> Iterator[FixedFile]:
+    for part in split_patch(patch):
+        path = testbed / part.path
+        is_inside = not leaves(testbed, part.path) and path.is_file() and not path.is_symlink()
+        if is_inside and not part.is_binary:
+            yield FixedFile(part.path, path.read_bytes(), changed_blocks(part))

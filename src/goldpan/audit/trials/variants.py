@@ -1,0 +1,274 @@
+"""Variants of a fix: the code as the fix leaves it, with one thing in the changed lines otherwise.
+
+A variant that the tests let pass shows what they do not tell. Each parses, and none has the syntax
+tree of the fix, of the code before it, or of another variant; for Python, none has their bytecode.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import random
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+from types import CodeType
+from typing import TYPE_CHECKING, TypeVar
+
+from goldpan.audit.trials.mutations import Block, Kind, MutationEdit, edits_of, line_starts
+from goldpan.code.grammar import Mark, ParsedCode, read
+from goldpan.code.languages import Language, language_of, second_language_of
+from goldpan.code.patch import FilePatch
+from goldpan.code.substance import LARGEST
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+T = TypeVar("T")
+VERSION = 2
+"""Raised where the same fix and seed would give other variants."""
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_AROUND = 2
+"""Lines before and after a change that its diff shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedFile:
+    """A file that a fix changes, as the fix leaves it."""
+
+    path: str
+    content: bytes = field(repr=False)
+    blocks: tuple[Block, ...] = field(repr=False)
+
+    @property
+    def before(self) -> bytes:
+        """The file as it was before the fix."""
+        content, starts = self.content, line_starts(self.content)
+        for block in reversed(self.blocks):
+            start, end = starts[block.first], starts[block.first + block.added]
+            content = content[:start] + block.removed + content[end:]
+        return content
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One file of the fix with one thing otherwise."""
+
+    kind: Kind
+    path: str
+    line: int
+    """Where it differs from the fix, from 1."""
+    content: bytes = field(repr=False)
+    diff: str
+    """The difference, as a git diff on top of the fix; bytes that are no text are replaced."""
+
+
+def changed_blocks(part: FilePatch) -> tuple[Block, ...]:
+    """Return where a git diff of one file changes it, in order."""
+    blocks: list[Block] = []
+    place, added, removed = -1, 0, b""
+    for line in (*part.text.split("\n"), ""):
+        head = _HUNK.match(line)
+        mark = line[:1] if place >= 0 and not head else ""
+        if mark == "+":
+            place, added = place + 1, added + 1
+        elif mark == "-":
+            removed += line[1:].encode("utf-8", "surrogateescape") + b"\n"
+        elif mark == "\\":
+            removed = removed if added else removed.removesuffix(b"\n")
+        else:
+            if added or removed:
+                blocks.append(Block(place - added, added, removed))
+            added, removed = 0, b""
+            # A hunk without lines after the change names the line before it.
+            place = int(head[1]) - (not _is_empty(line)) if head else place + (mark == " ")
+    return tuple(blocks)
+
+
+def _is_empty(head: str) -> bool:
+    return ",0 @@" in head.partition("+")[2]
+
+
+def has_grammar(path: str) -> bool:
+    """Say whether variants can be made of a file's language."""
+    language = language_of(path)
+    return language is not None and language.grammar is not None
+
+
+def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Variant, ...]:
+    """Return at most `count` variants of a fix, drawn by seed, spread over its blocks and kinds.
+
+    Files without a grammar, larger than 1 MB, or that do not parse, have none. Nothing bounds the
+    time that a hostile text takes.
+    """
+    codes = [code for file in files if (code := _open(file))]
+    queues: list[list[tuple[_Code, MutationEdit]]] = []
+    known: set[tuple[str, bytes | None]] = set()
+    for code in codes:
+        path = code.file.path
+        known |= {(path, None), (path, code.meaning(code.file.content))}
+        if len(codes) == 1:
+            known.add((path, code.meaning(code.file.before)))
+        draw = random.Random(f"{seed} {path}")  # noqa: S311 - repeats a drawing
+        blocks = edits_of(code.reading, code.language, code.file.blocks)
+        queues += ([(code, edit) for edit in _drawn(edits, draw)] for edits in blocks)
+    random.Random(f"{seed}").shuffle(queues)  # noqa: S311 - repeats a drawing
+    variants: list[Variant] = []
+    for code, edit in _in_turn(queues):
+        if len(variants) == count:
+            break
+        file = code.file
+        content = file.content[: edit.start] + edit.text + file.content[edit.end :]
+        meaning = (file.path, code.meaning(content))
+        if meaning not in known:
+            known.add(meaning)
+            line = file.content.count(b"\n", 0, edit.start) + 1
+            variants.append(Variant(edit.kind, file.path, line, content, _diff(file, edit)))
+    return tuple(variants)
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """A file of a fix as the language in which it parses."""
+
+    file: FixedFile
+    language: Language
+    reading: ParsedCode
+    by_bytecode: bool
+    """True where the running Python compiles it."""
+
+    def meaning(self, content: bytes) -> bytes | None:
+        """Return a digest of what a text means, None where it is no code of the language."""
+        if self.by_bytecode:
+            return _bytecode(content)
+        reading = _read(content, self.language)
+        return _tree(reading) if reading.clean else None
+
+
+def _open(file: FixedFile) -> _Code | None:
+    if len(file.content) > LARGEST:
+        return None
+    for language in (language_of(file.path), second_language_of(file.path)):
+        if language and language.grammar and (reading := _read(file.content, language)).clean:
+            by_bytecode = language.name == "Python" and _bytecode(file.content) is not None
+            return _Code(file, language, reading, by_bytecode)
+    return None
+
+
+def _read(content: bytes, language: Language) -> ParsedCode:
+    assert language.grammar is not None
+    return read(content, language.grammar)
+
+
+def _drawn(edits: Sequence[MutationEdit], draw: random.Random) -> list[MutationEdit]:
+    """Return edits in a random order in which all kinds come in turn, leaving out all first."""
+    by_kind: dict[Kind, list[MutationEdit]] = {}
+    for edit in edits:
+        by_kind.setdefault(edit.kind, []).append(edit)
+    whole = by_kind.pop("hunk", [])
+    queues = [by_kind[kind] for kind in sorted(by_kind)]
+    for queue in queues:
+        draw.shuffle(queue)
+    draw.shuffle(queues)
+    return [*whole, *_in_turn(queues)]
+
+
+def _in_turn(queues: Sequence[Sequence[T]]) -> Iterator[T]:
+    """Yield the first of each queue, then the second of each, and so on."""
+    for row in zip_longest(*queues):
+        yield from (item for item in row if item is not None)
+
+
+# What a text means: two that mean the same are no two variants.
+
+
+def _tree(reading: ParsedCode) -> bytes:
+    """Return a digest of a syntax tree without comments, white space and parentheses."""
+    digest = hashlib.sha256()
+    waiting: list[Node | None] = [reading.tree.root_node]
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            digest.update(b")")
+        elif reading.marks.get(node.id) is not Mark.COMMENT and node.type not in "()":
+            if node.type != "parenthesized_expression":
+                digest.update(f"({node.type} ".encode())
+                waiting.append(None)
+            if not node.child_count:
+                digest.update(node.text or b"")
+            waiting += reversed(node.children)
+    return digest.digest()
+
+
+def _bytecode(content: bytes) -> bytes | None:
+    """Return a digest of what Python compiles; None where ours does not read it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(content)
+            _strip_documentation(tree)
+            _put_on_one_line(tree)
+        code = compile(tree, "", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return hashlib.sha256(repr(_plain(code)).encode("utf-8", "replace")).digest()
+
+
+def _strip_documentation(tree: ast.Module) -> None:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        definitions = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, name, ())
+
+
+def _put_on_one_line(tree: ast.Module) -> None:
+    """Give all nodes the same place: Python compiles something for some ends of lines."""
+    for node in ast.walk(tree):
+        for name in node._attributes:
+            setattr(node, name, 1)
+
+
+def _plain(constant: object) -> object:
+    if isinstance(constant, CodeType):
+        code = constant
+        names = (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        table = getattr(code, "co_exceptiontable", b"")
+        return (code.co_code, table, names, counts, [_plain(part) for part in code.co_consts])
+    if isinstance(constant, frozenset):
+        return sorted(map(repr, constant))
+    return (type(constant).__name__, repr(constant))
+
+
+def _diff(file: FixedFile, edit: MutationEdit) -> str:
+    """Return what an edit changes, with the lines around, as git would."""
+    content = file.content
+    begin = content.rfind(b"\n", 0, edit.start) + 1
+    is_whole = content[: edit.end][-1:] in (b"", b"\n") and edit.text[-1:] in (b"", b"\n")
+    end = edit.end if is_whole else (content.find(b"\n", edit.end) + 1 or len(content))
+    new = content[begin : edit.start] + edit.text + content[edit.end : end]
+    first = content.count(b"\n", 0, begin)
+    lines = _rows(content)
+    above = lines[max(0, first - _AROUND) : first]
+    olds, news = _rows(content[begin:end]), _rows(new)
+    below = lines[first + len(olds) : first + len(olds) + _AROUND]
+    same = len(above) + len(below)
+    place = first - len(above) + 1
+    marked = chain(
+        *([(sign, line) for line in part]
+          for sign, part in ((" ", above), ("-", olds), ("+", news), (" ", below)))
+    )  # fmt: skip
+    body = "".join(f"{sign}{line.decode('utf-8', 'replace')}\n" for sign, line in marked)
+    header = f"--- a/{file.path}\n+++ b/{file.path}\n"
+    return f"{header}@@ -{place},{same + len(olds)} +{place},{same + len(news)} @@\n{body}"
+
+
+def _rows(text: bytes) -> list[bytes]:
+    rows = text.split(b"\n")
+    return rows if rows[-1] else rows[:-1]

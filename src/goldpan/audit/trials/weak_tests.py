@@ -1,0 +1,111 @@
+"""Tests that would pass a wrong fix: variants of the true one are run against them.
+
+Killed are variants with which a test of FAIL_TO_PASS or PASS_TO_PASS does not pass, or which take
+several times as long. Some of those that survive are equal in behavior, so the share that is
+killed is a lower bound of how strong the tests are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from goldpan.audit.finding import Finding, FindingName, Span
+from goldpan.audit.trials.mutations import Kind
+from goldpan.audit.trials.trial import RerunTrial, Untold
+from goldpan.audit.trials.variants import FixedFile, has_grammar, make_variants
+from goldpan.code.languages import language_of
+from goldpan.core.proportions import wilson
+from goldpan.execution.records import EndedError
+from goldpan.execution.trial import Trial
+
+NAME: FindingName = "weak-tests"
+VERSION = 1
+"""Raised where the same variants would give another finding."""
+_LONGEST = 1_000
+"""Characters of a survivor's diff that evidence shows."""
+_HAND = "Judge its tests by hand"
+_PACKAGING = ("setup.py", "conf.py", "noxfile.py")
+"""Files that no test runs: the environment is built for the base commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRun:
+    """The outcome of the tests on a variant."""
+
+    kind: Kind
+    path: str
+    line: int
+    diff: str
+    outcome: Literal["survived", "killed", "not-built"]
+    by: str
+    """The first test that does not pass, or the limit that was exceeded."""
+
+
+def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, ...]:
+    """Run the tests of a fix with variants of it, at most `count`; raises `Untold` without any."""
+    files = [file for file in trial.fixed if Path(file.path).name not in _PACKAGING]
+    variants = make_variants(files, count, seed)
+    if not variants:
+        raise _untold(files)
+
+    def run(lane: Trial, number: int) -> VariantRun:
+        variant = variants[number]
+        told = partial(VariantRun, variant.kind, variant.path, variant.line, variant.diff)
+
+        def change(testbed: Path) -> None:
+            trial.apply_fix(testbed)
+            (testbed / variant.path).write_bytes(variant.content)
+
+        try:
+            outcomes = lane.run(f"variant-{number + 1}", change, trial.limited(trial.until_failure))
+            failed = trial.failed(outcomes)
+            if trial.until_failure and failed and outcomes.keys().isdisjoint(failed):
+                # They stopped at a test that does not count.
+                outcomes = lane.run(f"variant-{number + 1}-whole", change, trial.limited())
+        except EndedError as ended:
+            return told("killed", ended.detail)
+        if not outcomes and not trial.is_python:
+            return told("not-built", "")  # what does not compile is no wrong fix
+        failed = trial.failed(outcomes)
+        ran = [test for test in failed if test in outcomes]
+        return told("killed", (ran or failed)[0]) if failed else told("survived", "")
+
+    runs = tuple(trial.side_by_side(run, len(variants)))
+    if all(run.outcome == "not-built" for run in runs):
+        raise Untold("no variant of the fix can be built", _HAND)
+    return runs
+
+
+def _untold(files: Sequence[FixedFile]) -> Untold:
+    codes = [file.path for file in files if language_of(file.path)]
+    if codes and not any(map(has_grammar, codes)):
+        language = language_of(codes[0])
+        name = language.name if language else ""
+        return Untold(f"variants need a grammar, and there is none of {name}", _HAND)
+    return Untold("the fix has no code of which a variant parses and differs", _HAND)
+
+
+def find_weak_tests(runs: Sequence[VariantRun], tests: int, seconds: float) -> Finding:
+    """Return whether a variant passes all tests of the row, with the diffs of those that do."""
+    counted = [run for run in runs if run.outcome != "not-built"]
+    survivors = [run for run in counted if run.outcome == "survived"]
+    strength = wilson(len(counted) - len(survivors), len(counted))
+    passes = "passes" if len(survivors) == 1 else "pass"
+    those = "test" if tests == 1 else f"{tests:,} tests"
+    why = f"{len(survivors):,} of {len(counted):,} variants of the fix {passes} its {those}"
+    return Finding(
+        NAME,
+        "found" if survivors else "not-found",
+        why,
+        tuple(Span("patch", None, run.kind, 0, 0, run.diff[:_LONGEST]) for run in survivors),
+        "",
+        "",
+        strength.value,
+        strength.low,
+        strength.high,
+        seconds,
+    )

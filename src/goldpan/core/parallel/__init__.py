@@ -1,0 +1,1 @@
+"""Parallel work: in processes of this machine or on a Ray cluster."""

@@ -1,0 +1,316 @@
+"""Runs one piece of work over many units: in this process, in several, or on a Ray cluster.
+
+A unit may be worked on twice, where a machine dies in the middle. So what a unit writes must be
+the same each time and appear by a rename, and the results that come back must be small.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import redirect_stdout
+from functools import partial
+from importlib import import_module
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.imports import load
+from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
+from goldpan.core.plugins.loading import named_files, use
+from goldpan.core.resources import explain
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+AHEAD = 2
+"""Units in flight a process: one at work, one waiting."""
+_MOST_OF_A_NAME = 200
+
+
+class EngineError(GoldpanError):
+    """The processes or machines that do the work are not there, or ended under it."""
+
+
+class UnitError(Exception):
+    """Work on a unit failed as nobody foresaw; the cause tells how."""
+
+
+class Closing:
+    """A context manager that closes itself."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free what the engine holds."""
+
+
+def do(work: Callable[[T], R], unit: T) -> R:
+    """Do the work on one unit; whatever goes wrong bears its name."""
+    try:
+        return work(unit)
+    except GoldpanError as error:
+        raise type(error)(f"{name_of(unit)}: {error.problem}", error.remedy) from error
+    except Exception as error:  # work may raise anything, and has to name its unit
+        if explained := explain(error):
+            raise type(explained)(
+                f"{name_of(unit)}: {explained.problem}", explained.remedy
+            ) from error
+        # Of any other kind: without the unit's name nobody finds what broke.
+        raise UnitError(f"{name_of(unit)}: {type(error).__name__}: {error}") from error
+
+
+def name_of(unit: object) -> str:
+    """Return a unit's name as errors tell it."""
+    return str(unit)[:_MOST_OF_A_NAME]
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error, or its kind."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:_MOST_OF_A_NAME] if lines else type(error).__name__
+
+
+_RETRIES = 5
+"""How often Ray does a unit again whose machine died under it."""
+_OBJECT_STORE_BYTES = 128 * 2**20
+
+
+class LostError(EngineError):
+    """The machine that had a unit is gone."""
+
+
+class RayCluster(Closing):
+    """The engine `ray`; see `open_engine` for the arguments and errors."""
+
+    def __init__(self, processes: int, address: str) -> None:
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        ray = load("ray", "The engine ray", EngineError)
+        self._ray = ray
+        self._joined = ray.is_initialized()
+        self._output = redirect_stdout(sys.stderr)
+        if self._joined:
+            return
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        try:
+            if address:
+                _knock(address)
+                ray.init(address=address, **quiet)
+            else:
+                ray.init(
+                    address="local",
+                    num_cpus=processes,
+                    include_dashboard=False,
+                    object_store_memory=_OBJECT_STORE_BYTES,
+                    _node_ip_address="127.0.0.1",  # whoever reaches Ray's ports may run code
+                    **quiet,
+                )
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            why = f"({first_line(error)})"
+            if address:
+                raise EngineError(
+                    f"No Ray cluster answers at {address} {why}",
+                    "Start one with ray start --head, or leave the address out",
+                ) from None
+            raise EngineError(
+                f"Ray does not start on this machine {why}",
+                "Fix that (a long TMPDIR is too long for it), or take the engine local",
+            ) from None
+        self._output.__enter__()  # Ray tells on stdout, where results belong, that a machine died
+
+    def close(self) -> None:
+        """Leave the cluster, which ends where this engine started it."""
+        if not self._joined:
+            self._ray.shutdown()
+            self._output.__exit__(None, None, None)
+
+    @property
+    def processors(self) -> int:
+        """How many processors the cluster has now: machines come and go."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    @property
+    def gpus(self) -> float:
+        """How many GPUs that machine has now which has the most."""
+        return max((float(node["Resources"].get("GPU", 0)) for node in self._nodes()), default=0.0)
+
+    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+        """Yield the result of each unit, in the order of units; see `Engine.map`."""
+        waiting: deque[Submitted[R]] = deque()
+        try:
+            for unit in units:
+                waiting.append(self.submit(partial(do, work), unit))
+                if len(waiting) >= AHEAD * self.processors:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for submitted in waiting:
+                submitted.cancel()
+
+    def submit(self, work: Callable[[T], R], unit: T, *, gpus: float = 0.0) -> Submitted[R]:
+        """Have a unit done where there is room: one processor, and `gpus` of one machine.
+
+        What `work` raises comes back as it is.
+        """
+        task = self._ray.remote(_call).options(max_retries=_RETRIES, num_gpus=gpus)
+        return Submitted(self._ray, unit, task.remote(partial(_with, named_files(), work), unit))
+
+    def submit_to(self, node: str, work: Callable[[T], R], unit: T) -> Submitted[R]:
+        """Have a unit done at once on one of `machines`, and on no other if that is lost."""
+        strategies = import_module("ray.util.scheduling_strategies")
+        strategy = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+        task = self._ray.remote(_call).options(num_cpus=0, scheduling_strategy=strategy)
+        return Submitted(self._ray, unit, task.remote(work, unit))
+
+    @property
+    def machines(self) -> dict[str, str]:
+        """The machines that take work: their addresses by Ray's names of them."""
+        return {
+            node["NodeID"]: f"{node['NodeManagerAddress']} ({node['NodeManagerHostname']})"
+            for node in self._nodes()
+        }
+
+    def _nodes(self) -> list[Mapping[str, Any]]:
+        """Return what Ray knows of the machines that take work."""
+        nodes: list[Mapping[str, Any]] = self._ray.nodes()
+        return [node for node in nodes if node["Alive"] and node["Resources"].get("CPU", 0)]
+
+
+class Submitted(Generic[R]):
+    """A unit that the cluster does."""
+
+    def __init__(self, ray: Any, unit: object, reference: Any) -> None:
+        self._ray = ray
+        self._unit = unit
+        self._reference = reference
+        self.future: Future[Any] = reference.future()
+        """Is done when the unit is, for `concurrent.futures.wait`; `result` tells how."""
+
+    def result(self) -> R:
+        """Wait for the result; raises what the work raised, or `LostError`."""
+        errors = self._ray.exceptions
+        try:
+            result: R = self._ray.get(self._reference)
+        except errors.RayTaskError as error:
+            raise error.cause from error
+        except errors.RayError as error:
+            raise LostError(
+                f"Ray gave up {name_of(self._unit)} after {_RETRIES} new attempts "
+                f"({first_line(error)})",
+                "See ray status for the machines; run the same command again for the rest",
+            ) from None
+        return result
+
+    def cancel(self) -> None:
+        """Give it up, where it is not done."""
+        self._ray.cancel(self._reference)
+
+
+def _with(plugins: Sequence[str], work: Callable[[T], R], unit: T) -> R:
+    """Do work with the files of plugins that were in use where it was handed in."""
+    for plugin in plugins:
+        use(plugin)
+    return work(unit)
+
+
+def _call(work: Callable[[T], R], unit: T) -> R:
+    return work(unit)
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` where nobody listens, for which Ray itself takes a minute."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "://" not in host:
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
+EngineName = Literal["local", "ray"]
+
+
+class Engine(Protocol):
+    """Does work on units; a context manager that frees its processes at the end."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+        """Yield the result of each unit, in the order of units, as soon as it is there.
+
+        Few units are in flight at once, so a slow reader holds the work back. `work` is a
+        function of a module, or a `functools.partial` of one, and units can be pickled. A
+        `GoldpanError` of a unit comes back as it is with the unit's name in front, any other
+        failure as `UnitError`; the units after it are given up. Raises `EngineError` where
+        processes end from outside.
+        """
+        ...
+
+
+def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
+    """Open an engine; use it as a context manager.
+
+    `local` works in this process where `processes` is 1, else in that many others. `ray` works on
+    the cluster at `address` (``auto`` for the one of this machine), with as many tasks as it has
+    processors; without an address, on a cluster of `processes` on this machine that ends with
+    the engine. All machines of a cluster must see the same files.
+
+    Raises `UsageError` for options that make no sense, `EngineError` where Ray is not installed
+    or no cluster answers.
+    """
+    if processes < 1:
+        raise UsageError(f"{processes} processes are too few", "Give at least 1")
+    match name:
+        case "ray":
+            return RayCluster(processes, address)
+        case "local" if address:
+            raise UsageError(
+                f"The local engine has no cluster at {address!r}", "Use it with --engine ray"
+            )
+        case "local":
+            return _Pool(processes) if processes > 1 else _InProcess()
+        case _:
+            raise UsageError(f"There is no engine {name!r}", "Choose local or ray")
+
+
+class _InProcess(Closing):
+    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+        for unit in units:
+            yield do(work, unit)
+
+
+class _Pool(Closing):
+    def __init__(self, processes: int) -> None:
+        self._processes = processes
+        self._pool = WorkerPool(processes)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+        waiting: deque[Future[R]] = deque()
+        at: T | None = None
+        try:
+            for at in units:
+                waiting.append(self._pool.submit(do, work, at))
+                if len(waiting) >= AHEAD * self._processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except WorkerEndedError:
+            raise EngineError(
+                f"A process was killed, perhaps for lack of memory, at {name_of(at)} or one of "
+                f"the {AHEAD * self._processes} units before it",
+                "Give fewer processes and try again",
+            ) from None
+        finally:
+            for future in waiting:
+                future.cancel()

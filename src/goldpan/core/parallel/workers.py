@@ -1,0 +1,317 @@
+"""Processes that work for this one, started as programs of our own; a sandbox for hard items.
+
+They import nothing of the user's program, so they can be started from a plain script, standard
+input, a notebook, a thread, or a process of `multiprocessing`'s. What they call is a function of
+a module; they end when this process does.
+
+Nothing bounds the time and memory of a parser: 100 KB of open parentheses take minutes, a megabyte
+of ``a<b<`` in C# takes 7 GB. So hostile texts, and answers of models are no better, must not be
+parsed in the process of the user: `map_in_sandbox` replaces a process for which one is too hard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Generic, Literal, Self, TypeVar
+
+from goldpan.core.errors import GoldpanError
+from goldpan.core.imports import spare_pandas
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+_PROGRAM = (
+    "import json, sys; path, number = sys.argv[1:]; sys.path[:] = json.loads(path); "
+    "from goldpan.core.parallel.workers import serve; serve(int(number))"
+)
+
+
+class WorkerEndedError(Exception):
+    """A worker process was killed, or ended itself, in the middle of its work."""
+
+
+class _ElsewhereError(Exception):
+    """The traceback of an error of another process."""
+
+
+class WorkerProcess:
+    """A process that runs ``main(connection, *arguments)``, with the other end of `connection`."""
+
+    def __init__(self, main: Callable[..., None], *arguments: Any) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            warnings = [f"-W{option}" for option in sys.warnoptions]
+            number = str(theirs.fileno())
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and program
+                [sys.executable, "-P", *warnings, "-c", _PROGRAM, json.dumps(sys.path), number],
+                # Whoever reads it knows by its end that this process is gone.
+                stdin=subprocess.PIPE,
+                pass_fds=(theirs.fileno(),),
+            )
+        self.connection: Connection[Any, Any] = Connection(ours.detach())
+        with suppress(OSError):  # it did not start, which `connection` tells
+            self.connection.send((main, arguments))
+
+    def end(self) -> int:
+        """End the process, whatever it does, and return its exit code, negative for a signal."""
+        self.connection.close()
+        self._process.kill()
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for the process's end and return its exit code."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return self._process.wait()
+
+
+class WorkerPool:
+    """Calls functions in several processes; a context manager that ends them."""
+
+    def __init__(self, processes: int, initializer: Callable[[], object] | None = None) -> None:
+        self._threads = ThreadPoolExecutor(processes, "goldpan-worker")
+        self._initializer = initializer
+        self._idle: list[WorkerProcess] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
+        """Have a process call a function of a module, as soon as one is free.
+
+        The future raises what the function raises, and `WorkerEndedError` where its process ended.
+        """
+        return self._threads.submit(self._call, function, arguments)
+
+    def close(self) -> None:
+        """Wait for what is running, drop what is waiting, and end the processes."""
+        self._threads.shutdown(cancel_futures=True)
+        while self._idle:
+            self._idle.pop().end()
+
+    def _call(self, function: Callable[..., R], arguments: tuple[Any, ...]) -> R:
+        try:
+            worker = self._idle.pop()
+        except IndexError:
+            worker = WorkerProcess(_answer_calls, self._initializer)
+        try:
+            worker.connection.send((function, arguments))
+            answer = worker.connection.recv()
+        except (EOFError, OSError):
+            worker.end()
+            raise WorkerEndedError from None
+        except BaseException:  # such as Ctrl-C: the answer would be taken for that of the next call
+            worker.end()
+            raise
+        if isinstance(answer, GoldpanError):  # it could not even begin
+            worker.end()
+            raise answer
+        self._idle.append(worker)
+        result, error, trace = answer
+        if error is not None:
+            raise error from _ElsewhereError(f"\n{trace}")
+        value: R = result
+        return value
+
+
+def serve(number: int) -> None:
+    """Be a worker process, whose connection is the open file of this number."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    spare_pandas()
+    connection: Connection[Any, Any] = Connection(number)
+    with suppress(EOFError, OSError):
+        try:
+            main, arguments = connection.recv()
+        except (AttributeError, ImportError, pickle.UnpicklingError) as error:
+            connection.send(_not_found(error))
+            return
+        main(connection, *arguments)
+
+
+def _answer_calls(
+    connection: Connection[Any, Any], initializer: Callable[[], object] | None
+) -> None:
+    if initializer is not None:
+        initializer()
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except (AttributeError, ImportError, pickle.UnpicklingError) as error:
+            connection.send(_not_found(error))
+            return
+        answer: tuple[Any, Exception | None, str]
+        try:
+            answer = (function(*arguments), None, "")
+        except Exception as error:  # noqa: BLE001 - the caller gets whatever it is
+            answer = (None, error, traceback.format_exc())
+        try:
+            connection.send(answer)
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            unsent = RuntimeError(f"{answer[0] or answer[1]!r} cannot be sent: {error}")
+            connection.send((None, unsent, answer[2]))
+
+
+def _not_found(error: Exception) -> GoldpanError:
+    return GoldpanError(
+        f"A process that works for this one does not find what it should call ({error})",
+        "Put it into a module or a plugin's file (docs/plugins.md) rather than into the script "
+        "that is run",
+    )
+
+
+def _end_with_parent() -> None:
+    """End this process when its standard input ends, as that of the parent's death does."""
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+_AHEAD = 1_000  # results that may wait for an earlier one
+_MEMORY = 2 * 1024**3  # bytes for one item
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why an item has no result: its time was spent, or its process died."""
+
+    reason: Literal["timeout", "crash"]
+
+
+def map_in_sandbox(
+    work: Callable[[T], R],
+    items: Iterable[T],
+    workers: int,
+    timeout: float,
+    at_once: Callable[[T], R | None] = lambda _: None,
+) -> Iterator[R | Failed]:
+    """Yield the result of each item in order; items are drawn as they are needed.
+
+    `work` is a function of a module, `timeout` seconds of processor time for one item. Where it
+    is spent, or the process dies or wants more than 2 GiB, that item is `Failed`, which another
+    machine may not repeat, and the rest goes on. `at_once` gives the results of items that need
+    no process, None for others. Raises `GoldpanError` where a process cannot start, and what
+    `work` raises of that kind: a missing package is no property of an item.
+    """
+    waiting = enumerate(items)
+    crew: list[_Worker[T, R]] = []
+    results: dict[int, R | Failed] = {}
+    yielded = 0
+    more = True
+    try:
+        while more or results or any(worker.busy for worker in crew):
+            while (
+                more
+                and len(results) < _AHEAD
+                and not (crew and all(worker_.busy for worker_ in crew))
+            ):
+                number, item = next(waiting, (-1, None))
+                if item is None:
+                    more = False
+                    break
+                result = at_once(item)
+                if result is not None:
+                    results[number] = result
+                    continue
+                crew = crew or [_Worker(work, timeout) for _ in range(max(workers, 1))]
+                next(worker for worker in crew if not worker.busy).take(number, item)
+            while yielded in results:
+                yield results.pop(yielded)
+                yielded += 1
+            busy = [worker.connection for worker in crew if worker.busy]
+            ready = wait(busy) if busy else []
+            for index, worker in enumerate(crew):
+                if worker.connection in ready:
+                    results[worker.number] = worker.give()
+                    if worker.dead:
+                        crew[index] = _Worker(work, timeout)
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+class _Worker(Generic[T, R]):
+    def __init__(self, work: Callable[[T], R], timeout: float) -> None:
+        self._process = WorkerProcess(_work, work, timeout)
+        self.connection = self._process.connection
+        self.number = -1
+        self.busy = self.dead = self.greeted = False
+
+    def take(self, number: int, item: T) -> None:
+        """Begin with an item; raises `GoldpanError` where the process did not start."""
+        if not self.greeted:
+            try:
+                greeting = self.connection.recv()
+            except (EOFError, OSError):
+                raise GoldpanError(
+                    f"A process for reading code did not start ({sys.executable})",
+                    "Try again; its own words are above, if it had any",
+                ) from None
+            if isinstance(greeting, GoldpanError):
+                raise greeting
+            self.greeted = True
+        self.number, self.busy = number, True
+        with suppress(OSError):  # it died while idle, which `give` tells
+            self.connection.send(item)
+
+    def give(self) -> R | Failed:
+        """Return what came of the item that it took; raises the `GoldpanError` of its work."""
+        self.busy = False
+        try:
+            result: R | GoldpanError = self.connection.recv()
+        except (EOFError, OSError):
+            self.dead = True
+            self.connection.close()
+            return Failed("timeout" if self._process.wait() == -signal.SIGPROF else "crash")
+        if isinstance(result, GoldpanError):
+            raise result
+        return result
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if not self.dead:
+            self._process.end()
+
+
+def _work(connection: Connection[Any, Any], work: Callable[[Any], Any], timeout: float) -> None:
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    _bound_memory()
+    with suppress(EOFError, OSError):
+        connection.send(None)
+        while True:
+            item = connection.recv()
+            # The kernel ends the process at this signal, also within the parser, and also where
+            # the parent is gone.
+            signal.setitimer(signal.ITIMER_PROF, timeout)
+            try:
+                result = work(item)
+            except GoldpanError as error:
+                result = error
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            connection.send(result)
+
+
+def _bound_memory() -> None:
+    """Bound what the process may take beyond what it has, where the system can."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + _MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))

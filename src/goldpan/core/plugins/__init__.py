@@ -1,0 +1,1 @@
+"""Plugins: their parts, where they are found, and lookup of things by name."""

@@ -1,0 +1,1 @@
+"""Settings: read from files, environment and flags, and trusted or not."""

@@ -1,0 +1,323 @@
+"""Settings: `goldpan.toml` in the workspace, overridden by the environment, then by flags."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+from urllib.parse import urlsplit
+
+from goldpan.core.errors import UsageError
+from goldpan.core.plugins.loading import leave_out, use
+from goldpan.core.remote import is_address, open_address
+from goldpan.core.secrets import register_environment
+from goldpan.core.settings.file import Source, read_toml, unknown_key
+from goldpan.core.settings.trust import Trust, tokens_for, trust_of
+
+Via = Literal["auto", "graphql", "rest"]
+Included = Literal["discussions"]
+
+CONFIG_FILE = "goldpan.toml"
+DEFAULT_WORKSPACE = Path("goldpan-workspace")
+PUBLIC_API = "https://api.github.com"
+_OWNER = r"[A-Za-z0-9](?:[A-Za-z0-9_-]){0,99}"
+_OTHER_HOST = re.compile(
+    r"(?:https?://(?:www\.)?|git@)(gitlab\.com|bitbucket\.org|codeberg\.org)\b"
+)
+"""Addresses of repositories elsewhere; any other host may be a GitHub Enterprise Server."""
+_REPO = re.compile(rf"{_OWNER}/(?!\.{{1,2}}$)[A-Za-z0-9._-]{{1,100}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that a run can be told.
+
+    Args:
+        retries: How often a request is tried before the run continues without it.
+        timeout: Seconds without a byte before a request is given up.
+        plugins: Python files that add criteria, models and the like; in goldpan.toml, relative to
+            that file.
+    """
+
+    workspace: Path = DEFAULT_WORKSPACE
+    """Where raw replies and tables lie."""
+    api_url: str = PUBLIC_API
+    """The REST root; GitHub Enterprise Server: ``https://HOST/api/v3``."""
+    tokens: tuple[str, ...] = field(default=(), repr=False)
+    """Access tokens, used as one pool."""
+    via: Via = "auto"
+    """Which API to mine through; ``auto`` is GraphQL with a token and REST without."""
+    since: datetime | None = None
+    """Only entries updated at or after this time."""
+    include: tuple[Included, ...] = ()
+    """Kinds mined beside issues and pull requests: ``discussions``, which GraphQL alone offers."""
+    token_command: str = field(default="", repr=False)
+    """A command that prints a token, asked at the start and when GitHub refuses the old one."""
+    concurrency: int = 4
+    """The most concurrent requests; a run starts with one and adapts to GitHub's answers."""
+    at_once: int = 0
+    """The most repositories to mine at once; 0 is up to 8, fewer where memory is short."""
+    retries: int = 3
+    patience: float = 3_600.0
+    """Seconds to wait while GitHub does not answer at all."""
+    timeout: float = 60.0
+    workers: int = 0
+    """Processes that turn raw replies into tables; 0 is one per core."""
+    plugins: tuple[Path, ...] = ()
+    trust: Trust = field(default=Trust(DEFAULT_WORKSPACE, (), given=True), repr=False)
+    """Settings of `goldpan.toml` that need the user's trust, and whether it was given."""
+    withheld: str = field(default="", repr=False)
+    """Why a token that is there is not for this server; empty where none is withheld."""
+
+    @property
+    def processes(self) -> int:
+        """How many processes `workers` stands for."""
+        return self.workers or os.cpu_count() or 1
+
+    @property
+    def graphql_url(self) -> str:
+        """The GraphQL endpoint that belongs to `api_url`."""
+        root = self.api_url.rstrip("/")
+        return root.removesuffix("/v3") + "/graphql"
+
+    @property
+    def git_host(self) -> str:
+        """The host that serves histories, with its port if that is not the usual one."""
+        return urlsplit(self.api_url).netloc.removeprefix("api.")
+
+    @property
+    def web_host(self) -> str:
+        """The host that stands in links to issues, such as ``github.com``."""
+        host = urlsplit(self.api_url).hostname or ""
+        return host.removeprefix("api.")
+
+
+FILE_SETTINGS = (
+    "api_url",
+    "via",
+    "since",
+    "include",
+    "concurrency",
+    "at_once",
+    "retries",
+    "patience",
+    "timeout",
+    "workers",
+    "plugins",
+)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)?")
+_SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
+
+
+def load_settings(
+    flags: Mapping[str, object], environment: Mapping[str, str] | None = None
+) -> Settings:
+    """Merge `goldpan.toml`, the environment and the flags that are not None.
+
+    Plugins that the file names are loaded. Raises `UsageError` for an unreadable file, an unknown
+    key or a bad value, `PluginError` for a plugin that fails.
+    """
+    environment = os.environ if environment is None else environment
+    register_environment(environment)
+    chosen = {key: value for key, value in flags.items() if value is not None}
+    named = chosen.pop("workspace", None)
+    workspace = _workspace(named, environment)
+    source = _source(workspace)
+    values = dict(source.values)
+    trust = _trust(workspace, str(named or ""), values, environment)
+    values["plugins"] = _use_plugins(workspace, values, trust)
+    of_file = "api_url" in values
+    if url := environment.get("GOLDPAN_API_URL") or environment.get("GITHUB_API_URL"):
+        values["api_url"] = url
+        of_file = False
+    values |= chosen
+    of_file = of_file and "api_url" not in chosen and not _is_host_of_gh(values, environment)
+    given = dict(values)
+
+    def said(name: str) -> str:
+        """Return a setting as it was given, where that was in the file with its place."""
+        value = given[name]
+        if name in chosen or value is not source.values.get(name):
+            return f"--{name.replace('_', '-')} {value}"
+        return f"{source.place(name)}: {name} = {value!r}"
+
+    values["since"] = _time(values.get("since"), said)
+    if "include" in values:
+        values["include"] = _included(values["include"], said)
+    if "patience" in values:
+        values["patience"] = _duration(values["patience"], said)
+    if not of_file:  # another server is asked, by the user's own word
+        asks = tuple(text for text in trust.asks if not text.startswith("api_url"))
+        trust = replace(trust, asks=asks)
+    settings = replace(Settings(workspace=workspace), **values, trust=trust)
+    _check(settings, said)
+    if of_file and not trust.given:
+        return settings
+    command = environment.get("GOLDPAN_TOKEN_COMMAND", "")
+    tokens, withheld = tokens_for(environment, settings.api_url, command)
+    return replace(
+        settings, tokens=tokens, token_command="" if withheld else command, withheld=withheld
+    )
+
+
+def find_trust(workspace: str | Path | None = None) -> tuple[Trust, tuple[Path, ...]]:
+    """Return what a workspace's settings file asks for, and the files that decide about it."""
+    root = _workspace(workspace, os.environ)
+    values = read_settings_file(root)
+    return _trust(root, str(workspace or ""), values, os.environ), _deciding(root, values)
+
+
+def _trust(
+    root: Path, named: str, values: Mapping[str, Any], environment: Mapping[str, str]
+) -> Trust:
+    plugins = ", ".join(path.name for path in _plugin_paths(root, values))
+    asks = [f"plugins = {plugins}"] if plugins else []
+    if url := values.get("api_url"):
+        asks.append(f"api_url = {url}")
+    named = named or environment.get("GOLDPAN_WORKSPACE", "")
+    return trust_of(root, named, asks, _deciding(root, values), environment)
+
+
+def _deciding(root: Path, values: Mapping[str, Any]) -> tuple[Path, ...]:
+    return (root / CONFIG_FILE, *_plugin_paths(root, values))
+
+
+def use_plugins(workspace: str | Path | None = None) -> None:
+    """Load the plugins that a trusted workspace's settings file names."""
+    trust, _ = find_trust(workspace)
+    _use_plugins(trust.workspace, read_settings_file(trust.workspace), trust)
+
+
+def _use_plugins(root: Path, values: Mapping[str, Any], trust: Trust) -> tuple[Path, ...]:
+    paths = _plugin_paths(root, values)
+    if not trust.given:
+        if paths:
+            leave_out(f"{trust.problem()}, so that its plugins were left out. {trust.remedy}")
+        return ()
+    for path in paths:
+        try:
+            use(path)
+        except UsageError as error:
+            problem = f"{root / CONFIG_FILE}: {error.problem}"
+            raise UsageError(problem, error.remedy) from None
+    return paths
+
+
+def _plugin_paths(root: Path, values: Mapping[str, Any]) -> tuple[Path, ...]:
+    names = values.get("plugins", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            f"plugins = {names!r} in {root / CONFIG_FILE} is not a list of files",
+            'Write plugins = ["my_criterion.py"]',
+        )
+    return tuple(root / name for name in names)
+
+
+def _workspace(named: object, environment: Mapping[str, str]) -> Path:
+    named = cast("str | Path", named or environment.get("GOLDPAN_WORKSPACE") or DEFAULT_WORKSPACE)
+    return open_address(named) if is_address(named) else Path(named)
+
+
+def repository_name(text: str) -> str:
+    """Return ``OWNER/NAME`` from itself or from a web address of the repository or a page of it.
+
+    Raises `UsageError` for anything else: the name becomes a path.
+    """
+    if other := _OTHER_HOST.match(text.strip()):
+        raise UsageError(
+            f"{text!r} is on {other[1]}, and Goldpan mines GitHub", "Name a repository on GitHub"
+        )
+    name, addresses = re.subn(r"^(https?://(www\.)?[^/]+/|git@[^:]+:)", "", text.strip())
+    if addresses:
+        name = "/".join(re.split(r"[?#]", name)[0].split("/")[:2])
+    name = name.strip("/")
+    while name.endswith(".git"):  # GitHub gives no repository such a name
+        name = name.removesuffix(".git")
+    if not _REPO.fullmatch(name):
+        raise UsageError(f"{text!r} does not name a repository", "Write it as OWNER/NAME")
+    return name
+
+
+def read_settings_file(workspace: Path) -> dict[str, Any]:
+    """Return what a workspace's settings file says; raises `UsageError` where it is wrong."""
+    return dict(_source(workspace).values)
+
+
+def _source(workspace: Path) -> Source:
+    path = workspace / CONFIG_FILE
+    if not path.exists():
+        return Source(str(path), {})
+    source = read_toml(path)
+    for key in source.values:
+        if key not in FILE_SETTINGS:
+            cause, remedy = unknown_key(key, FILE_SETTINGS)
+            if "token" in key:
+                remedy = "Tokens belong in the environment variable GITHUB_TOKEN, never in a file"
+            raise UsageError(f"{source.place(key)}: {cause}", remedy)
+    return source
+
+
+def _time(value: object, said: Callable[[str], str]) -> datetime | None:
+    if value is None or isinstance(value, datetime):
+        moment = value
+    else:
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            raise UsageError(
+                f"{said('since')} is not a date", "Write it as 2024-08-01 or 2024-08-01T12:00:00Z"
+            ) from None
+    if moment is not None and moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment
+
+
+def _included(value: object, said: Callable[[str], str]) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)) or any(
+        name not in get_args(Included) for name in names
+    ):
+        raise UsageError(f"{said('include')} is unknown", "Choose discussions, or leave it out")
+    return tuple(dict.fromkeys(names))
+
+
+def _duration(value: object, said: Callable[[str], str]) -> float:
+    match = _DURATION.fullmatch(str(value).strip().lower())
+    if not match or isinstance(value, bool):
+        raise UsageError(f"{said('patience')} is not a time", "Write it as 90s, 30m or 2h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _check(settings: Settings, said: Callable[[str], str]) -> None:
+    for name in ("concurrency", "at_once", "retries", "workers", "timeout", "patience"):
+        value = getattr(settings, name)
+        kind = (int, float) if name in ("timeout", "patience") else int
+        if isinstance(value, bool) or not isinstance(value, kind) or not value >= 0:
+            raise UsageError(f"{said(name)} is not a number of 0 or more", "Correct it")
+    if settings.via not in ("auto", "graphql", "rest"):
+        raise UsageError(f"{said('via')} is unknown", "Choose auto, graphql or rest")
+    if settings.concurrency < 1 or settings.retries < 1:
+        raise UsageError("concurrency and retries must be at least 1", "Raise them")
+    try:
+        url = urlsplit(str(settings.api_url))
+        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:  # a port or an IPv6 address that is none
+        valid = False
+    if not valid:
+        raise UsageError(
+            f"{said('api_url')} is not a web address",
+            "For GitHub Enterprise write https://HOST/api/v3",
+        )
+    if url.username or url.password or url.query:
+        raise UsageError(
+            "--api-url holds credentials or a query", "Give tokens only through GITHUB_TOKEN"
+        )
+
+
+def _is_host_of_gh(values: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    host = environment.get("GH_HOST")
+    return bool(host) and urlsplit(str(values["api_url"])).hostname == host

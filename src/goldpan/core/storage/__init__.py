@@ -1,0 +1,1 @@
+"""Files of a workspace: archives, tables, records of runs, each whole and sealed."""

@@ -1,0 +1,237 @@
+"""Raw replies, kept as they came before anything reads them.
+
+A repository's archive is one append-only file a run, ``run-0001.zst``, whose records are the
+replies (`core/storage/run_file.py`). So `zstd -dc` prints the bodies, and an index is read without
+unpacking anything. A record that a kill or a full disk cut off stands at the end of the newest
+run and is dropped when the next one is written; anything else that is not as it was written is
+damage, and is told. No record holds a credential: request headers are never kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from goldpan.core.errors import WorkspaceError
+from goldpan.core.resources import FREE_SPACE
+from goldpan.core.secrets import mask_record
+from goldpan.core.storage.run_file import (
+    DIGEST,
+    EARLIER,
+    END,
+    SEAL,
+    Flaw,
+    Record,
+    Scan,
+    Seal,
+    damaged,
+    encode,
+    is_torn,
+    scan,
+    seal_of,
+)
+from goldpan.core.storage.workspace import make_directory
+
+__all__ = ["Archive", "Record", "find_flaws", "lost_replies", "run_files", "scan_runs"]
+
+
+class Archive:
+    """The raw replies of one repository; open it for writing only under the workspace's lock.
+
+    Raises `WorkspaceError` where a file is damaged.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._file: int | None = None
+        self._path: Path | None = None
+        self._end = 0
+        self._run = 0
+        self._digests: list[bytes] = []
+        scans = scan_runs(directory)
+        flaws = list(find_flaws(directory, scans))
+        if flaws:
+            raise damaged(flaws[0], len(flaws) - 1)
+        self.records = [record for run in scans for record in run.records]
+
+    @property
+    def runs(self) -> int:
+        """The number of the newest run, 0 before the first."""
+        paths = run_files(self.directory)
+        return _number(paths[-1]) if paths else 0
+
+    def seals(self) -> dict[str, Seal]:
+        """Return how many records each run has, and the digest over their headers, by file."""
+        digests: dict[str, list[bytes]] = {path.name: [] for path in run_files(self.directory)}
+        for record in self.records:
+            digests[record.path.name].append(record.digest)
+        return {name: seal_of(digest) for name, digest in digests.items()}
+
+    def begin(self, *, resume: bool) -> int:
+        """Open the newest run (or a new one) for writing and return its number."""
+        make_directory(self.directory)
+        newest = self.runs
+        if newest:
+            self._open(newest)
+        if not resume or not newest:
+            self.close()
+            self._open(newest + 1)
+        return self._run
+
+    def append(
+        self,
+        meta: dict[str, Any],
+        body: bytes = b"",
+        *,
+        sync: bool = True,
+        digest: str | None = None,
+    ) -> Record:
+        """Write one record and return it, with `sync` once it is safe on disk.
+
+        `digest` is the body's SHA-256, where that is known. The first record of a run also seals
+        the runs before it, and `end` seals its own.
+        """
+        if self._file is None or self._path is None:
+            raise RuntimeError("the archive is not open for writing")
+        meta, masked = mask_record(meta, body)
+        digest = digest if masked == body else None
+        meta = {name: value for name, value in meta.items() if name not in (SEAL, EARLIER)}
+        if not self._digests and self._run > 1:
+            seals = self.seals()
+            del seals[self._path.name]
+            meta[EARLIER] = seals
+        if meta.get("part") == END:
+            meta[SEAL] = seal_of(self._digests)
+        head, frame = encode(meta, masked, digest=digest)
+        try:
+            _write(self._file, head + frame, self._end, sync=sync)
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise WorkspaceError(
+                f"{self._path} cannot be written: {error.strerror}", FREE_SPACE
+            ) from None
+        record = Record(
+            self._path,
+            self._end + len(head),
+            len(frame),
+            len(masked),
+            len(self.records),
+            self._run,
+            meta,
+            self._end,
+            head[-DIGEST:],
+        )
+        self._end = record.end
+        self._digests.append(record.digest)
+        self.records.append(record)
+        return record
+
+    def close(self) -> None:
+        """Close the run's file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, number: int) -> None:
+        """Open a run for writing behind its last whole record."""
+        self._run = number
+        self._path = self.directory / f"run-{number:04}.zst"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        mine = [record for record in self.records if record.path == self._path]
+        while mine and (flaw := _broken(mine[-1])):
+            if not is_torn(mine[-1]):
+                self.close()
+                raise damaged(flaw)
+            self.records.remove(mine.pop())
+        self._end = mine[-1].end if mine else 0
+        self._digests = [record.digest for record in mine]
+        os.ftruncate(self._file, self._end)
+
+
+def run_files(directory: Path) -> list[Path]:
+    """Return the files of an archive's runs, oldest first."""
+    return sorted(
+        path for path in directory.glob("run-*.zst") if path.stem.removeprefix("run-").isdecimal()
+    )
+
+
+def scan_runs(directory: Path) -> list[Scan]:
+    """Read the headers of all runs of an archive."""
+    scans: list[Scan] = []
+    sequence = 0
+    for path in run_files(directory):
+        scans.append(scan(path, sequence))
+        sequence += len(scans[-1].records)
+    return scans
+
+
+def find_flaws(directory: Path, scans: list[Scan]) -> Iterator[Flaw]:
+    """Yield what is damaged in an archive, as far as the headers of its records tell."""
+    seals: dict[str, Any] = {}
+    for run in scans:
+        seals |= run.records[0].meta.get(EARLIER, {}) if run.records else {}
+    for name in sorted(seals.keys() - {run.path.name for run in scans}):
+        yield Flaw(directory / name, 0, 0, "the file is gone")
+    for index, run in enumerate(scans):
+        yield from run.flaws
+        newest = index == len(scans) - 1
+        if run.rest and not (newest and not (run.sealed and run.zeros)):
+            yield run.rest
+            continue
+        own = run.records[-1].end if run.records else 0
+        seal = seals.get(run.path.name)
+        if run.flaws or _repaired(run):
+            continue
+        if seal is not None and seal != seal_of([record.digest for record in run.records]):
+            reason = f"a later run tells of {seal[0]} records, and {len(run.records)} are there"
+            yield Flaw(run.path, own, own, reason)
+
+
+def lost_replies(directory: Path, seals: Mapping[str, Seal]) -> tuple[Path, int] | None:
+    """Return the first run that no longer begins with what was sealed, and how many records.
+
+    The end of the newest run may be cut off as if by a kill: only what was made of it can tell.
+    A run that was repaired since tells itself what it lost.
+    """
+    runs = {scan.path.name: scan for scan in scan_runs(directory)}
+    for name, seal in seals.items():
+        run = runs.get(name)
+        if run and _repaired(run):
+            continue
+        records = run.records[: seal[0]] if run else ()
+        if seal_of([record.digest for record in records]) != seal:
+            return directory / name, int(seal[0])
+    return None
+
+
+def _repaired(run: Scan) -> bool:
+    return any(record.meta["part"] == "repaired" for record in run.records)
+
+
+def _broken(record: Record) -> Flaw | None:
+    try:
+        record.read()
+    except WorkspaceError:
+        return Flaw(record.path, record.start, record.end, "a reply cannot be unpacked")
+    return None
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.removeprefix("run-"))
+
+
+def _write(file: int, data: bytes, offset: int, *, sync: bool) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
+    if sync:
+        os.fsync(file)

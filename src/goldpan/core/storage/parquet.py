@@ -1,0 +1,275 @@
+"""Tables as Parquet files: written, read, and asked by DuckDB; damage is found.
+
+The same rows give the same bytes. Pages bear checksums, and the file its own digest (`sealed.py`),
+which also holds for what no page is: DuckDB reads neither, so it is given only files that were
+verified.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
+from goldpan.core.resources import named, told_otherwise
+from goldpan.core.schemas import TableSchema
+from goldpan.core.storage.sealed import EMPTY, KEY, check_outputs, seal_parquet, verify_parquet
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+_ROW_GROUP = 65_536
+
+
+class Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow is not typed
+    """Writes a file with the settings that all tables share, and seals it when it is closed."""
+
+    is_open: bool
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._failed = False
+        with named(path):
+            super().__init__(
+                path, schema, compression="zstd", compression_level=3, write_page_checksum=True
+            )
+
+    def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
+        """Write rows; raises `OSError` that names the file."""
+        self._failed = True
+        with named(self._path):
+            super().write_table(table, row_group_size)
+        self._failed = False
+
+    def __del__(self) -> None:
+        """Let go of a file that a failure left unfinished: what failed is told already."""
+        with suppress(OSError, pa.ArrowException):
+            super().__del__()
+
+    def close(self) -> None:
+        """Close the file and seal it; raises `OSError` that names the file."""
+        if not self.is_open:
+            return
+        with named(self._path):
+            try:
+                self.add_key_value_metadata({KEY: EMPTY})
+                super().close()
+            finally:
+                self.is_open = False
+            if not self._failed:
+                seal_parquet(self._path)
+
+
+def writer(path: Path, table: TableSchema) -> Writer:
+    """Open a table's file."""
+    return Writer(path, table.schema)
+
+
+def write(target: pq.ParquetWriter, table: TableSchema, repo: str, rows: pa.Table) -> None:
+    """Write sorted rows in the table's columns, with the repository's name where it lacks."""
+    if "repo" in table.schema.names and "repo" not in rows.column_names:
+        rows = rows.append_column("repo", pa.repeat(pa.scalar(repo, pa.string()), len(rows)))
+    rows = rows.select(table.schema.names).cast(table.schema)
+    target.write_table(rows, row_group_size=_ROW_GROUP)
+
+
+def replace_tables(
+    workspace: WorkspaceLayout,
+    tables: Mapping[Path, tuple[TableSchema, pa.Table]],
+    repo: str = "",
+    metadata: Mapping[bytes, bytes] | None = None,
+) -> None:
+    """Write sorted rows in the place of tables' files, all or none."""
+    with workspace.scratch() as scratch:
+        drafts = {scratch / path.name: path for path in tables}
+        for draft, path in drafts.items():
+            table, rows = tables[path]
+            with writer(draft, table) as target:
+                target.add_key_value_metadata(metadata or {})
+                write(target, table, repo, rows)
+        publish(drafts)
+
+
+def write_table(rows: pa.Table, path: Path) -> None:
+    """Write rows to a file of their own."""
+    with Writer(path, rows.schema) as target:
+        target.write_table(rows, row_group_size=_ROW_GROUP)
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a file; raises `OSError` where it is damaged or cannot be read."""
+    with open_file(path) as file:
+        if columns is None:
+            return file.read()
+        if missing := [name for name in columns if name not in file.schema_arrow.names]:
+            raise OSError(f"{path} has no column {missing[0]}")
+        return file.read(list(columns)).select(list(columns))
+
+
+@contextmanager
+def reading(path: Path, remedy: str, kind: type[GoldpanError] = WorkspaceError) -> Iterator[None]:
+    """Turn what keeps a file from being read into an error of `kind` with a remedy."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        problem = f"{path} cannot be read ({str(error).splitlines()[0]})"
+        raise kind(problem, remedy) from error
+
+
+def open_file(path: Path) -> pq.ParquetFile:
+    """Open a file to read it in parts; raises as `read_table` does."""
+    return pq.ParquetFile(verify_parquet(path), page_checksum_verification=True)
+
+
+def read_metadata(path: Path) -> Mapping[bytes, bytes]:
+    """Return the keys of a file; raises as `read_table` does."""
+    metadata: Any = pq.read_metadata(verify_parquet(path)).metadata
+    return metadata or {}
+
+
+def count_rows(path: Path) -> int:
+    """Return how many rows a file has; raises as `read_table` does."""
+    return int(pq.read_metadata(verify_parquet(path)).num_rows)
+
+
+_NUMBERS = count(1)
+# DuckDB's progress bar would go to standard output, where programs read JSON.
+_SESSION = "SET TimeZone = 'UTC'; SET enable_progress_bar = false"
+# Tables change between two questions, and what a question read is not asked for again.
+_PROCESS = "SET enable_external_file_cache = false"
+# Small row groups let all cores work on one repository's texts.
+_ATTACH = "ATTACH ':memory:' AS {name} (ROW_GROUP_SIZE 8192); USE {name}"
+
+
+_INSTANCES: dict[int, duckdb.DuckDBPyConnection] = {}
+"""By process: one that was forked can neither ask nor end its parent's, whose threads it lacks."""
+atexit.register(_INSTANCES.clear)  # from Python 3.12 on, DuckDB complains of one that outlives it
+
+
+def _instance() -> duckdb.DuckDBPyConnection:
+    """Return this process's DuckDB: to start one takes longer than most questions."""
+    import duckdb  # which takes long; most who write tables ask nothing
+
+    instance = _INSTANCES.get(os.getpid())
+    if instance is None:
+        started = duckdb.connect()
+        started.execute(_PROCESS)
+        instance = _INSTANCES.setdefault(os.getpid(), started)  # another thread's, if it was first
+    return instance
+
+
+@contextmanager
+def connect() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give an empty database in memory that speaks UTC and prints nothing.
+
+    All of a process share one DuckDB, its threads and its limit of memory, and see nothing of
+    each other. What changes settings of the whole DuckDB takes `connect_alone`.
+    """
+    import duckdb
+
+    instance, name = _instance(), f"own_{next(_NUMBERS)}"
+    connection = instance.cursor()
+    try:
+        connection.execute(f"{_SESSION}; {_ATTACH.format(name=name)}")
+        yield connection
+    except (duckdb.FatalException, duckdb.InternalException):
+        _INSTANCES.pop(os.getpid(), None)  # it answers nothing any more
+        raise
+    finally:
+        connection.close()
+        with suppress(duckdb.Error), instance.cursor() as other:
+            other.execute(f"DETACH {name}")
+
+
+def second(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the same tables and views, to ask while the first still answers."""
+    (name,) = connection.execute("SELECT current_database()").fetchall()[0]
+    other = connection.cursor()
+    other.execute(f"{_SESSION}; USE {name}")
+    return other
+
+
+def connect_alone() -> duckdb.DuckDBPyConnection:
+    """Return an empty database in memory with a DuckDB of its own, which takes 14 ms to start."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(_SESSION)
+    return connection
+
+
+@contextmanager
+def open_tables(
+    workspace: WorkspaceLayout, repo: str, names: Sequence[str], *, optional: Sequence[str] = ()
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection with a view a table; `references`, a word of SQL, is called `refs`.
+
+    Raises `WorkspaceError` where a table is not there or damaged, also while it is queried, or
+    not of the same run as the others.
+    """
+    with _named_failures(workspace, repo) as reading, connect() as connection:
+        for name in (*names, *optional):
+            path = workspace.table(repo, name)
+            if name in names or path.exists():
+                reading.at = path
+                verify_parquet(path)
+                view = "refs" if name == "references" else name
+                quoted = str(path).replace("'", "''")
+                connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{quoted}')")
+        reading.at = workspace.tables(repo)
+        yield connection
+
+
+def read_tables(
+    workspace: WorkspaceLayout, repo: str, columns: Mapping[str, Sequence[str]]
+) -> dict[str, pa.Table]:
+    """Return some columns of some tables, for questions that take no database.
+
+    Raises `WorkspaceError` as `open_tables` does.
+    """
+    tables = {}
+    with _named_failures(workspace, repo) as reading:
+        for name, column_names in columns.items():
+            reading.at = workspace.table(repo, name)
+            tables[name] = read_table(reading.at, column_names)
+    return tables
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The path being read, for errors that do not name it."""
+
+    at: Path
+
+
+@contextmanager
+def _named_failures(workspace: WorkspaceLayout, repo: str) -> Iterator[_Reading]:
+    """Say of a table that cannot be read which one it is and what makes it again."""
+    import duckdb
+
+    if not workspace.table(repo, "entries").exists():
+        raise WorkspaceError(
+            f"{workspace.root} holds no tables of {repo}", f"Run goldpan mine --repo {repo}"
+        )
+    check_outputs(workspace.tables(repo), "normalize")
+    reading = _Reading(workspace.tables(repo))
+    try:
+        yield reading
+    except (duckdb.Error, pa.ArrowException, DamagedError, FileNotFoundError) as error:
+        if told_otherwise(error):
+            raise
+        raise WorkspaceError(
+            f"{reading.at} cannot be read ({str(error).splitlines()[0]})",
+            f"Make the tables again with goldpan normalize --repo {repo}",
+        ) from error

@@ -1,0 +1,1 @@
+"""Rows of datasets compared: versions of one, and what others hold too."""

@@ -1,0 +1,406 @@
+"""Rows of a dataset that other data hold too, such as a benchmark: by text and by identity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result, Title
+from goldpan.datasets.compare.rows import ComparedSource, Item, open_source
+from goldpan.datasets.table_files import check_form, write_rows
+from goldpan.filters.duplicates.leaks import find_leaks_of_batches
+from goldpan.filters.duplicates.settings import DuplicateSettings, fold, words
+from goldpan.filters.duplicates.sketches import WordHashes
+
+Kind = Literal["pull", "issue", "commit", "exact", "near", "ngram"]
+KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
+"""The strongest evidence first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContaminationEvidence:
+    """Why a row of the dataset counts as standing in other data."""
+
+    id: str
+    """The id of the row."""
+    against: str
+    item: str
+    """The row of the other data that shares the most, by its id."""
+    kind: Kind
+    column: str | None
+    """The other data's column, of a text that is the same or nearly so."""
+    value: float
+    """The similarity of texts, or the share of the row's n-grams; 1 for the rest."""
+    shared: int | None
+    """How many n-grams are shared with that item."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstResult:
+    """The rows that one file or dataset shares."""
+
+    against: str
+    items: int
+    columns: tuple[str, ...]
+    """Whose texts were compared."""
+    rows: int
+    """Rows of the dataset with any evidence."""
+    kinds: Mapping[str, int]
+    """Rows by kind of evidence; a row may have several."""
+    same_repository: int | None
+    """Rows of a repository that stands there, which alone is no evidence; None where none does."""
+    common: int
+    """n-grams that were left out, as too many rows or items share them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContaminationResult(Result):
+    """The rows of a dataset that other data hold too."""
+
+    dataset: str
+    total: int
+    """Rows of the dataset."""
+    columns: tuple[str, ...]
+    """Whose texts were compared."""
+    contaminated: int
+    """Rows with any evidence, whatever the other data."""
+    share: float
+    against: tuple[AgainstResult, ...]
+    evidence: tuple[ContaminationEvidence, ...]
+    """The evidence of the first rows that have any."""
+    unseen: tuple[str, ...]
+    """The limits of such a search."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return what was found as plain data."""
+        plain = asdict(self)
+        return {"rows": plain.pop("total"), **plain}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield which rows stand in other data."""
+        yield Line(
+            f"{self.dataset}: {self.contaminated:,} of {self.total:,} rows ({self.share:.1%}) also "
+            "occur in what it was compared with"
+        )
+        yield Line(f"  compared: {', '.join(self.columns)}")
+        for other in self.against:
+            yield Title(other.against, f": {other.rows:,} rows, {other.items:,} items")
+            yield Line(f"  compared: {', '.join(other.columns)}")
+            for kind, rows in other.kinds.items():
+                yield Line(f"  {rows:,} by {kind}")
+            if other.same_repository is not None:
+                yield Line(
+                    f"  {other.same_repository:,} are of a repository that occurs there, which "
+                    "alone is no evidence"
+                )
+            if other.common:
+                yield Line(f"  {other.common:,} n-grams left out as common")
+        if self.evidence:
+            yield Title("Rows, by which evidence and with which item:")
+        for item in self.evidence:
+            shared = f" ({item.shared:,})" if item.shared else ""
+            yield Line(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}")
+        yield Title("Not seen:")
+        for line in self.unseen:
+            yield Line(f"  {line}")
+
+
+_BATCH = 1_024
+_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("against", pa.string()),
+        ("item", pa.string()),
+        ("kind", pa.string()),
+        ("column", pa.string()),
+        ("value", pa.float64()),
+        ("shared", pa.int64()),
+    ]
+)
+
+
+@dataclass(slots=True)
+class _Side:
+    """Facts about one side of a comparison; its texts are not kept."""
+
+    ids: list[str] = field(default_factory=list)
+    texts: list[tuple[int, str]] = field(default_factory=list)
+    """The row and the column of each text that was compared."""
+    repos: set[str] = field(default_factory=set)
+    same: int = 0
+    """Rows of a repository that the other side has."""
+
+
+def find_contamination(
+    dataset: Path,
+    against: Sequence[Path],
+    *,
+    columns: Sequence[str] = (),
+    ngram: int = 13,
+    common: int = 10,
+    most: int = 20,
+    output: Path | None = None,
+) -> ContaminationResult:
+    """Return which rows of a dataset stand in other files or datasets, and by which evidence.
+
+    `columns` names the texts of the dataset to compare, where those known by name shall not
+    count. Texts with fewer words than `ngram` are not compared; an n-gram in more than `common`
+    rows or items is left out. The evidence for the first `most` rows is returned; `output` takes
+    all. Raises `UsageError` and `DatasetError` for what cannot be read.
+    """
+    if ngram < 2 or common < 1:
+        raise UsageError(
+            f"--ngram {ngram} with --common {common} compares nothing",
+            "Give at least 2 words and at least 1 row",
+        )
+    if output is not None:
+        check_form(output)
+    rows = open_source(dataset, columns)
+    others = [open_source(path) for path in against]
+    side = _Side()
+    results, evidences = [], []
+    for other in others:
+        side = _Side()
+        evidence, result = _compare(rows, other, side, ngram, common)
+        results.append(result)
+        evidences += evidence
+    order = {name: position for position, name in enumerate(side.ids)}
+    evidences.sort(key=lambda item: (order[item.id], item.against, KINDS.index(item.kind)))
+    named = list(dict.fromkeys(item.id for item in evidences))
+    if output is not None:
+        table = pa.Table.from_pylist(list(map(asdict, evidences)), schema=_SCHEMA)
+        write_rows(table.to_reader(), output)
+    shown = set(named[:most])
+    return ContaminationResult(
+        dataset=str(dataset),
+        total=len(side.ids),
+        columns=rows.columns,
+        contaminated=len(named),
+        share=len(named) / len(side.ids),
+        against=tuple(results),
+        evidence=tuple(item for item in evidences if item.id in shown),
+        unseen=_unseen(ngram),
+    )
+
+
+def _compare(
+    rows: ComparedSource, other: ComparedSource, side: _Side, ngram: int, common: int
+) -> tuple[list[ContaminationEvidence], AgainstResult]:
+    name, items = str(other.path), _Side()
+    index = GramIndex(ngram, common)
+    numbers: dict[tuple[Kind, object], int] = {}
+    evidence: list[ContaminationEvidence] = []
+
+    def corpus() -> Iterator[list[str]]:
+        for number, item in enumerate(other.items()):
+            items.ids.append(item.id)
+            for identity in _identities(item):
+                numbers.setdefault(identity, number)
+            if item.repo:
+                items.repos.add(item.repo)
+            whole, tokens = _texts(item, number, items, ngram)
+            index.add_item(number, tokens)
+            yield whole
+        index.finish_items()
+
+    def queries() -> Iterator[list[str]]:
+        for number, item in enumerate(rows.items()):
+            side.ids.append(item.id)
+            for kind, value in _identities(item):
+                if (at := numbers.get((kind, value))) is not None:
+                    evidence.append(
+                        ContaminationEvidence(item.id, name, items.ids[at], kind, None, 1.0, None)
+                    )
+            side.same += item.repo in items.repos
+            whole, tokens = _texts(item, number, side, ngram)
+            index.add_row(number, tokens)
+            yield whole
+
+    settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
+    best: dict[int, ContaminationEvidence] = {}
+    for leak in find_leaks_of_batches(_batches(corpus()), _batches(queries()), settings):
+        (row, _), (item, column) = side.texts[leak.query], items.texts[leak.match]
+        if row not in best or leak.similarity > best[row].value:
+            best[row] = ContaminationEvidence(
+                side.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
+            )
+    shared, left_out = index.shared()
+    evidence += best.values()
+    evidence += [
+        ContaminationEvidence(
+            side.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared
+        )
+        for hit in shared
+    ]
+    kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
+    return evidence, AgainstResult(
+        against=name,
+        items=len(items.ids),
+        columns=other.columns,
+        rows=len({hit.id for hit in evidence}),
+        kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
+        same_repository=side.same if items.repos else None,
+        common=left_out,
+    )
+
+
+def _identities(item: Item) -> list[tuple[Kind, object]]:
+    identities: list[tuple[Kind, object]] = [("commit", commit) for commit in item.commits]
+    if item.repo:
+        identities += [("pull", (item.repo, number)) for number in item.pulls]
+        identities += [("issue", (item.repo, number)) for number in item.issues]
+    return identities
+
+
+def _texts(item: Item, number: int, side: _Side, ngram: int) -> tuple[list[str], list[list[str]]]:
+    """Return the texts that are long enough to say something with their words, and note them."""
+    whole, tokenized = [], []
+    for column, text in item.texts:
+        tokens = words(fold(text))
+        if len(tokens) >= ngram:
+            side.texts.append((number, column))
+            whole.append(text)
+            tokenized.append(tokens)
+    return whole, tokenized
+
+
+def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Put the texts of many rows together."""
+    batch: list[str] = []
+    for item_texts in texts:
+        batch += item_texts
+        if len(batch) >= _BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _unseen(ngram: int) -> tuple[str, ...]:
+    return (
+        "Paraphrases, translations and what was renamed: texts are compared by their words.",
+        f"Texts of fewer than {ngram} words, and columns other than those that are named here.",
+        "Which issue a pull request fixes: a row that names an issue alone does not meet an item "
+        "that names a pull request alone, except by its text.",
+        "A repository under another name, unless its commits are named.",
+        "What a model was trained on: this compares files, and files alone.",
+    )
+
+
+Hashes = NDArray[np.uint64]
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_LEAST_BITS, _MOST_BITS = 16, 27
+"""The size of the filter: at most 128 MB."""
+_hashes = WordHashes()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGrams:
+    """The n-grams that a row has in common with the item nearest to it."""
+
+    row: int
+    item: int
+    shared: int
+    share: float
+    """The share of the row's n-grams that any item has."""
+
+
+@dataclass(slots=True)
+class GramIndex:
+    """n-grams of items, and which of them rows have: first all items come, then all rows.
+
+    As in Brown et al. 2020, appendix C, an n-gram that more than `common` items or rows have is of
+    a template or a license and says nothing. Words are those of near duplicates. Memory follows the
+    words of the items, 12 bytes each, and what rows share with them.
+    """
+
+    width: int
+    common: int
+    _grams: list[Hashes] = field(default_factory=list)
+    _owners: list[NDArray[np.int32]] = field(default_factory=list)
+    _found: list[NDArray[np.int64]] = field(default_factory=list)
+    _rows: list[tuple[int, int]] = field(default_factory=list)
+    _distinct: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
+    _starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    _filter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2, np.bool_))
+    """Known first bits of n-grams: they tell nine of ten others apart."""
+    _shift: np.uint64 = field(default_factory=lambda: np.uint64(63))
+
+    def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:
+        """Take in the words of an item's texts; numbers rise."""
+        grams = np.unique(self._all(texts))
+        self._grams.append(grams)
+        self._owners.append(np.full(len(grams), number, np.int32))
+
+    def finish_items(self) -> None:
+        """End the items; rows come next."""
+        grams = np.concatenate([np.empty(0, np.uint64), *self._grams])
+        owners = np.concatenate([np.empty(0, np.int32), *self._owners])
+        self._grams, self._owners = [], []
+        # Owners rise as they are added, so a stable order by n-gram alone keeps them sorted.
+        order = np.argsort(grams, kind="stable")
+        grams, owners = grams[order], owners[order]
+        del order
+        first = np.append(True, grams[1:] != grams[:-1])[: len(grams)]
+        self._distinct, self._owners = grams[first], [owners]
+        self._starts = np.append(np.flatnonzero(first), len(grams)).astype(np.int64)
+        bits = min(max((8 * len(self._distinct)).bit_length(), _LEAST_BITS), _MOST_BITS)
+        self._shift = np.uint64(64 - bits)
+        self._filter = np.zeros(2**bits, np.bool_)
+        self._filter[self._distinct >> self._shift] = True
+
+    def add_row(self, number: int, texts: Iterable[Sequence[str]]) -> None:
+        """Take in the words of a row's texts."""
+        grams = self._all(texts)
+        perhaps = np.unique(grams[self._filter[grams >> self._shift]])
+        if not len(perhaps):
+            return
+        at = np.minimum(np.searchsorted(self._distinct, perhaps), len(self._distinct) - 1)
+        matched = at[self._distinct[at] == perhaps]
+        if len(matched):
+            self._found.append(matched)
+            self._rows.append((number, len(np.unique(grams))))
+
+    def shared(self) -> tuple[list[SharedGrams], int]:
+        """Return what each row shares, and how many n-grams were left out as common."""
+        rows = np.bincount(
+            np.concatenate([np.empty(0, np.int64), *self._found]), minlength=len(self._distinct)
+        )
+        often = (rows > self.common) | (np.diff(self._starts) > self.common)
+        shared = []
+        for (row, total), grams in zip(self._rows, self._found, strict=True):
+            rare = grams[~often[grams]]
+            if len(rare):
+                item, count = self._most(rare)
+                shared.append(SharedGrams(row, item, count, len(rare) / total))
+        return shared, int((often & (rows > 0)).sum())
+
+    def _all(self, texts: Iterable[Sequence[str]]) -> Hashes:
+        return np.concatenate([np.empty(0, np.uint64), *map(self._of_text, texts)])
+
+    def _of_text(self, tokens: Sequence[str]) -> Hashes:
+        last = len(tokens) - self.width + 1
+        if last < 1:
+            return np.empty(0, np.uint64)
+        flat = np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
+        mixed = flat[:last].copy()
+        for offset in range(1, self.width):
+            mixed *= _MIX
+            mixed += flat[offset : offset + last]
+        return mixed
+
+    def _most(self, grams: NDArray[np.int64]) -> tuple[int, int]:
+        owners = self._owners[0]
+        counts: Counter[int] = Counter()
+        for gram in grams.tolist():
+            counts.update(owners[self._starts[gram] : self._starts[gram + 1]].tolist())
+        count, item = max((count, -item) for item, count in counts.items())
+        return -item, count

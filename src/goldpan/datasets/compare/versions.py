@@ -1,0 +1,383 @@
+"""Versions of a dataset: which rows differ, by hashes, and why rows came or went."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goldpan.core.errors import DatasetError, WorkspaceError
+from goldpan.core.resources import told_otherwise
+from goldpan.core.storage.parquet import connect, connect_alone, read_metadata
+from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
+from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
+from goldpan.filters.stored import INPUTS_KEY
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetVersion:
+    """A dataset as `goldpan build` wrote it."""
+
+    directory: Path
+    provenance: Mapping[str, Any]
+    shards: Mapping[str, tuple[Path, ...]]
+    """The Parquet files of each split."""
+    schema: pa.Schema
+
+    @property
+    def family(self) -> str:
+        """The kind of dataset."""
+        return str(self.provenance.get("family"))
+
+    @property
+    def content(self) -> str:
+        """The start of the digest over all rows, by which the dataset's card asks to be cited."""
+        return content_digest(self.provenance)
+
+    @property
+    def decide(self) -> tuple[str, ...]:
+        """The criteria that took subjects out, in their order, those of the family last."""
+        criteria = tuple(self.provenance.get("profile", {}).get("decide", ()))
+        digests = self.provenance.get("digests", {})
+        required = (name for name in self.provenance.get("counts", {}) if name in digests)
+        return tuple(dict.fromkeys((*criteria, *required)))
+
+    @property
+    def sources(self) -> Mapping[str, Mapping[str, Any]]:
+        """The provenance of each mined repository, by its name in lower case."""
+        return {
+            str(source["repo"]).lower(): source for source in self.provenance.get("sources", ())
+        }
+
+
+def read_version(directory: Path) -> DatasetVersion:
+    """Read a version; raises `DatasetError` where a directory holds none, or damaged files."""
+    provenance = read_provenance(directory)
+    shards: dict[str, list[Path]] = {}
+    for path in shard_paths(directory):
+        shards.setdefault(path.name.rsplit("-", 3)[0], []).append(path)
+    try:
+        schemas = [pq.read_schema(path) for paths in shards.values() for path in paths[:1]]
+    except (OSError, pa.ArrowException) as error:
+        raise DatasetError(
+            f"{directory} cannot be read ({error})", "Build the dataset again"
+        ) from None
+    if not schemas or "id" not in schemas[0].names:
+        raise DatasetError(
+            f"{directory} holds no rows with an id", "Give a dataset that goldpan build wrote"
+        )
+    return DatasetVersion(
+        directory, provenance, {split: tuple(paths) for split, paths in shards.items()}, schemas[0]
+    )
+
+
+_NUMBERS = ("issue", "pull")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedColumns:
+    """The columns that two versions share, and those that differ."""
+
+    same: tuple[str, ...]
+    added: tuple[str, ...]
+    gone: tuple[str, ...]
+    retyped: tuple[str, ...]
+
+
+def shared_columns(old: DatasetVersion, new: DatasetVersion) -> SharedColumns:
+    """Return which columns can be compared."""
+    before, after = old.schema, new.schema
+    both = [name for name in after.names if name in before.names]
+    same = [name for name in both if before.field(name).type == after.field(name).type]
+    return SharedColumns(
+        tuple(same),
+        tuple(name for name in after.names if name not in before.names),
+        tuple(name for name in before.names if name not in after.names),
+        tuple(name for name in both if name not in same),
+    )
+
+
+@contextmanager
+def open_differences(
+    old: DatasetVersion, new: DatasetVersion, columns: SharedColumns
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database with the table `differences`: rows that are not the same in both versions.
+
+    Its columns are id, change, columns, old_split, new_split, repo, issue, pull, moment and an
+    empty reason. Memory follows the number of rows, 8 bytes a column, not the length of their
+    texts. Raises `DatasetError` for a file that cannot be read.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="goldpan-diff-") as scratch,
+        connect_alone() as connection,
+    ):
+        connection.execute(f"SET temp_directory = {_quoted(scratch)}")
+        connection.execute("SET preserve_insertion_order = false")
+        try:
+            connection.execute(_comparison(old, new, columns))
+            yield connection
+        except duckdb.Error as error:
+            if told_otherwise(error):
+                raise
+            raise DatasetError(
+                f"{old.directory} and {new.directory} cannot be compared "
+                f"({str(error).splitlines()[0]})",
+                "Build both with this version of Goldpan",
+            ) from error
+
+
+def parquet_scan(paths: Sequence[Path]) -> str:
+    """Return SQL that reads Parquet files, whatever signs their names have."""
+    return f"read_parquet([{', '.join(map(_path, paths))}], hive_partitioning = false)"
+
+
+def _path(path: Path) -> str:
+    return _quoted("".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path)))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _comparison(old: DatasetVersion, new: DatasetVersion, columns: SharedColumns) -> str:
+    compared = [name for name in columns.same if name != "id"]
+    differing = ", ".join(
+        f"CASE WHEN o.h{at} IS DISTINCT FROM n.h{at} THEN {_quoted(name)} END"
+        for at, name in enumerate(compared)
+    )
+    either = ", ".join(
+        f"coalesce(n.{name}, o.{name}) AS {name}" for name in ("repo", *_NUMBERS, "moment")
+    )
+    differ = f"list_filter([{differing}]::VARCHAR[], lambda x: x IS NOT NULL)"
+    return f"""
+        CREATE TABLE differences AS
+        WITH o AS ({_side(old, compared)}), n AS ({_side(new, compared)}), joined AS (
+            SELECT coalesce(n.id, o.id) AS id, o.split AS old_split, n.split AS new_split,
+                   CASE WHEN o.id IS NULL OR n.id IS NULL THEN [] ELSE {differ} END AS columns,
+                   {either}
+            FROM o FULL JOIN n ON o.id = n.id
+        )
+        SELECT *,
+               CASE WHEN old_split IS NULL THEN 'added'
+                    WHEN new_split IS NULL THEN 'gone'
+                    WHEN len(columns) > 0 THEN 'changed'
+                    ELSE 'moved' END AS change,
+               NULL::VARCHAR AS reason
+        FROM joined
+        WHERE old_split IS DISTINCT FROM new_split OR len(columns) > 0
+    """  # noqa: S608 - names of columns and files are quoted
+
+
+def _side(version: DatasetVersion, compared: Sequence[str]) -> str:
+    names = version.schema.names
+    hashes = "".join(f", hash({_name(name)}) AS h{at}" for at, name in enumerate(compared))
+    repo = "repo::VARCHAR" if "repo" in names else "NULL::VARCHAR"
+    numbers = ", ".join(
+        f"{f'TRY_CAST({name} AS BIGINT)' if name in names else 'NULL::BIGINT'} AS {name}"
+        for name in _NUMBERS
+    )
+    timed = "created_at" in names and str(version.schema.field("created_at").type).startswith(
+        "timestamp"
+    )
+    moment = "created_at::TIMESTAMPTZ" if timed else "NULL::TIMESTAMPTZ"
+    return " UNION ALL ".join(
+        f"SELECT id::VARCHAR AS id, {_quoted(split)} AS split, {repo} AS repo, {numbers}, "  # noqa: S608 - quoted
+        f"{moment} AS moment{hashes} FROM {parquet_scan(paths)}"
+        for split, paths in sorted(version.shards.items())
+    )
+
+
+_SUBJECT = {True: "pair", False: "issue"}
+_SAME = {True: "v.issue = d.issue AND v.pull = d.pull", False: "v.issue = d.issue"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """The words for a criterion that does not keep a row's subject."""
+
+    did: str
+    decide: tuple[str, ...]
+    """The criteria that count, in their order."""
+    fresh: tuple[str, ...] = ()
+    """The criteria that decide in the newer version alone."""
+
+
+def explain_rows(
+    connection: duckdb.DuckDBPyConnection,
+    old: DatasetVersion,
+    new: DatasetVersion,
+    workspace: WorkspaceLayout | None,
+) -> list[str]:
+    """Put a reason to rows that came or went; return what could not be told."""
+    _new_sources(connection, old, new)
+    judged_by_old = list(_verdicts(workspace, old))
+    judged_by_new = list(_verdicts(workspace, new))
+    paired = "pull" in new.schema.names
+    before = _Wording(" dropped it before", old.decide)
+    left = tuple(name for name in old.decide if name not in new.decide)
+    freed = _Wording(", which would drop it, no longer decides", left)
+    fresh = tuple(name for name in new.decide if name not in old.decide)
+    now = _Wording(" drops it", new.decide, fresh)
+    for repo, path in judged_by_old:
+        _by_criterion(connection, "added", repo, path, paired, before)
+    for repo, path in judged_by_new:
+        _by_criterion(connection, "added", repo, path, paired, freed)
+        _by_criterion(connection, "gone", repo, path, paired, now)
+        _without_verdict(connection, repo, path, paired)
+    return _notes(connection, old, new, workspace, judged_by_old, judged_by_new)
+
+
+def _new_sources(
+    connection: duckdb.DuckDBPyConnection, old: DatasetVersion, new: DatasetVersion
+) -> None:
+    for change, other, text in (
+        ("added", old, "its repository is a new source"),
+        ("gone", new, "its repository is no longer a source"),
+    ):
+        if other.sources:
+            connection.execute(
+                "UPDATE differences SET reason = $text WHERE change = $change "
+                "AND repo IS NOT NULL AND NOT list_contains($known::VARCHAR[], lower(repo))",
+                {"text": text, "change": change, "known": list(other.sources)},
+            )
+    for repo, source in old.sources.items():
+        if until := source.get("mined_until"):
+            connection.execute(
+                "UPDATE differences SET reason = 'it was opened after the older version was mined' "
+                "WHERE change = 'added' AND reason IS NULL AND lower(repo) = $repo "
+                "AND moment > $until",
+                {"repo": repo, "until": datetime.fromisoformat(str(until))},
+            )
+
+
+def _verdicts(
+    workspace: WorkspaceLayout | None, version: DatasetVersion
+) -> Iterator[tuple[str, Path]]:
+    """Yield the verdicts by which a version was made, as far as the workspace still has them."""
+    profile = version.provenance.get("profile", {}).get("name")
+    if workspace is None or not profile:
+        return
+    for repo, source in version.sources.items():
+        try:
+            path = workspace.by_rules(source.get("rules") or UNPAIRED).verdicts(repo, str(profile))
+            if path.exists() and _fits(path, version, source.get("inputs", {}).get("tables")):
+                yield repo, path
+        except (WorkspaceError, OSError, pa.ArrowException, duckdb.Error):
+            continue  # damaged or gone: as if there were none
+
+
+def _fits(path: Path, version: DatasetVersion, tables: str | None) -> bool:
+    """Tell whether a version was made from the tables and settings of these verdicts."""
+    if tables is None or read_metadata(path).get(INPUTS_KEY) != tables.encode():
+        return False
+    digests = version.provenance.get("digests", {})
+    with connect() as connection:
+        row = connection.execute(
+            f"SELECT DISTINCT criterion, settings FROM {parquet_scan([path])}"  # noqa: S608 - quoted
+        ).fetchall()
+    return all(digests.get(criterion) == settings for criterion, settings in row)
+
+
+def _by_criterion(
+    connection: duckdb.DuckDBPyConnection,
+    change: str,
+    repo: str,
+    path: Path,
+    paired: bool,
+    wording: _Wording,
+) -> None:
+    """Name the first of the criteria that does not keep a row's subject."""
+    connection.execute(
+        f"""
+        UPDATE differences SET reason = found.text FROM (
+            SELECT id, arg_min('the criterion ' || criterion || fresh || $did || why, rank) AS text
+            FROM (
+                SELECT d.id, v.criterion, list_position($decide::VARCHAR[], v.criterion) AS rank,
+                       CASE WHEN list_contains($fresh::VARCHAR[], v.criterion)
+                            THEN ', which decides now,' ELSE '' END AS fresh,
+                       CASE WHEN v.keep IS NULL THEN ' (it could not judge)'
+                            WHEN v.reason IS NULL THEN '' ELSE ' (' || v.reason || ')' END AS why
+                FROM differences d JOIN {parquet_scan([path])} v ON {_SAME[paired]}
+                WHERE d.change = $change AND d.reason IS NULL AND lower(d.repo) = $repo
+                AND v.subject = $subject AND v.keep IS DISTINCT FROM true
+                AND list_contains($decide::VARCHAR[], v.criterion)
+            ) GROUP BY id
+        ) found WHERE differences.id = found.id AND differences.change = $change
+        """,  # noqa: S608 - the path is quoted, values are parameters
+        {
+            "did": wording.did,
+            "decide": list(wording.decide),
+            "fresh": list(wording.fresh),
+            "change": change,
+            "repo": repo,
+            "subject": _SUBJECT[paired],
+        },
+    )
+
+
+def _without_verdict(
+    connection: duckdb.DuckDBPyConnection, repo: str, path: Path, paired: bool
+) -> None:
+    """Give a reason to rows that are gone and that no criterion drops."""
+    reason = (
+        "the pairing rules no longer name the pair"
+        if paired
+        else "its issue is no longer in the tables"
+    )
+    values = {"repo": repo, "subject": _SUBJECT[paired]}
+    connection.execute(
+        f"""
+        UPDATE differences d SET reason = CASE WHEN EXISTS (
+            SELECT 1 FROM {parquet_scan([path])} v
+            WHERE {_SAME[paired]} AND v.subject = $subject
+        ) THEN 'the filters keep it, and it gave no row: see the counts in the provenance'
+        ELSE '{reason}' END
+        WHERE d.change = 'gone' AND d.reason IS NULL AND lower(d.repo) = $repo
+        AND d.issue IS NOT NULL
+        """,  # noqa: S608 - the path is quoted, values are parameters
+        values,
+    )
+
+
+def _notes(
+    connection: duckdb.DuckDBPyConnection,
+    old: DatasetVersion,
+    new: DatasetVersion,
+    workspace: WorkspaceLayout | None,
+    judged_by_old: list[tuple[str, Path]],
+    judged_by_new: list[tuple[str, Path]],
+) -> list[str]:
+    untold = dict(
+        connection.execute(
+            "SELECT change, count(*) FROM differences WHERE reason IS NULL "
+            "AND change IN ('added', 'gone') GROUP BY change"
+        ).fetchall()
+    )
+    notes = []
+    for change, version, judged, age in (
+        ("added", old, judged_by_old, "older"),
+        ("gone", new, judged_by_new, "newer"),
+    ):
+        if rows := untold.get(change):
+            has_sources = workspace is not None and version.sources.keys() <= {
+                name for name, _ in judged
+            }
+            cause = (
+                "the verdicts do not tell"
+                if has_sources
+                else f"the verdicts by which the {age} version was made are not in the workspace"
+            )
+            notes.append(f"why {rows:,} rows are {change} is not known: {cause}")
+    return notes

@@ -1,0 +1,1 @@
+"""Tasks: what models are given and should answer, their rows and sources."""

@@ -1,0 +1,296 @@
+"""Finds what is wrong with a task's file beyond its form: `goldpan tasks validate`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+
+from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result
+from goldpan.datasets.licenses import UNKNOWN, bibtex_problem, spdx
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.tasks.importing import readers
+from goldpan.datasets.tasks.registry import added_tasks, read_path, task_paths
+from goldpan.datasets.tasks.table_reader import SETTINGS, layouts_of
+from goldpan.datasets.tasks.task import CLASSIFICATION, PLACEHOLDERS, Task
+from goldpan.text.preprocessing import STEPS
+
+_SPLITS = ("train", "validation", "test")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_METRIC = re.compile(r"[a-z0-9]+(?:[_.][a-z0-9]+)*")
+_REVISION = re.compile(r"[0-9a-f]{40}")
+_HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_NOTHING = "none"
+_JOINER = ", "
+_FEWEST = 2
+"""Examples of each kind that a prompt needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProblem:
+    """A problem with a key of a task's file."""
+
+    task: str
+    key: str
+    cause: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.task}: {self.key}: {self.cause}. {self.remedy}."
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFiles(Result):
+    """The problems that checking all files found."""
+
+    tasks: int
+    problems: tuple[TaskProblem, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is wrong."""
+        return 1 if self.problems else 0
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield every problem and their number."""
+        yield from (Line(str(problem)) for problem in self.problems)
+        count = len(self.problems)
+        found = f"{count} problem{'' if count == 1 else 's'}" if count else "no problem"
+        yield Line(f"{self.tasks} tasks, {found}")
+
+
+def check_files(own: Path | None = None) -> CheckedFiles:
+    """Check every task of the registry and every file of the directory `own`."""
+    problems: list[TaskProblem] = []
+    paths = task_paths(own)
+    seen: set[str] = set()
+    for path in paths:
+        if path.stem in seen:
+            cause = "another task, which ships with Goldpan, bears this name"
+            problems.append(TaskProblem(path.stem, "file", cause, f"Rename {path}"))
+        seen.add(path.stem)
+        try:
+            problems += check_task(read_path(path))
+        except UsageError as error:
+            problems.append(TaskProblem(path.stem, "file", error.problem, error.remedy))
+    added = added_tasks()
+    for task in added:
+        problems += check_task(task)
+    return CheckedFiles(len(paths) + len(added), tuple(problems))
+
+
+def check_task(task: Task) -> list[TaskProblem]:
+    """Return all that is wrong with a task; nothing when all is well."""
+    return [
+        TaskProblem(task.name, key, cause, remedy)
+        for check in _CHECKS
+        for key, cause, remedy in check(task)
+    ]
+
+
+_Found = Iterator[tuple[str, str, str]]
+
+
+def _texts(task: Task) -> _Found:
+    for key in (
+        *("title", "description", "definition", "category", "source.title"),
+        *("prompt.context", "prompt.instruction", "prompt.entity"),
+    ):
+        if not attrgetter(key)(task).strip():
+            yield key, "it is empty", "Say in a few words what the task is"
+    if not _METRIC.fullmatch(task.metric):
+        yield "metric", f"{task.metric!r} is not a name of a metric", "Write macro_f1 or the like"
+    if task.max_length < 1:
+        yield "max_length", "it is below 1", "Give a number of tokens, such as 512"
+    if not re.fullmatch(r"[a-z]{2,3}", task.language):
+        yield "language", f"{task.language!r} is not an ISO 639 code", "Write en or the like"
+    try:
+        SplitPlan.parse(task.split)
+    except UsageError as error:
+        yield "split", error.problem, error.remedy
+    for step in task.steps:
+        if step not in STEPS:
+            yield "steps", f"there is no step {step!r}", f"Choose {', '.join(STEPS)}"
+
+
+def _labels(task: Task) -> _Found:
+    for what, values in (
+        ("names", task.label_names),
+        ("texts", tuple(label.text for label in task.labels)),
+    ):
+        if twice := sorted({value for value in values if values.count(value) > 1}):
+            yield "labels", f"two labels share the {what[:-1]} {twice[0]!r}", "Tell them apart"
+    needed = 2 if task.type in (*CLASSIFICATION, "ner") else 0
+    if len(task.labels) < needed:
+        yield "labels", f"a {task.type} task needs at least {needed}", "Add [[labels]]"
+    if task.type == "binary" and len(task.labels) > 2:
+        yield "labels", f"a binary task has two, not {len(task.labels)}", "Make it multi-class"
+    if not needed and task.labels:
+        yield "labels", f"a {task.type} task has none", "Remove [[labels]]"
+    for label in task.labels:
+        if task.type == "multi-label" and (_JOINER in label.text or label.text == _NOTHING):
+            yield (
+                "labels",
+                f"{label.text!r} cannot be told from several labels or from none",
+                f"Give it another text, without {_JOINER!r}",
+            )
+        if task.type == "ner" and not re.fullmatch(r"O|[BI]-\S+", label.name):
+            yield "labels", f"{label.name!r} is not a tag", "Write O, B-KIND or I-KIND"
+
+
+def _counts(task: Task) -> _Found:
+    counts = task.counts
+    total = counts.get("total")
+    for key, count in counts.items():
+        split, slash, label = key.partition("/")
+        kind, colon, name = key.partition(":")
+        is_known = (
+            key in ("total", *_SPLITS)
+            or (colon and kind == "repo" and name)
+            or (colon and kind == "label" and name in task.label_names)
+            or (slash and split in _SPLITS and label in task.label_names)
+        )
+        if not is_known:
+            remedy = "Write total, train, validation, test, label:LABEL, SPLIT/LABEL or repo:NAME"
+            yield "counts", f"{key!r} counts nothing that is known", remedy
+        if count < 0:
+            yield "counts", f"{key} is below 0", "Correct it"
+    one_each = task.type in ("binary", "multi-class")
+    sums: dict[str, list[str]] = {"total": [name for name in _SPLITS if name in counts]}
+    parts = [("total", sums["total"]), ("total", [key for key in counts if key[:5] == "repo:"])]
+    if one_each:
+        parts.append(("total", [f"label:{name}" for name in task.label_names]))
+        parts += [(split, [f"{split}/{name}" for name in task.label_names]) for split in _SPLITS]
+    for whole, keys in parts:
+        sizes = [counts[key] for key in keys if key in counts]
+        if whole in counts and sizes and len(sizes) == len(keys) and sum(sizes) != counts[whole]:
+            yield (
+                "counts",
+                f"{', '.join(keys)} have a sum of {sum(sizes)}, where {whole} is {counts[whole]}",
+                "Fix the counts",
+            )
+    if total is None and (counts or task.source.access == "public"):
+        yield "counts", "the total is missing", "Write how many rows the source holds"
+
+
+def _source(task: Task) -> _Found:
+    source = task.source
+    if source.license != UNKNOWN and spdx(source.license) is None:
+        yield (
+            "source.license",
+            f"{source.license!r} is not a license that is known",
+            f"Write its SPDX identifier, or {UNKNOWN!r}",
+        )
+    if source.url and not source.url.startswith(("https://", "http://")):
+        yield "source.url", f"{source.url!r} is not a web address", "Give the page of the source"
+    if (source.url or source.citation) and (problem := bibtex_problem(source.citation)):
+        yield "source.citation", problem, "Give a BibTeX entry"
+    if not _KEBAB.fullmatch(source.dataset):
+        yield "source.dataset", f"{source.dataset!r} is not a short name", "Write it in kebab-case"
+    if source.reader and source.reader not in readers():
+        yield (
+            "source.reader",
+            f"there is no reader {source.reader!r}",
+            f"Choose {', '.join(readers())}",
+        )
+    if source.access == "built" and not source.builder:
+        yield "source.builder", "it is missing", "Name the goldpan build family that makes the rows"
+    if source.access != "built" and not source.reader:
+        yield "source.reader", "it is missing", f"Choose {', '.join(readers())}"
+    if source.hub and not _HUB.fullmatch(source.hub):
+        yield "source.hub", f"{source.hub!r} is not a dataset on the Hub", "Write OWNER/NAME"
+    if source.revision and not _REVISION.fullmatch(source.revision):
+        yield (
+            "source.revision",
+            f"{source.revision!r} is not a commit",
+            "Give 40 hexadecimal digits: branches and tags move",
+        )
+    yield from _columns(task)
+
+
+def _columns(task: Task) -> _Found:
+    if task.source.reader == "table":
+        if unknown := sorted(set(task.settings) - set(SETTINGS)):
+            yield (
+                "settings",
+                f"the reader table has no setting {unknown[0]!r}",
+                f"It has {', '.join(SETTINGS)}",
+            )
+        try:
+            means = {label for layout in layouts_of(task) for label in layout.labels.values()}
+        except UsageError as error:
+            yield "settings", error.problem, error.remedy
+            means = set()
+        if odd := means - set(task.label_names):
+            yield "settings.labels", f"there is no label {min(odd)!r}", "Name labels of the task"
+    if not task.columns.text or not task.columns.target:
+        yield "columns", "text or target is missing", "Name the columns of the source"
+    several = len(task.columns.target) > 1
+    if several and (task.type != "multi-label" or len(task.columns.target) != len(task.labels)):
+        yield (
+            "columns.target",
+            f"{len(task.columns.target)} columns do not fit {len(task.labels)} labels",
+            "Name one column, or for a multi-label task one a label in the labels' order",
+        )
+
+
+def _prompt(task: Task) -> _Found:
+    prompt = task.prompt
+    names = [match[1] for match in _BRACES.finditer(prompt.template)]
+    if unknown := [name for name in names if name not in PLACEHOLDERS]:
+        remedy = f"Choose {', '.join(PLACEHOLDERS)}"
+        yield "prompt.template", f"there is no part {{{unknown[0]}}}", remedy
+    if names.count("text") != 1:
+        yield "prompt.template", "{text} does not stand there once", "Put it where the text goes"
+    for name in ("context", "instruction", "answer", "entity"):
+        if _BRACES.search(getattr(prompt, name)):
+            yield f"prompt.{name}", "it holds braces", "Put placeholders into prompt.template alone"
+    for key, examples in (
+        ("prompt.examples", prompt.examples),
+        ("prompt.negative_examples", prompt.negative_examples),
+    ):
+        if len(examples) < _FEWEST and (examples or task.source.url):
+            yield key, f"there are {len(examples)}", f"Write at least {_FEWEST}, better 4"
+        for number, example in enumerate(examples, 1):
+            if not all(part.strip() for part in (example[0], example[2])):
+                yield key, f"number {number} lacks its input or its reason", "Fill it in"
+    for number, (input_text, output, _) in enumerate(prompt.examples, 1):
+        if problem := _answer_problem(task, input_text, output):
+            yield "prompt.examples", f"number {number}: {problem}", "Fix the output"
+    right = {(input_text, output) for input_text, output, _ in prompt.examples}
+    for number, (input_text, output, _) in enumerate(prompt.negative_examples, 1):
+        if (input_text, output) in right:
+            cause = f"number {number} is a positive example too"
+            yield "prompt.negative_examples", cause, "Give it a wrong output"
+
+
+def _answer_problem(task: Task, input_text: str, output: str) -> str:
+    """Return why an output cannot be right, or nothing."""
+    texts = [label.text for label in task.labels]
+    match task.type:
+        case "binary" | "multi-class":
+            return "" if output in texts else f"{output!r} is not a label"
+        case "multi-label":
+            odd = [part for part in output.split(_JOINER) if part not in texts]
+            return f"{odd[0]!r} is not a label" if odd and output != _NOTHING else ""
+        case "regression":
+            return "" if re.fullmatch(r"-?\d+(\.\d+)?", output) else f"{output!r} is not a number"
+        case "ner":
+            pairs = [line.rpartition(": ") for line in output.split("\n")]
+            if [word for word, _, _ in pairs] != input_text.split(" "):
+                return "its words are not those of the input"
+            odd = [tag for _, _, tag in pairs if tag not in texts]
+            return f"{odd[0]!r} is not a tag" if odd else ""
+        case "mlm":
+            blanks = input_text.count("[MASK]")
+            lines = len(output.split("\n"))
+            return "" if blanks == lines else f"it has {lines} words for {blanks} masks"
+        case _:
+            return "" if output.strip() else "it is empty"
+
+
+_CHECKS: tuple[Callable[[Task], _Found], ...] = (_texts, _labels, _counts, _source, _prompt)

@@ -1,0 +1,380 @@
+"""Imports a task's data from the files of its authors into a dataset of the workspace.
+
+Nothing is downloaded here: files lie on this machine. Every count that the registry knows is
+compared with what was read, and what differs is told with both figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from goldpan._version import __version__
+from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.plugins.loading import blamed, digests
+from goldpan.core.plugins.registry import Registry
+from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.storage.sealed import file_digest
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.terminal import Reporter
+from goldpan.datasets.corrections import Corrections, corrected_batches, corrected_family
+from goldpan.datasets.family import GROUP
+from goldpan.datasets.files import write_dataset
+from goldpan.datasets.licenses import spdx
+from goldpan.datasets.manifest import CardInputs, Written
+from goldpan.datasets.provenance import Provenance
+from goldpan.datasets.splits import SplitPlan
+from goldpan.datasets.tasks import table_reader
+from goldpan.datasets.tasks.data import task_batches
+from goldpan.datasets.tasks.leakage import DateSignal, Overlap, date_signal, find_overlap
+from goldpan.datasets.tasks.registry import plain_task
+from goldpan.datasets.tasks.table_reader import published, table_problems
+from goldpan.datasets.tasks.task import Task, input_column, target_column, task_family
+from goldpan.text.preprocessing import ordered_steps, prepared_rows
+
+SEED = 42
+"""The seed of splits, as in SELU."""
+Reader = Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
+"""Yields the rows of a task from its authors' files; raises `DatasetError` for wrong ones."""
+_PROJECT = "repo:"
+_MOST_MISSING = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CountCheck:
+    """A count that the registry announces, and what was read."""
+
+    what: str
+    expected: int
+    found: int
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether both are equal."""
+        return self.expected == self.found
+
+    @property
+    def difference(self) -> str:
+        """The difference to the announced count, in words."""
+        by = self.found - self.expected
+        return f"{self.found:,} are {abs(by):,} {'more' if by > 0 else 'fewer'}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult(Result):
+    """A task's data as they were imported."""
+
+    task: Task
+    written: Written
+    checks: tuple[CountCheck, ...]
+    """Every count of the task's file."""
+    announced: tuple[CountCheck, ...]
+    """Totals of papers, which the source need not hold."""
+    missing: tuple[str, ...]
+    """Projects of the source that were not given."""
+    overlap: Overlap | None = None
+    """Test rows that resemble train; None where there is no train or no test."""
+    date_signal: DateSignal | None = None
+    """The labels that dates alone tell; None where there is no train, or train has no dates."""
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether all counts match."""
+        return all(check.exact for check in self.checks)
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a count differs from the registry's."""
+        return 0 if self.exact else 3
+
+    def plain(self) -> dict[str, Any]:
+        """Return the rows by split, the counts, and what else is to be known."""
+        return {
+            "task": self.task.name,
+            "directory": str(self.written.directory),
+            "rows": self.written.rows,
+            "splits": {split.name: split.rows for split in self.written.splits},
+            "exact": self.exact,
+            "counts": [asdict(check) for check in self.checks],
+            "announced": [asdict(check) for check in self.announced],
+            "missing": list(self.missing),
+            "seen_in_train": None if self.overlap is None else self.overlap.plain(),
+            "date_signal": None if self.date_signal is None else asdict(self.date_signal),
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the splits, and every count that differs."""
+        yield Title(self.task.name, f": {self.written.rows:,} rows")
+        yield Table(("split", "rows"), [(split.name, split.rows) for split in self.written.splits])
+        yield from map(Line, self.warnings())
+        if self.missing:
+            names = ", ".join(self.missing[:_MOST_MISSING])
+            more = " and more" * (len(self.missing) > _MOST_MISSING)
+            yield Line(f"Partial: {len(self.missing)} projects were not given: {names}{more}")
+        absent = {f"{_PROJECT}{name}" for name in self.missing}
+        for check in self.checks:
+            if not check.exact and check.what not in absent:
+                yield Line(f"{check.what}: {check.difference} than the registry says")
+        if self.exact and self.checks:
+            yield Line(f"All {len(self.checks)} counts match the registry.")
+        for check in self.announced:
+            if not check.exact and not self.missing:
+                yield Line(f"{check.what} says {check.expected:,}: {check.difference}")
+        source = self.task.source
+        if not source.url:
+            yield Line("Its source has no address: goldpan publish refuses unpublished data.")
+        elif source.license == "unknown":
+            yield Line("Its license is unknown: check the source before you share it.")
+        if source.url and source.access == "no-copy":
+            yield Line("Its source forbids copying: goldpan publish refuses it.")
+        yield Line(f"Written to {self.written.directory}")
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is to be known before a score on these rows is quoted."""
+        yield from self.overlap.sentences() if self.overlap else ()
+        if self.date_signal is not None and (sentence := self.date_signal.sentence()):
+            yield sentence
+
+
+def import_files(
+    workspace: WorkspaceLayout,
+    task: Task,
+    files: Sequence[Path],
+    reporter: Reporter,
+    *,
+    steps: str = "default",
+    split: str = "",
+    seed: int = SEED,
+    directory: Path | None = None,
+    processes: int = 1,
+    partitions: Mapping[str, str] | None = None,
+    corrections: Corrections | None = None,
+) -> ImportResult:
+    """Import a task's data from its authors' files into `directory`, and count.
+
+    `steps` is an order of preprocessing, `split` another split than the task's; more than one
+    of `processes` prepare many texts side by side. `partitions` are splits by the rows' ids, in
+    place of the source's own, for the split `given`. Rows with the
+    same input lie on one side of a split, unless it is the official one. Counts that differ do
+    not keep the dataset from being written; they are of the source's labels, before `corrections`
+    put people's in their place.
+
+    Raises `UsageError` where no file is given, `DatasetError` for files that are not the task's.
+    """
+    if not files:
+        raise UsageError(*how_to_get(task))
+    plan = SplitPlan.parse(split or task.split, seed)
+    names = ordered_steps(task.steps, steps)
+    counts: Counter[str] = Counter()
+    read = find_reader(task)
+    family = task_family(task)
+    with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
+
+        def rows() -> Iterator[dict[str, Any]]:
+            imported = _blamed(task.source.reader, read(task, files))
+            if names and input_column(task.type).name == "text":
+                imported = prepared_rows(imported, names, processes)
+            for row in imported:
+                progress.advance()
+                if partitions is not None:
+                    row["partition"] = partitions[row["id"]]
+                yield _finished(task, row, counts)
+            if expected and counts["total"] != expected:
+                differs[f"rows of {expected:,} that the source is said to have"] = counts["total"]
+
+        expected = task.counts.get("total")
+        differs: dict[str, int] = {}
+        settings: dict[str, Any] = {
+            "task": plain_task(task),
+            "steps": list(names),
+            "files": {path.name: file_digest(path) for path in files if path.is_file()},
+            "found": counts,
+        }
+        try:
+            written = write_dataset(
+                workspace,
+                directory or workspace.dataset(task.name),
+                corrected_family(family, corrections),
+                corrected_batches(family.batches(rows()), family, task.label_names, corrections),
+                plan,
+                Provenance(
+                    settings=settings,
+                    counts=differs,
+                    plugins=digests(
+                        ("task", task.name), ("importer", task.source.reader), ("step order", steps)
+                    ),
+                    corrections=corrections.projects if corrections else {},
+                ),
+                CardInputs(
+                    title=task.title,
+                    tags=task.suites,
+                    languages=(task.language,),
+                    subjects="rows",
+                    made=_preparation(task, names),
+                    apart=plan.kind != "given",
+                    redacted=False,
+                ),
+            )
+        except DatasetError as error:
+            problems = table_problems(task, files) if task.source.reader == "table" else []
+            if len(problems) < 2:
+                raise
+            raise DatasetError(
+                f"{len(problems)} things are wrong with the rows: {'; '.join(problems)}",
+                f"Correct them all, or the file of {task.name}",
+            ) from error
+    return ImportResult(
+        task,
+        written,
+        checks=tuple(
+            CountCheck(key, expected, counts[key]) for key, expected in task.counts.items()
+        ),
+        announced=tuple(
+            CountCheck(where, expected, counts["total"])
+            for where, expected in task.announced.items()
+        ),
+        missing=_missing(task, counts),
+        overlap=_overlap(task, written),
+        date_signal=date_signal(task, _side(task, written, test=False)),
+    )
+
+
+def _overlap(task: Task, written: Written) -> Overlap | None:
+    rows = {split.name: split.rows for split in written.splits}
+    if not rows.get("test") or not rows.get("train"):
+        return None
+
+    return find_overlap(task, _side(task, written, test=False), _side(task, written, test=True))
+
+
+def _side(task: Task, written: Written, *, test: bool) -> Iterator[pa.RecordBatch]:
+    for split, batch in task_batches(written.directory, task):
+        if (split == "test") == test:
+            yield batch
+
+
+def how_to_get(task: Task) -> tuple[str, str]:
+    """Return why there are no data of a task yet, and how people get them."""
+    source = task.source
+    files = ", ".join(source.files) or "the files"
+    command = f"goldpan tasks import {task.name} FILE..."
+    if not source.url and source.access != "built":
+        return f"The data of {task.name} are not in the workspace", f"Run {command}"
+    match source.access:
+        case "built":
+            return (
+                f"The data of {task.name} are built, not imported",
+                f"Run goldpan build {source.builder}",
+            )
+        case "request":
+            return (
+                f"{source.title} is given only to people who ask or log in",
+                f"Get {files} at {source.url}, then run {command}",
+            )
+        case "no-copy":
+            return (
+                f"{source.title} may not be copied, so Goldpan does not fetch it",
+                f"See {source.url} for what is allowed; with files of yours, run {command}",
+            )
+        case _:
+            return (
+                f"{task.name} needs files of {source.title}",
+                f"Download {files} from {source.url}, then run {command}",
+            )
+
+
+_READERS: Registry[Reader] = Registry("reader", lambda: {"table": table_reader.read}, "importer")
+readers = _READERS.names
+"""Returns the names of all readers."""
+
+
+def find_reader(task: Task) -> Reader:
+    """Return the reader of a task's source; raises `UsageError` where it has none."""
+    name = task.source.reader
+    if not name and task.source.access == "built":
+        raise UsageError(*how_to_get(task))
+    return _READERS.find(name, where=task.name)
+
+
+def _blamed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield an importer's rows; its failure is told as the plugin's that brought it."""
+    with blamed("importer", name):
+        yield from rows
+
+
+def _preparation(task: Task, steps: Sequence[str]) -> str:
+    preparation = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
+    source = task.source
+    origin = f"{source.title} ({source.url})" if source.url else source.title
+    return f"Goldpan {__version__} read the files of {origin} {preparation}."
+
+
+def _finished(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
+    """Return a reader's row with every column, checked and counted."""
+    input_name, target = input_column(task.type).name, target_column(task.type).name
+    whole: dict[str, Any] = {
+        "repo": None,
+        "created_at": None,
+        "document": None,
+        "position": None,
+        "partition": None,
+        "source": None,
+        "license": spdx(task.source.license),
+        **row,
+    }
+    if task.type == "multi-label":
+        targets = set(whole[target])
+        whole[target] = [name for name in task.label_names if name in targets]
+        labels = [*whole[target], *sorted(targets - set(task.label_names))]
+    else:
+        labels = [whole[target]] if isinstance(whole[target], str) else []
+    _check(task, whole, labels)
+    for key in _keys(whole, labels):
+        counts[key] += 1
+    whole[GROUP] = hashlib.sha256(orjson.dumps(whole[input_name])).hexdigest()[:32]
+    return whole
+
+
+def _check(task: Task, row: Mapping[str, Any], labels: Sequence[str]) -> None:
+    value = row[target_column(task.type).name]
+    problem = ""
+    if task.type == "ner":
+        labels = sorted(set(value))
+        if len(value) != len(row["tokens"]):
+            problem = f"has {len(row['tokens'])} words and {len(value)} tags"
+    elif task.type == "regression" and not math.isfinite(value):
+        problem = f"has the value {value}"
+    if task.labels and (unknown := set(labels) - set(task.label_names)):
+        problem = f"has the label {min(unknown)!r}, which {task.name} has not"
+    if problem:
+        raise DatasetError(
+            f"{row['id']} {problem}",
+            f"Give the files as their authors publish them{published(task)}",
+        )
+
+
+def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:
+    """Yield the names of the counts that a row adds to; see `Task.counts`."""
+    yield "total"
+    partition, repo = row["partition"], row["repo"]
+    if repo:
+        yield f"{_PROJECT}{repo}"
+    if partition:
+        yield partition
+    for label in labels:
+        yield f"label:{label}"
+        if partition:
+            yield f"{partition}/{label}"
+
+
+def _missing(task: Task, counts: Mapping[str, int]) -> tuple[str, ...]:
+    projects = [key for key in task.counts if key.startswith(_PROJECT)]
+    return tuple(key.removeprefix(_PROJECT) for key in projects if not counts.get(key))

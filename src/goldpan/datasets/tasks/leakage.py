@@ -1,0 +1,289 @@
+"""Leakage: how much of a test was seen in training, and how far dates alone tell labels.
+
+Where the texts of each label were collected from another time, a model that reads dates, or what
+betrays them (versions, templates, names), scores without knowing what labels mean. A sample may be
+so without intent: the latest texts of each label of a project are of different years where one
+label is rarer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from goldpan.datasets.tasks.task import Task, input_column, target_column
+from goldpan.filters.duplicates.leaks import find_leaks_of_batches
+from goldpan.filters.duplicates.settings import DuplicateSettings
+
+Kind = Literal["text", "near", "document", "project"]
+KINDS: tuple[Kind, ...] = ("text", "near", "document", "project")
+"""`text`: the same text but for case, white space and HTML comments; `near`: at least 0.7 of the
+three-word sequences in common (Jaccard), of texts with 16 words or more; `document` and `project`:
+another row of it is in train."""
+WARNING, ALARM = 0.01, 0.1
+"""Shares of the test from which on repeated texts are a warning, and an alarm."""
+_BATCH = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Test rows that resemble rows of train."""
+
+    test: int
+    """Rows of the test."""
+    rows: Mapping[Kind, frozenset[str]]
+    """Ids by kind; no `document` or `project` where rows name none. No id is `text` and `near`."""
+
+    def kinds_of(self, row: str) -> list[Kind]:
+        """Return the ways in which a test row resembles train."""
+        return [kind for kind in KINDS if row in self.rows.get(kind, ())]
+
+    @property
+    def repeated(self) -> int:
+        """The number of test rows whose text occurs in train, exactly or nearly."""
+        return len(self.rows["text"]) + len(self.rows["near"])
+
+    def plain(self) -> dict[str, int]:
+        """Return how many test rows resemble train, by kind, as plain data."""
+        return {"test": self.test, **{kind: len(rows) for kind, rows in self.rows.items()}}
+
+    def sentences(self) -> list[str]:
+        """Return what is to be known of a test that resembles train, the worst first."""
+        share = self.repeated / self.test if self.test else 0.0
+        sentences = []
+        if self.repeated:
+            start = "WARNING: " if share >= ALARM else "Warning: " if share >= WARNING else ""
+            exact, near = (len(self.rows[kind]) for kind in ("text", "near"))
+            sentences.append(
+                f"{start}{self.repeated:,} of {self.test:,} test rows ({share:.1%}) have a text "
+                f"that is also in train ({exact:,} exactly, {near:,} nearly)"
+            )
+        for kind, noun in (("document", "documents"), ("project", "projects")):
+            if rows := self.rows.get(cast("Kind", kind)):
+                sentences.append(
+                    f"{len(rows):,} of {self.test:,} test rows are of {noun} that are in train"
+                )
+        return sentences
+
+
+def find_overlap(
+    task: Task, train: Iterable[pa.RecordBatch], test: Iterable[pa.RecordBatch]
+) -> Overlap:
+    """Compare the rows of a test with those that were learned from; batches are not kept.
+
+    Memory follows the number of texts, about 1 KB each, not their length.
+    """
+    name = input_column(task.type).name
+    in_train: set[tuple[Kind, object]] = set()
+    ids: list[str] = []
+    shared: dict[Kind, set[str]] = {}
+
+    def learned() -> Iterator[list[str]]:
+        for row_batch in _batches(train, name):
+            for row in row_batch:
+                in_train.update(_places(row))
+            yield [_text(row[name]) for row in row_batch]
+
+    def tested() -> Iterator[list[str]]:
+        for row_batch in _batches(test, name):
+            for row in row_batch:
+                ids.append(row["id"])
+                for place in _places(row):
+                    repeated = shared.setdefault(place[0], set())
+                    if place in in_train:
+                        repeated.add(row["id"])
+            yield [_text(row[name]) for row in row_batch]
+
+    leaks = find_leaks_of_batches(learned(), tested(), DuplicateSettings())
+    rows: dict[Kind, frozenset[str]] = {
+        "text": frozenset(ids[leak.query] for leak in leaks if leak.relation == "exact"),
+        "near": frozenset(ids[leak.query] for leak in leaks if leak.relation == "near"),
+    }
+    rows |= {kind: frozenset(shared[kind]) for kind in KINDS if kind in shared}
+    return Overlap(len(ids), rows)
+
+
+def _places(row: Mapping[str, Any]) -> Iterator[tuple[Kind, object]]:
+    """Yield the document and the project that a row names."""
+    if row["document"] is not None:
+        yield "document", (row["repo"], row["document"])
+    if row["repo"] is not None:
+        yield "project", row["repo"]
+
+
+def _batches(tables: Iterable[pa.RecordBatch], name: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield a few rows at a time: as Python objects they take many times the room."""
+    for table in tables:
+        columns = table.select(["id", "repo", "document", name])
+        for start in range(0, len(columns), _BATCH):
+            yield columns.slice(start, _BATCH).to_pylist()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else " ".join(value or ())
+
+
+Numbers = npt.NDArray[np.float64]
+Indexes = npt.NDArray[np.int64]
+NEAREST = 14
+"""Texts nearest in time whose labels are read, half of them earlier and half later."""
+_FEWEST = 30
+"""Dated texts of a project; fewer have no neighbors to speak of."""
+_NOTABLE, _DEVIATIONS = 0.1, 3.0
+"""How much more than the most frequent label dates must tell, in rows' share and deviations."""
+
+
+@dataclass(frozen=True, slots=True)
+class DateSignal:
+    """The share of train rows whose label their date alone tells."""
+
+    rows: int
+    """Train rows with a date, of projects with at least 30 such rows."""
+    right: int
+    """Whose label is the most frequent of the 14 texts nearest in time, of the same project."""
+    majority: int
+    """Whose label is the most frequent of its project."""
+    discordant: int
+    """Rows whose label one of the two tells and the other does not."""
+
+    @property
+    def notable(self) -> bool:
+        """Tell whether dates tell at least a tenth of the rows more, beyond three deviations."""
+        more = self.right - self.majority
+        return more >= _NOTABLE * self.rows and more > _DEVIATIONS * math.sqrt(self.discordant)
+
+    def sentence(self) -> str:
+        """Return what is to be known before a score is quoted; empty where nothing is notable."""
+        if not self.notable:
+            return ""
+        return (
+            f"Warning: the date alone tells the label of {self.right / self.rows:.1%} of "
+            f"{self.rows:,} train rows ({self.majority / self.rows:.1%} by the most frequent label "
+            "of each project): labels were collected from different times, so versions, templates "
+            "and names may tell them too"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Timeline:
+    """The labels of a project's texts in order of time."""
+
+    moments: Indexes
+    labels: Indexes
+    counts: Indexes
+    """How many of the texts before a place have each label: a row more than texts."""
+
+    def around(self, places: Indexes, width: int) -> Indexes:
+        """Return the counts of labels of `width` texts, half of `NEAREST` of them before a place.
+
+        At the ends of a timeline these are the first and the last; of a short one, all.
+        """
+        first = np.clip(places - NEAREST // 2, 0, max(len(self.moments) - width, 0))
+        after = np.minimum(first + width, len(self.moments))
+        return np.asarray(self.counts[after] - self.counts[first])
+
+
+def _timeline(moments: Indexes, labels: Indexes, names: int) -> _Timeline:
+    order = np.argsort(moments, kind="stable")
+    marks = np.zeros((len(order) + 1, names), dtype=np.int64)
+    marks[np.arange(1, len(order) + 1), labels[order]] = 1
+    return _Timeline(moments[order], labels[order], marks.cumsum(axis=0))
+
+
+class DateNeighbors:
+    """Shares of labels among the texts of the same project that are nearest in time."""
+
+    def __init__(
+        self,
+        projects: Sequence[str | None],
+        moments: Sequence[int | None],
+        labels: Sequence[int],
+        names: int,
+    ) -> None:
+        """Read texts, all with a date; `labels` are indexes below `names`."""
+        when, marks = np.array(moments, dtype=np.int64), np.array(labels, dtype=np.int64)
+        self._overall = np.bincount(marks, minlength=names)
+        self._timelines = {
+            project: _timeline(when[rows], marks[rows], names)
+            for project, rows in _by_project(projects).items()
+        }
+
+    def shares(self, projects: Sequence[str | None], moments: Sequence[int | None]) -> Numbers:
+        """Return a row of shares a text, none of them zero.
+
+        A text without a date, or of a project without texts here, has the shares of all texts.
+        """
+        counts = np.tile(self._overall.astype(np.float64), (len(moments), 1))
+        dated = np.array([moment is not None for moment in moments], dtype=np.bool_)
+        for project, rows in _by_project(projects).items():
+            timeline = self._timelines.get(project)
+            rows = rows[dated[rows]]
+            if timeline is not None and len(rows):
+                at = np.array([moments[row] for row in rows], dtype=np.int64)
+                counts[rows] = timeline.around(np.searchsorted(timeline.moments, at), NEAREST)
+        counts += 1.0
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def date_signal(task: Task, train: Iterable[pa.RecordBatch]) -> DateSignal | None:
+    """Measure what dates tell of labels; None for tasks without one label a text, or no dates.
+
+    Of texts of a project with the same date one counts, so that sentences of a document do not
+    tell each other's labels.
+    """
+    if task.type not in ("binary", "multi-class"):
+        return None
+    target = target_column(task.type).name
+    dated: dict[tuple[str | None, int], tuple[str, str]] = {}
+    for batch in train:
+        rows = batch.select(["id", "repo", "created_at", target])
+        rows = rows.filter(rows["created_at"].is_valid())
+        keys = zip(
+            rows["repo"].to_pylist(), rows["created_at"].cast(pa.int64()).to_pylist(), strict=True
+        )
+        marks = zip(rows["id"].to_pylist(), rows[target].to_pylist(), strict=True)
+        for key, (name, label) in zip(keys, marks, strict=True):
+            digest = hashlib.sha256(name.encode()).hexdigest()
+            dated[key] = min(dated.get(key, (digest, label)), (digest, label))
+    names = sorted({label for _, label in dated.values()})
+    projects = _by_project([project for project, _ in dated])
+    moments = np.array([moment for _, moment in dated], dtype=np.int64)
+    labels = np.array([names.index(label) for _, label in dated.values()], dtype=np.int64)
+    timelines = [
+        _timeline(moments[rows], labels[rows], len(names))
+        for rows in projects.values()
+        if len(rows) >= _FEWEST
+    ]
+    return _signal(timelines, len(names)) if timelines else None
+
+
+def _signal(timelines: Iterable[_Timeline], names: int) -> DateSignal:
+    total = right = majority = discordant = 0
+    for timeline in timelines:
+        truth = timeline.labels
+        places = np.arange(len(truth))
+        around = timeline.around(places, NEAREST + 1)
+        around[places, truth] -= 1  # not by itself
+        whole = np.bincount(truth, minlength=names)
+        # Of labels that are as frequent nearby, the one that is more frequent in the project.
+        by_date = (around + whole / (len(truth) + 1)).argmax(axis=1) == truth
+        by_majority = truth == whole.argmax()
+        total += len(truth)
+        right += int(by_date.sum())
+        majority += int(by_majority.sum())
+        discordant += int((by_date != by_majority).sum())
+    return DateSignal(total, right, majority, discordant)
+
+
+def _by_project(projects: Sequence[str | None]) -> dict[str | None, Indexes]:
+    rows: dict[str | None, list[int]] = {}
+    for row, project in enumerate(projects):
+        rows.setdefault(project, []).append(row)
+    return {project: np.array(indexes, dtype=np.int64) for project, indexes in rows.items()}

@@ -1,0 +1,329 @@
+"""The registry of tasks, and tasks as people look them up.
+
+One TOML file a task: shipped ones lie in `datasets/tasks/`, one's own in `WORKSPACE/tasks/`; papers
+and plugins register others. The name of a file is the name of its task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from goldpan.core.errors import UsageError
+from goldpan.core.plugins.loading import names_of, registered
+from goldpan.core.plugins.registry import Registry, unknown_name
+from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.settings.file import Source, parse_toml, read_toml
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.licenses import UNKNOWN
+from goldpan.datasets.provenance import PROVENANCE
+from goldpan.datasets.tasks.data import task_directory
+from goldpan.datasets.tasks.task import Task
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
+_PAGE = "docs/reference/files.md"
+
+
+def read_path(path: Path) -> Task:
+    """Read the task of one file; raises `UsageError` where it is none."""
+    return _named(read_toml(path, _PAGE))
+
+
+def read_task(file: str, text: str) -> Task:
+    """Read the text of a task's file; the name of the file, without `.toml`, is the task's.
+
+    Raises `UsageError` that names the file, the line, the key and the remedy.
+    """
+    return _named(parse_toml(file, text, _PAGE))
+
+
+def _named(source: Source) -> Task:
+    name = Path(source.name).name.removesuffix(".toml")
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{source.name}: {name!r} is not a name for a task",
+            "Name the file in snake_case: small letters, digits and underscores, such as "
+            "issue_type.toml",
+        )
+    return _task(source, source.named(name))
+
+
+def task_of(values: Mapping[str, Any], source: str) -> Task:
+    """Make a task of plain data; raises `UsageError` that begins with `source`."""
+    return _task(Source(source, values, _PAGE), values)
+
+
+def _task(source: Source, values: Mapping[str, Any]) -> Task:
+    return source.read(Task, _with_texts(_with_defaults(values)))
+
+
+def plain_task(task: Task) -> dict[str, Any]:
+    """Return a task as plain data, of which `task_of` makes the same task again."""
+    return asdict(task)
+
+
+def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in what a task on data that were never published need not say.
+
+    These are tasks whose source has no address: nobody else can have written its license, its
+    citation or its prompts.
+    """
+    source, labels = values.get("source", {}), values.get("labels", [])
+    if not isinstance(source, Mapping) or "url" in source or not isinstance(labels, list | tuple):
+        return dict(values)
+    names = [repr(label.get("name")) for label in labels if isinstance(label, Mapping)]
+    choice = f"one of {', '.join(names)}" if names else "what the task asks for"
+    title = str(values.get("title", values.get("name"))).replace("_", " ")
+    unpublished = {
+        "title": title,
+        "reader": "table",
+        "url": "",
+        "license": UNKNOWN,
+        "citation": "",
+        "access": "no-copy",
+        "dataset": str(values.get("name")).replace("_", "-"),
+    }
+    return {
+        "title": title,
+        "description": f"Answer with {choice}.",
+        "activity": "maintenance",
+        "definition": f"The input is a text. The output is {choice}.",
+        "category": "Other",
+        "prompt": {
+            "context": "software engineering",
+            "instruction": f"read the next text and answer with {choice}",
+            "answer": "Answer with nothing else",
+            "entity": "TEXT",
+        },
+        **values,
+        "source": {**unpublished, **source},
+    }
+
+
+def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Call labels in prompts by their name where the file gives no other text."""
+    labels = values.get("labels", [])
+    if not isinstance(labels, list | tuple):
+        return dict(values)
+    named = [
+        {"text": label.get("name"), "description": label.get("name"), **label}
+        if isinstance(label, Mapping)
+        else label
+        for label in labels
+    ]
+    return {**values, "labels": named}
+
+
+_SHIPPED = files("goldpan.datasets") / "tasks"
+_ENDING = ".toml"
+
+
+def load_tasks(own: Path | None = None) -> dict[str, Task]:
+    """Return all tasks by name, sorted: the shipped ones and those of the directory `own`.
+
+    A directory that does not exist holds no task. Raises `UsageError` for a file that is no task,
+    or that bears the name of a shipped one.
+    """
+    return _registry(own).entries()
+
+
+def find_task(name: str, own: Path | None = None) -> Task:
+    """Return the task of that name; raises `UsageError` that lists near matches."""
+    return _registry(own).find(name)
+
+
+def _registry(own: Path | None) -> Registry[Task]:
+    remedy = "Run goldpan tasks list to see all tasks"
+    return Registry("task", lambda: _files_of(own), "task", lambda item: item[0], remedy, read_path)
+
+
+def _files_of(own: Path | None) -> dict[str, Task]:
+    shipped = _shipped_tasks()
+    mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
+    added = {task.name: task for task in map(read_path, mine)}
+    if twice := sorted({*shipped, *names_of("task", ships=True)} & added.keys()):
+        raise UsageError(
+            f"{own}/{twice[0]}{_ENDING} has the name of a task that ships with Goldpan",
+            "Give the file another name",
+        )
+    return {**shipped, **added}
+
+
+def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:
+    """Return the names of the tasks whose rows a dataset of that family holds."""
+    if family in tasks:
+        return [family]
+    return [
+        task.name
+        for task in tasks.values()
+        if task.source.access == "built" and task.source.builder == family
+    ]
+
+
+def task_paths(own: Path | None = None) -> list[Path]:
+    """Return the files of all tasks: the shipped ones, then those of the directory `own`."""
+    added = [path for path in registered("task").values() if isinstance(path, Path)]
+    mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
+    return [*_shipped_paths(), *added, *mine]
+
+
+def added_tasks() -> list[Task]:
+    """Return the tasks that papers and plugins registered without a file of their own."""
+    return [task for task in registered("task").values() if not isinstance(task, Path)]
+
+
+def _shipped_paths() -> list[Path]:
+    paths = [Path(str(path)) for path in _SHIPPED.iterdir()]
+    return sorted(path for path in paths if path.suffix == _ENDING)
+
+
+@cache
+def _shipped_tasks() -> Mapping[str, Task]:
+    return {task.name: task for task in map(read_path, _shipped_paths())}
+
+
+_MOST_LABELS = 24
+_ACCESS = {"public": "public", "built": "built", "request": "on request", "no-copy": "no copying"}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTask:
+    """A task in a list."""
+
+    name: str
+    title: str
+    type: str
+    activity: str
+    suites: tuple[str, ...]
+    rows: int | None
+    """The rows of the source, as far as is known."""
+    labels: int
+    access: str
+    license: str
+    imported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TaskList(Result):
+    """Tasks, sorted by name."""
+
+    tasks: tuple[ListedTask, ...]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return the tasks, an object each."""
+        return [asdict(line) for line in self.tasks]
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a table of the tasks, and how many have data in the workspace."""
+        cells = [
+            (
+                line.name,
+                line.type,
+                line.activity,
+                line.rows,
+                f"{_ACCESS[line.access]}{', here' * line.imported}",
+            )
+            for line in self.tasks
+        ]
+        columns = ("task", "type", "activity", "rows", "access")
+        yield Table(columns, cells, wide=frozenset({"activity"}))
+        here = sum(line.imported for line in self.tasks)
+        yield Line(f"{len(self.tasks)} tasks, {here} in the workspace")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage(Result):
+    """Everything about a task, with its prompt."""
+
+    task: Task
+    imported: bool
+
+    def plain(self) -> dict[str, Any]:
+        """Return what the task's file says, with defaults filled in."""
+        return plain_task(self.task)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the definition, the facts, the labels and the prompt."""
+        task = self.task
+        yield Title(task.name, f": {task.title}")
+        yield Line(task.definition)
+        yield Table(("fact", "value"), [fact for fact in self._facts().items() if fact[1]])
+        for label in task.labels[:_MOST_LABELS]:
+            shown = f" ({label.text})" if label.text != label.name else ""
+            yield Line(f"  {label.name}{shown}: {label.description}")
+        if len(task.labels) > _MOST_LABELS:
+            yield Line(f"  and {len(task.labels) - _MOST_LABELS} more labels")
+        yield Title("Prompt")
+        yield from (Line(f"  {part}") for part in task.prompt.fill("...").strip().split("\n"))
+
+    def _facts(self) -> dict[str, str]:
+        task, source = self.task, self.task.source
+        return {
+            "type": task.type,
+            "activity": task.activity,
+            "category": task.category,
+            "benchmarks": ", ".join(task.suites),
+            "metric": task.metric,
+            "split": task.split,
+            "steps": ", ".join(task.steps) or "none",
+            "longest input": f"{task.max_length:,} tokens",
+            "rows": ", ".join(f"{key} {count:,}" for key, count in task.counts.items()),
+            **{f"rows by {where}": f"{count:,}" for where, count in task.announced.items()},
+            "source": f"{source.title}, {source.url}" if source.url else source.title,
+            "license": source.license,
+            "access": _ACCESS[source.access] + (", in the workspace" if self.imported else ""),
+            "files": ", ".join(source.files),
+            "on the Hub": f"{source.hub} {source.revision}".strip(),
+            "columns": f"{', '.join(task.columns.text)} -> {', '.join(task.columns.target)}",
+            "fresh rows": source.fresh or f"goldpan build {source.builder}" * bool(source.builder),
+            "note": source.note,
+        }
+
+
+def list_tasks(
+    workspace: WorkspaceLayout, own: Path, suite: str | None = None, type: str | None = None
+) -> TaskList:
+    """Return the tasks, those of a benchmark or a type alone; `own` has one's own tasks.
+
+    Raises `UsageError` for a benchmark or a type that no task has.
+    """
+    tasks = load_tasks(own).values()
+    suites = sorted({name for task in tasks for name in task.suites})
+    if suite is not None and suite not in suites:
+        raise unknown_name("benchmark", suite, suites)
+    types = sorted({task.type for task in tasks})
+    if type is not None and type not in types:
+        raise unknown_name("task of the type", type, types)
+    return TaskList(
+        tuple(
+            ListedTask(
+                task.name,
+                task.title,
+                task.type,
+                task.activity,
+                task.suites,
+                task.counts.get("total"),
+                len(task.labels),
+                task.source.access,
+                task.source.license,
+                _is_imported(workspace, task),
+            )
+            for task in tasks
+            if suite in (None, *task.suites) and type in (None, task.type)
+        )
+    )
+
+
+def show_task(workspace: WorkspaceLayout, own: Path, name: str) -> TaskPage:
+    """Return everything about a task; raises `UsageError` that lists near matches."""
+    task = find_task(name, own)
+    return TaskPage(task, _is_imported(workspace, task))
+
+
+def _is_imported(workspace: WorkspaceLayout, task: Task) -> bool:
+    return (task_directory(workspace, task) / PROVENANCE).exists()

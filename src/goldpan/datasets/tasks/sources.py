@@ -1,0 +1,333 @@
+"""Where the files of tasks come from: tables of one's own, published sources, and the Hub."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldpan.core import sanitize
+from goldpan.core.errors import GoldpanError, UsageError, suggested
+from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.settings.file import toml_value
+from goldpan.core.terminal import Reporter
+from goldpan.datasets.table_files import stem_of, table_rows
+from goldpan.datasets.tasks.importing import ImportResult
+from goldpan.datasets.tasks.task import Task, TaskType
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
+_MOST_LABELS = 100
+_FEWEST_ROWS = 10
+_MOST_LISTED, _LONGEST_LISTED = 24, 40
+_POSITIVE = ("1", "1.0", "true", "yes", "y")
+"""Values of which the label is the positive class, whatever the numbers of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTask(Result):
+    """A task that was made of a table, with the rows that were imported."""
+
+    imported: ImportResult
+    file: Path
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the import."""
+        return self.imported.exit_code
+
+    def plain(self) -> dict[str, Any]:
+        """Return the import, the file and the type."""
+        return {**self.imported.plain(), "file": str(self.file), "type": self.imported.task.type}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the import, what the file says, and what to do next."""
+        yield from self.imported.blocks()
+        task = self.imported.task
+        names = ", ".join(
+            sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]
+        )
+        more = len(task.label_names) - _MOST_LISTED
+        of = {
+            "regression": "numbers",
+            "binary": f"the positive class is {names.replace(', ', ', the other ')}",
+        }.get(task.type, f"labels {names}{f' and {more:,} more' if more > 0 else ''}")
+        yield Line(f"{self.file}: {task.type}, {of}")
+        yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
+
+
+@dataclass(slots=True)
+class _Column:
+    values: Counter[str] = field(default_factory=Counter)
+    numbers: bool = True
+    empty: int = 0
+
+
+def describe_task(
+    name: str,
+    files: Sequence[Path],
+    text: Sequence[str],
+    label: str,
+    *,
+    repo: str = "",
+    document: str = "",
+) -> str:
+    """Return the TOML of a task whose rows are tables with these columns.
+
+    Two values of `label` make a binary task, more a multi-class one, and numbers of more than
+    ten values a regression; of two, the positive class is 1, true or yes, else the rarer one.
+    Raises `UsageError` that names all that is missing or wrong, not the first thing alone.
+    """
+    column = _Column()
+    columns = [*text, label, repo, document]
+    problems = list(_arguments(name, files, text, label))
+    for path in files:
+        problems += _read(path, [name for name in columns if name], label, column)
+    if not problems:
+        problems += _label_problems(column, label)
+    if problems:
+        many = len(problems) > 1
+        raise UsageError(
+            f"{f'{len(problems)} things are' if many else 'One thing is'} missing or wrong: "
+            f"{'; '.join(problems)}",
+            f"Correct {'them all' if many else 'this'}, and run the command again",
+        )
+    return _toml(name, files, text, label, column, {"repo": repo, "document": document})
+
+
+def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str) -> Iterator[str]:
+    if not _NAME.fullmatch(name):
+        yield (
+            f"{name!r} cannot name a task: names have lower-case letters, digits and underscores"
+        )
+    if not files:
+        yield "no file is named, such as reports.csv"
+    if not text:
+        yield "no column of texts is named: --text title --text body"
+    if not label:
+        yield "no column of labels is named: --label urgent"
+
+
+def _read(path: Path, columns: Sequence[str], label: str, column: _Column) -> Iterator[str]:
+    try:
+        for number, row in enumerate(table_rows(path), 1):
+            if number == 1 and (missing := [name for name in columns if name not in row]):
+                yield (
+                    f"{path} has no column "
+                    f"{', '.join(f'{name!r}{suggested(name, row)}' for name in missing)}; it has "
+                    f"{', '.join(map(repr, row))}"
+                )
+                return
+            _add(row.get(label), column)
+    except GoldpanError as error:
+        yield error.problem
+
+
+def _add(value: Any, column: _Column) -> None:
+    text = "" if value is None else str(value).strip()
+    if not text:
+        column.empty += 1
+        return
+    column.values[text] += 1
+    try:
+        float(text)
+    except ValueError:
+        column.numbers = False
+
+
+def _label_problems(column: _Column, label: str) -> Iterator[str]:
+    rows = sum(column.values.values())
+    if column.empty:
+        yield f"rows without {label}: {column.empty:,}"
+    if rows < _FEWEST_ROWS:
+        yield f"at least {_FEWEST_ROWS} rows are needed to train and test, and there are {rows:,}"
+    elif len(column.values) < 2:
+        yield f"all rows have the same {label}"
+    elif _type(column) == "multi-class" and len(column.values) > min(_MOST_LABELS, rows // 2):
+        few = ", ".join(repr(value[:40]) for value, _ in column.values.most_common(3))
+        yield (
+            f"{label} has {len(column.values):,} different values in {rows:,} rows, such as {few}: "
+            "labels repeat, and there are at most "
+            f"{_MOST_LABELS}"
+        )
+
+
+def _type(column: _Column) -> TaskType:
+    if column.numbers and len(column.values) > 10:
+        return "regression"
+    return "binary" if len(column.values) == 2 else "multi-class"
+
+
+def _toml(
+    name: str,
+    files: Sequence[Path],
+    text: Sequence[str],
+    label: str,
+    column: _Column,
+    facts: dict[str, str],
+) -> str:
+    kind = _type(column)
+    number = kind == "regression"
+    title = name.replace("_", " ").capitalize()
+    lines = [
+        f"title = {toml_value(title)}",
+        f"type = {toml_value(kind)}",
+        f"description = {toml_value(f'Tell the {label} of the text.')}",
+        'activity = "maintenance"',
+        f"split = {toml_value('random:0.8,0.2' if number else 'stratified:0.8,0.2')}",
+        *(['metric = "smape"'] if number else []),
+        "",
+        "[columns]",
+        f"text = {toml_value(text)}",
+        f"target = {toml_value([label])}",
+    ]
+    settings = [f"{key} = {toml_value(value)}" for key, value in facts.items() if value]
+    if settings:
+        lines += ["", "[settings]", *settings]
+    lines += [
+        "",
+        "[source]",
+        f"title = {toml_value(title)}",
+        'reader = "table"',
+        f"files = {toml_value([path.name for path in files])}",
+    ]
+    for value in [] if number else _ordered(column):
+        lines += ["", "[[labels]]", f"name = {toml_value(value)}"]
+        lines.append(f"description = {toml_value(f'{label} is {value}.')}")
+    return "\n".join(lines) + "\n"
+
+
+def _ordered(column: _Column) -> list[str]:
+    """Return the labels, of two the positive class first."""
+    if len(column.values) == 2:
+        return sorted(
+            column.values,
+            key=lambda value: (value.lower() not in _POSITIVE, column.values[value], value),
+        )
+    return sorted(column.values)
+
+
+_REVISION = re.compile(r"[0-9a-f]{40}")
+_ANY_TABLE = "table"
+"""The reader of all sources that need none of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceImport(Result):
+    """The imports of a source's tasks."""
+
+    imports: tuple[ImportResult, ...]
+    left: tuple[str, ...]
+    """Tasks whose files were not given."""
+
+    @property
+    def exit_code(self) -> int:
+        """3 where a count differs from the published one, or files are missing."""
+        return max((3 if self.left else 0, *(result.exit_code for result in self.imports)))
+
+    def plain(self) -> dict[str, Any]:
+        """Return the imports and the tasks whose files were not given."""
+        return {"tasks": [result.plain() for result in self.imports], "not_given": list(self.left)}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a table of the imports, and what differs from the source's counts."""
+        cells = []
+        for result in self.imports:
+            rows = {split.name: split.rows for split in result.written.splits}
+            wrong = [check.what for check in result.checks if not check.exact]
+            text = "differ: " + ", ".join(wrong) if wrong else f"all {len(result.checks)} match"
+            sides = (rows.get("train", 0), rows.get("test", 0))
+            cells.append((result.task.name, result.written.rows, *sides, text))
+        yield Table(("task", "rows", "train", "test", "counts"), cells)
+        for result in self.imports:
+            yield from (Line(f"{result.task.name}: {text}") for text in result.warnings())
+        if self.left:
+            yield Line(f"Files not given: {', '.join(self.left)}")
+
+
+def tasks_of_source(source: str, tasks: Mapping[str, Task]) -> list[Task]:
+    """Return the tasks of a source, named after its reader or its data.
+
+    Raises `UsageError` that lists all sources.
+    """
+    names: dict[str, list[Task]] = {}
+    for task in tasks.values():
+        reader = task.source.reader.replace("_", "-")
+        for name in {reader, task.source.dataset} - {"", _ANY_TABLE}:
+            if reader:
+                names.setdefault(name, []).append(task)
+    if source not in names:
+        raise UsageError(
+            f"There is no source {source!r} that can be imported",
+            f"Choose {', '.join(sorted(names))}",
+        )
+    return names[source]
+
+
+def files_by_task(
+    source: str, tasks: Sequence[Task], files: Sequence[Path]
+) -> dict[str, list[Path]]:
+    """Return the files that each task wants, by their names without endings.
+
+    Raises `UsageError` where no task wants any.
+    """
+    chosen = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
+    if not any(chosen.values()):
+        file_names = sorted({Path(name).name for task in tasks for name in task.source.files})
+        raise UsageError(
+            f"None of the files is one of {source}",
+            f"Give {', '.join(file_names)}, plain or as .gz or .xz, under these names",
+        )
+    return chosen
+
+
+def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
+    stems = {stem_of(Path(name)).casefold() for name in task.source.files}
+    if alone or not stems:
+        return list(files)
+    return [file for file in files if stem_of(file).casefold() in stems]
+
+
+def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]:
+    """Fetch the files that a task names into the Hub's cache, and return where they lie.
+
+    `revision` takes the place of the task's own; it has to be a commit, as branches and tags
+    move. What is in the cache already is not fetched again. Raises `UsageError` where the task is
+    not on the Hub or no commit is known, `PublishError` where the Hub does not answer well.
+    """
+    source = task.source
+    if not source.hub:
+        raise UsageError(
+            f"{task.name} is not on the Hugging Face Hub, so --download cannot fetch it",
+            f"Get {', '.join(source.files) or 'its files'} from {source.url} and give their paths",
+        )
+    commit = revision or source.revision
+    if not _REVISION.fullmatch(commit):
+        raise UsageError(
+            f"{task.name} is not pinned to a commit of {source.hub}"
+            if not commit
+            else f"{commit!r} is not a commit",
+            "Give --revision with the 40 digits of a commit from "
+            f"https://huggingface.co/datasets/{source.hub}/commits/main",
+        )
+    # The Hub's client takes long to import, and most commands do without.
+    from huggingface_hub import get_token
+
+    from goldpan.datasets.hub.errors import HubCall, explained
+    from goldpan.datasets.hub.publish import endpoint, open_hub, quiet
+
+    call = HubCall(source.hub, endpoint(), get_token())
+    api = open_hub(call.token)
+    paths = []
+    with reporter.task(f"Fetching from {call.host}", len(source.files)) as progress:
+        for name in source.files:
+            with quiet(), explained(call, f"fetching {name}"):
+                paths.append(
+                    Path(
+                        api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)
+                    )
+                )
+            progress.advance()
+    return paths

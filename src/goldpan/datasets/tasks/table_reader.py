@@ -1,0 +1,372 @@
+"""Reads any table whose columns the task's file names: most public datasets are one.
+
+`[columns]` says where text and target stand; `[settings]` may say more, by the names of `Layout`.
+Where authors publish a source in several forms, `[settings]` has `layouts`, each with the columns
+`text` and `target` and the settings in which it differs; a file is read by the first that fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError
+from goldpan.core.settings.file import Source
+from goldpan.datasets.table_files import stem_of, table_rows
+from goldpan.datasets.tasks.task import Task, target_column
+
+_YES = {"1", "1.0", "true", "yes", "x"}
+_NO = {"0", "0.0", "false", "no", ""}
+_WEB = "https://github.com/"
+_SHOWN = 5
+"""Wrong answers that are named."""
+_ITEM = re.compile(r"""u?("[^"]*"|'[^']*')""")
+"""One of a list as Python and JSON write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The form in which a source's tables hold a task's rows."""
+
+    text: tuple[str, ...]
+    target: tuple[str, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels by what the source writes for them."""
+    separator: str = ","
+    """The separator of several labels in one column, which may be a list in brackets, too."""
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    """Parts of files' names, by the official split of these files."""
+    join: str | None = None
+    """The separator of several texts, empty ones left out; a line break by default."""
+    empty: tuple[str, ...] = ()
+    """The words of the source for a missing text."""
+    strip: str = ""
+    """Characters that are no part of a text where it begins and ends."""
+    only: Mapping[str, Any] = field(default_factory=dict)
+    """Rows to take, by what columns hold: `{ language = "en" }`."""
+    id: str | tuple[str, ...] = ()
+    """The column that names a row; of several, the first that a table fills."""
+    repo: str = ""
+    """A column, or a text with columns in braces: `"project {ProjectID}"`."""
+    created_at: str = ""
+    document: str = ""
+    file: str = ""
+    """A regular expression of the files' names without endings, if not all are accepted; its
+    groups `label` and `repo` are facts of all rows of a file, as in
+    `"(lkml|gh)_(?P<label>civil|uncivil)"`."""
+    ids: str = "{file}:{number}"
+    """The ids of rows: of the file's name, or its `stem`, the number and groups of `file`."""
+    unquoted: str = ""
+    """The column that may hold what stands between columns, without quotes."""
+
+    def __post_init__(self) -> None:
+        """Refuse names of files, ids and projects that cannot be made."""
+        try:
+            groups = dict.fromkeys(re.compile(self.file).groupindex, "")
+            self.ids.format_map({"file": "", "stem": "", "number": 0, **groups})
+            self.repo.format_map(dict.fromkeys(_columns(self.repo), ""))
+        except (re.error, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"file, ids or repo cannot be used ({error})") from None
+
+    def missing(self, row: Mapping[str, Any]) -> list[str]:
+        """Return the columns that a table lacks."""
+        needed = [*self.text, *(() if "(?P<label>" in self.file else self.target), *self.only]
+        needed += [self.id] if isinstance(self.id, str) else []
+        needed += [self.created_at] if self.created_at else []
+        needed += _columns(self.repo)
+        return [name for name in needed if name not in row]
+
+
+SETTINGS = (*(one.name for one in fields(Layout) if one.name not in ("text", "target")), "layouts")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table, and how it holds its rows."""
+
+    task: Task
+    layout: Layout
+    path: Path
+    facts: Mapping[str, str]
+    """Facts in the name of the file."""
+    partition: str | None
+    rows: Iterator[dict[str, Any]]
+
+    def id(self, number: int) -> str:
+        """Return the id of a row."""
+        return f"{self.task.name}:{self.layout.ids.format_map({**self.facts, 'number': number})}"
+
+
+def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the files, in order.
+
+    Raises `UsageError` for a file of another name than the source's, `DatasetError` for a column
+    that is missing or an answer that is not one of the task's.
+    """
+    layouts = layouts_of(task)
+    begun: set[str] = set()
+    for path in files:
+        table = open_table(task, layouts, path)
+        if (start := table.id(1)) in begun:
+            raise UsageError(
+                f"{path} is the second file with rows such as {start}",
+                "Give each file once, under its authors' name",
+            )
+        begun.add(start)
+        for number, row in enumerate(table.rows, 1):
+            if all(_text(row[name]) == str(value) for name, value in table.layout.only.items()):
+                yield _row(table, number, row)
+
+
+def layouts_of(task: Task) -> tuple[Layout, ...]:
+    """Return the layouts of a task's source; raises `UsageError` for settings that are wrong."""
+    settings = {key: value for key, value in task.settings.items() if key in SETTINGS}
+    others = settings.pop("layouts", ())
+    columns = {"text": task.columns.text, "target": task.columns.target}
+    if not isinstance(others, list | tuple) or not all(isinstance(one, Mapping) for one in others):
+        raise UsageError(
+            f"{task.name}: settings.layouts is not an array of tables",
+            'Write layouts = [{ text = ["body"] }]',
+        )
+    written: list[Mapping[str, Any]] = [{}, *others]
+    source = Source(f"{task.name}: settings", settings)
+    return tuple(source.read(Layout, {**columns, **settings, **other}) for other in written)
+
+
+def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
+    """Open a table with the layout that fits its name and columns; raises as `read` does."""
+    stem = stem_of(path)
+    named = [
+        (layout, match)
+        for layout in layouts
+        if (match := re.fullmatch(layout.file or "(?s:.*)", stem)) is not None
+    ]
+    if not named:
+        names = ", ".join(task.source.files) or " or ".join(layout.file for layout in layouts)
+        raise UsageError(
+            f"{path} does not have the name of a file of {task.source.title}",
+            f"Give the files under their authors' names: {names}",
+        )
+    rows = table_rows(path, named[0][0].unquoted)
+    first = next(rows, None)
+    lacking = [layout.missing(first) if first else [] for layout, _ in named]
+    if all(lacking):
+        raise DatasetError(*_other_columns(task, path, first or {}, lacking))
+    layout, match = named[lacking.index([])]
+    facts = {"file": path.name, "stem": stem, **match.groupdict()}
+    partition = next((one for one, part in layout.partitions.items() if part in path.name), None)
+    return Opened(task, layout, path, facts, partition, chain([first] if first else [], rows))
+
+
+def _other_columns(
+    task: Task, path: Path, row: Mapping[str, Any], lacking: Sequence[Sequence[str]]
+) -> tuple[str, str]:
+    has = f"it has {', '.join(map(str, row))}"
+    if len(lacking) == 1:
+        return (
+            f"{path} has no column {' and no '.join(map(repr, lacking[0]))}; {has}",
+            f"Give the right file, or name its columns in the task's file{published(task)}",
+        )
+    forms = " or ".join(" and ".join(map(repr, missing)) for missing in lacking)
+    return (
+        f"{path} has no layout that {task.name} knows; {has}",
+        f"Give a table that has {forms}, too{published(task)}",
+    )
+
+
+def published(task: Task) -> str:
+    """Return where a source is published, to end a remedy; nothing for data of one's own."""
+    source = task.source
+    return f"; {source.title} is published at {source.url}" if source.url else ""
+
+
+def _row(table: Opened, number: int, row: Mapping[str, Any]) -> dict[str, Any]:
+    task, layout, path = table.task, table.layout, table.path
+    where = f"{path.name}, row {number}"
+    names = (layout.id,) if isinstance(layout.id, str) else layout.id
+    name = next(filter(None, (_text(row.get(column)) for column in names)), "")
+    return {
+        "id": table.id(number),
+        "repo": table.facts.get("repo") or _repo(_filled(layout.repo, row)),
+        "created_at": _moment(
+            task, row.get(layout.created_at) if layout.created_at else None, where
+        ),
+        "document": _text(row.get(layout.document) if layout.document else None) or None,
+        "partition": table.partition,
+        "source": f"{path.name}:{number}" + (f" ({name})" if name else ""),
+        "text": _joined(layout, row),
+        target_column(task.type).name: _target(table, row, where),
+    }
+
+
+def _columns(written: str) -> list[str]:
+    """Return the columns of a setting that is one, or a text with some in braces."""
+    if "{" not in written:
+        return [written] if written else []
+    return [name for _, name, _, _ in Formatter().parse(written) if name]
+
+
+def _filled(written: str, row: Mapping[str, Any]) -> str:
+    if "{" in written:
+        return written.format_map({name: _text(row[name]) for name in _columns(written)})
+    return _text(row.get(written)) if written else ""
+
+
+def _joined(layout: Layout, row: Mapping[str, Any]) -> str:
+    """Return a row's texts as one; with `join`, what stands between them, empty ones go."""
+    texts = [_text(row[name]) for name in layout.text]
+    texts = ["" if text in layout.empty else text for text in texts]
+    if layout.strip:
+        texts = [text.strip(layout.strip) for text in texts]
+    return "\n".join(texts) if layout.join is None else layout.join.join(filter(None, texts))
+
+
+def _target(table: Opened, row: Mapping[str, Any], where: str) -> Any:
+    task, layout = table.task, table.layout
+    match task.type:
+        case "regression":
+            return _number(task, row[layout.target[0]], where)
+        case "multi-label" if len(layout.target) > 1:
+            named = zip(layout.target, task.label_names, strict=True)
+            return [label for column, label in named if _marked(task, row[column], column, where)]
+        case "multi-label":
+            parts = _listed(_text(row[layout.target[0]]).strip(), layout.separator)
+            return [label_of(task, layout, part, where) for part in parts]
+        case "text-generation":
+            return _text(row[layout.target[0]])
+        case _:
+            return _one_label(table, row, where)
+
+
+def _one_label(table: Opened, row: Mapping[str, Any], where: str) -> str:
+    """Return a row's label, which the name of the file may tell, too."""
+    task, layout, named = table.task, table.layout, table.facts.get("label")
+    written = _text(row.get(layout.target[0])).strip()
+    label = label_of(task, layout, written if named is None else named, where)
+    if named is not None and written and label_of(task, layout, written, where) != label:
+        raise DatasetError(
+            f"{where}, is {written}, and the file's name says {named}",
+            f"Give the file under its authors' name{published(task)}",
+        )
+    return label
+
+
+def _listed(written: str, separator: str) -> list[str]:
+    """Return labels of one column; of a list that cannot be read whole, what is written."""
+    if not written.startswith("["):
+        return [part.strip() for part in written.split(separator) if part.strip()]
+    if _ITEM.sub("", written).strip("[], \n"):
+        return [written]
+    return [part.strip("\"' ") for part in _ITEM.findall(written)]
+
+
+def label_of(task: Task, layout: Layout, written: str, where: str) -> str:
+    """Return the label that a source's answer means; raises `DatasetError` for no label."""
+    whole = written.removesuffix(".0")  # pandas and workbooks write whole numbers like this
+    label = layout.labels.get(written, layout.labels.get(whole, written))
+    if label not in task.label_names:
+        raise DatasetError(
+            f"{where}: {written[:80]!r} is not a label of {task.name}",
+            f"It has {', '.join(layout.labels or task.label_names)}{published(task)}",
+        )
+    return label
+
+
+def _marked(task: Task, value: Any, column: str, where: str) -> bool:
+    text = _text(value).strip().lower()
+    if text not in _YES | _NO:
+        raise DatasetError(
+            f"{where}: {column} holds {text[:80]!r}, which is neither 1 nor 0",
+            f"Correct the file, or name the right columns in the task's file{published(task)}",
+        )
+    return text in _YES
+
+
+def _number(task: Task, value: Any, where: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise DatasetError(
+            f"{where}: {_text(value)[:80]!r} is not a number",
+            f"Fix that row of the file{published(task)}",
+        ) from None
+
+
+def _moment(task: Task, value: Any, where: str) -> datetime | None:
+    if value is None or value == "":
+        return None
+    try:
+        moment = value if isinstance(value, datetime) else _parsed(str(value))
+    except ValueError:
+        raise DatasetError(
+            f"{where}: {_text(value)[:80]!r} is not a time",
+            f"Fix that row of the file{published(task)}",
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=UTC)
+
+
+def _repo(text: str) -> str | None:
+    """Return a project's name; addresses of GitHub, of its API too, become OWNER/NAME."""
+    for start in (_WEB, "https://api.github.com/repos/"):
+        if text.startswith(start):
+            return "/".join(text.removeprefix(start).split("/")[:2])
+    return text or None
+
+
+def _text(value: Any) -> str:
+    """Return a value as people write it: workbooks know no whole numbers."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None else str(value)
+
+
+def table_problems(task: Task, files: Sequence[Path]) -> list[str]:
+    """Return all that is wrong with tables that `read` refused, a phrase each."""
+    layouts = layouts_of(task)
+    return [problem for path in files for problem in _of_file(task, layouts, path)]
+
+
+def _of_file(task: Task, layouts: Sequence[Layout], path: Path) -> Iterator[str]:
+    odd: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    try:
+        table = open_table(task, layouts, path)
+        for number, row in enumerate(table.rows, 1):
+            if (value := _odd(table, row)) is not None:
+                odd[value] += 1
+                first.setdefault(value, number)
+    except GoldpanError as error:
+        yield error.problem
+        return
+    for value, count in odd.most_common(_SHOWN):
+        what = "not a number" if task.type == "regression" else f"not a label of {task.name}"
+        where = f"in {count:,} rows, first in row {first[value]:,}"
+        yield f"{path.name}: {value[:80]!r}, {where}, is {what}"
+    if len(odd) > _SHOWN:
+        yield f"{path.name}: {len(odd) - _SHOWN:,} more such values"
+
+
+def _odd(table: Opened, row: Mapping[str, Any]) -> str | None:
+    """Return the answer of a row where it is none of the task's; several columns are not read."""
+    target = table.layout.target
+    if len(target) != 1 or table.task.type not in ("binary", "multi-class", "regression"):
+        return None
+    try:
+        _target(table, row, "")
+    except DatasetError:
+        return _text(row.get(target[0])).strip()
+    return None

@@ -1,0 +1,297 @@
+"""Annotation in Label Studio: rows out to people, their answers back, and how far they agree."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan.core.errors import UsageError
+from goldpan.operations.table import Group
+from goldpan.operations.values import Count, Project, StudioUrl, several
+
+if TYPE_CHECKING:
+    from goldpan.annotation.studio.client import Server
+    from goldpan.annotation.studio.gold import Agreements
+    from goldpan.annotation.studio.progress import Progress
+    from goldpan.annotation.studio.pull import CollectedAnswers
+    from goldpan.annotation.studio.push import PushResult, SuspectSelection
+    from goldpan.annotation.studio.summary_markdown import AnnotationExport
+    from goldpan.datasets.tasks.task import Task
+
+
+class Annotate(Group):
+    """Send rows to annotators in Label Studio, and collect their answers."""
+
+    def push(
+        self,
+        *,
+        project: Project,
+        form: str | None = None,
+        dataset: Path | str | None = None,
+        task: str | None = None,
+        suspects: int | None = None,
+        controls: int = 0,
+        folds: int = 5,
+        seed: Count = 0,
+        annotators: int = 2,
+        not_blind: bool = False,
+        profile: str | Path = "default",
+        rules: str = "default",
+        webhook: str | None = None,
+        url: StudioUrl = None,
+    ) -> PushResult:
+        """Send the rows of a dataset to annotators; only new rows are added.
+
+        With --suspects these are the rows whose labels are most likely wrong, in random order, and
+        their labels are hidden unless --not-blind is given.
+
+        Args:
+            form (NAME): fix-pair, question-answer, issue-type, or a plugin's. (default: made from
+                --task)
+            dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
+                of --task)
+            task (NAME): A classification task, whose labels people choose from.
+            suspects: Push only this many rows of --task, the most suspect first (see evaluate
+                label-errors).
+            controls: With --suspects, add this many other rows, drawn by --seed.
+            folds: With --suspects, how many folds the ranking models use.
+            seed: With --suspects, the seed of folds, controls and order.
+            annotators: How many people annotate each subject.
+            not_blind: Pre-fill forms from stored reviews or the dataset's labels; not for a gold
+                set.
+            profile (NAME): The profile whose reviews to take, with --not-blind.
+            rules (NAME): The rules whose pairs to take, with --not-blind.
+            webhook (URL): An address that Label Studio calls after each answer.
+        """
+        from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
+        from goldpan.annotation.studio.push import push as push_tasks
+        from goldpan.annotation.studio.suggestions import find_review_basis, find_suggestions
+        from goldpan.datasets.tasks.data import task_directory
+        from goldpan.filters.basis import Basis
+        from goldpan.filters.stored import find_profile
+        from goldpan.operations.repositories import dataset_directory
+
+        layout = self.lab.layout
+        known = self._task(task, suspects)
+        if form is None and known is None:
+            raise UsageError("There is neither a form nor a task", "Give --form or --task")
+        if dataset is None and known is None:
+            raise UsageError("There is neither a dataset nor a task", "Give --dataset or --task")
+        asked_form = task_form(known) if form is None and known else find_form(form or "")
+        if dataset is not None:
+            rows = dataset_directory(layout, dataset)
+        else:
+            rows = task_directory(layout, known) if known else Path()
+        server = self._server(url)
+        selection = None
+        if known is not None and suspects is not None:
+            selection = _select(known, rows, suspects, controls, folds, seed)
+        with self.lab.reporting() as reporter:
+            tasks = read_tasks(rows, asked_form, selection.ids if selection else None)
+            suggest = None
+            bases: list[Basis] = []
+            if not_blind:
+                ruled = layout.by_rules(rules)
+                name = find_profile(ruled, layout.repositories("tables"), str(profile)).name
+                suggest = find_suggestions(ruled, asked_form, rows, name)
+                bases = find_review_basis(ruled, asked_form, rows, name)
+            pushed = push_tasks(
+                layout,
+                server,
+                project,
+                asked_form,
+                selection.mixed(tasks) if selection else tasks,
+                reporter,
+                annotators=annotators,
+                suggest=suggest,
+                webhook=webhook,
+                selection=selection,
+            )
+        return replace(pushed, basis=tuple(bases))
+
+    def pull(
+        self,
+        *,
+        project: Project,
+        names: bool = False,
+        accept_configuration: bool = False,
+        url: StudioUrl = None,
+    ) -> CollectedAnswers:
+        """Fetch new answers, check them, and decide where people agree.
+
+        A project and its adjudication are fetched together, whichever you name.
+
+        Args:
+            names: Keep annotators' addresses instead of pseudonyms.
+            accept_configuration: Accept answers to a form that was changed on the server.
+        """
+        from goldpan.annotation.studio.pull import collect
+
+        server = self._server(url)
+        with self.lab.reporting() as reporter:
+            return collect(
+                self.lab.layout,
+                server,
+                project,
+                reporter,
+                named=names,
+                accept_configuration=accept_configuration,
+            )
+
+    def status(self, *, project: Project) -> Progress:
+        """Show a project's progress by annotator, and when it is likely to end."""
+        from goldpan.annotation.studio.progress import progress
+
+        return progress(self.lab.layout, project)
+
+    def agreement(self, *, project: Project) -> Agreements:
+        """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
+
+        If the dataset has labels, they are compared with the decisions.
+        """
+        from goldpan.annotation.agreement import agree
+        from goldpan.annotation.studio.gold import Agreements, ratings_beside_dataset, read_ratings
+        from goldpan.annotation.studio.progress import progress
+
+        layout = self.lab.layout
+        fields = (agree(field, each) for field, each in read_ratings(layout, project).items())
+        both = ratings_beside_dataset(layout, project)
+        return Agreements(
+            tuple(fields),
+            agree("the dataset's labels", both) if both else None,
+            tuple(progress(layout, project).annotators),
+        )
+
+    def adjudicate(
+        self, *, project: Project, doubts: bool = False, url: StudioUrl = None
+    ) -> PushResult:
+        """Send conflicts, with both answers, to a third person.
+
+        Args:
+            doubts: Also send subjects that people agreed on while in doubt.
+        """
+        from goldpan.annotation.studio.decisions import adjudicate
+
+        server = self._server(url)
+        with self.lab.reporting() as reporter:
+            return adjudicate(self.lab.layout, server, project, reporter, doubts=doubts)
+
+    def export(
+        self,
+        *,
+        project: str | Sequence[str],
+        output: Path | str | None = None,
+        gold: Path | str | None = None,
+        names: bool = False,
+    ) -> AnnotationExport:
+        """Write what a paper reports about rounds of annotation, or a gold set of decided labels.
+
+        A paper reports what annotators were shown, how far they agree, what was adjudicated or is
+        still open, and how long an item takes.
+
+        Args:
+            project (NAME): A round.
+            output: A directory for annotation.md and annotation.json.
+            gold: A CSV file of the decided labels, for goldpan evaluate labels.
+            names: Give annotators' addresses instead of pseudonyms.
+        """
+        from goldpan.annotation.studio.gold import make_gold, write_gold
+        from goldpan.annotation.studio.summary import summarize
+        from goldpan.annotation.studio.summary_markdown import AnnotationExport, write_summary
+
+        if output is None and gold is None:
+            raise UsageError("There is nothing to write", "Give --output DIR, --gold FILE or both")
+        layout, projects = self.lab.layout, several(project)
+        summary = None if output is None else summarize(layout, projects, named=names)
+        files = write_summary(summary, Path(output)) if summary and output is not None else ()
+        decided = None if gold is None else make_gold(layout, projects)
+        labels: Counter[str] = Counter()
+        if decided is not None and gold is not None:
+            write_gold(decided, Path(gold))
+            labels.update(item.label for item in decided.items)
+        return AnnotationExport(
+            summary,
+            tuple(files),
+            decided,
+            None if gold is None else Path(gold),
+            dict(sorted(labels.items())),
+        )
+
+    def serve(
+        self,
+        *,
+        annotator: str | Sequence[str] = (),
+        port: int = 8080,
+        install: bool = False,
+        dataset: Path | str | None = None,
+        form: str = "fix-pair",
+    ) -> None:
+        """Run a local Label Studio until Ctrl-C, with accounts for annotators.
+
+        Args:
+            annotator (ADDRESS): An annotator's e-mail address.
+            port: A port on this machine.
+            install: Install Label Studio first (about 1 GB).
+            dataset (DATASET): Also open a project with the rows of this dataset.
+            form (NAME): The form of that project.
+        """
+        from goldpan.annotation.studio.forms import find_form, read_tasks
+        from goldpan.annotation.studio.push import push as push_tasks
+        from goldpan.annotation.studio.serve import handed_over, serve, server_directory
+        from goldpan.core.terminal import show
+        from goldpan.operations.repositories import dataset_directory
+
+        layout = self.lab.layout
+        addresses = several(annotator) or ("one@example.org", "two@example.org")
+        directory = server_directory(layout)
+        with (
+            self.lab.reporting() as reporter,
+            serve(directory, port, addresses, reporter, installing=install) as running,
+            handed_over(directory, running.server),
+        ):
+            if dataset is not None:
+                asked_form = find_form(form)
+                tasks = read_tasks(dataset_directory(layout, dataset), asked_form)
+                pushed = push_tasks(layout, running.server, form, asked_form, tasks, reporter)
+                show(pushed.blocks())
+            show(running.blocks())
+            running.process.wait()
+
+    def _server(self, url: str | None) -> Server:
+        from goldpan.annotation.studio.serve import choose_server
+
+        return choose_server(self.lab.layout, url, os.environ)
+
+    def _task(self, name: str | None, suspects: int | None) -> Task | None:
+        from goldpan.core.storage.workspace import tasks_directory
+        from goldpan.datasets.tasks.registry import find_task
+
+        if name is None:
+            if suspects is not None:
+                raise UsageError("--suspects needs a task", "Give --task with --suspects")
+            return None
+        return find_task(name, tasks_directory(self.lab.path))
+
+
+def _select(
+    task: Task, rows: Path, suspects: int, controls: int, folds: int, seed: int
+) -> SuspectSelection:
+    """Return the rows whose labels are most suspect, and controls."""
+    from goldpan.annotation.studio.push import choose
+    from goldpan.evaluation.label_errors import find_label_errors
+    from goldpan.evaluation.task_input import read_task_input
+
+    found = find_label_errors(read_task_input(rows, task).data, folds=folds, seed=seed)
+    return choose(
+        [(row.id, row.margin) for row in found.ranked],
+        suspects,
+        controls,
+        task=task.name,
+        data_hash=found.data_hash,
+        folds=folds,
+        seed=seed,
+    )

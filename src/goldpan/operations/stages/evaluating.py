@@ -1,0 +1,298 @@
+"""Models scored on tasks and datasets; predictions are stored, and metrics computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
+from goldpan.core.result import Results
+from goldpan.operations.repositories import dataset_directory, find_dataset
+from goldpan.operations.stages import comparing, labeling, verifying
+from goldpan.operations.stages.comparing import suite_members
+from goldpan.operations.table import Group
+from goldpan.operations.values import Limits, Positive, several
+
+if TYPE_CHECKING:
+    from goldpan.evaluation.model import ModelList
+    from goldpan.evaluation.protocol import ProtocolList
+    from goldpan.evaluation.run import RunResult
+    from goldpan.evaluation.slices import LengthScores
+    from goldpan.operations.dataset import Dataset
+    from goldpan.operations.runs import Evaluation, RunEstimate
+
+Seed = Annotated[int, Limits(0, 2**32 - 1)]
+Names = str | Sequence[str]
+
+
+class Evaluate(Group):
+    """Score models on tasks; predictions are stored, and metrics are computed from them alone."""
+
+    def run(
+        self,
+        *,
+        task: Names = (),
+        suite: str | None = None,
+        dataset: str | Path | Dataset | Sequence[str | Path | Dataset] = (),
+        model: Names = ("majority",),
+        seed: Seed | Sequence[Seed] = (),
+        protocol: str = "default",
+        settings: Mapping[str, Any] | None = None,
+        ablate: Names = (),
+        hold_out: str | None = None,
+        by: Names = (),
+        dry_run: bool = False,
+    ) -> Evaluation | Results[RunEstimate]:
+        """Run models on tasks, once per seed; finished runs are not repeated.
+
+        Runs that fail are reported, and the others continue. Exits with 1 if one failed, with 3 if
+        a model behind an endpoint has not answered everything yet.
+
+        Args:
+            task (NAME): A task.
+            suite (NAME): All tasks of a suite that are in the workspace; see goldpan tasks list.
+            dataset (DATASET): A dataset to evaluate on, by its name or directory. With one --task,
+                the directory of its rows.
+            model (NAME): A model.
+            seed: A seed. (default: the protocol's, 0)
+            protocol (NAME): See goldpan evaluate protocols.
+            settings: A setting of the model.
+            ablate (PART): Leave a part out of the input: title, body, pull_title, pull_body, tree
+                or file_before.
+            hold_out (COLUMN): Test on groups that are not in train. COLUMN, such as document, holds
+                out a fifth of its values; COLUMN:1 to COLUMN:4 hold out the other fifths,
+                COLUMN=VALUE one value, and COLUMN:each, such as repo:each, every value in turn.
+            by (COLUMN): Score by a column, such as document. Scores by
+                repo are always included, and by place-in-issue where goldpan audit told it.
+            dry_run: Only estimate what paid models would cost.
+        """
+        from goldpan.operations.runs import Evaluation, RunEstimate, plan_runs
+
+        self.lab.settings.trust.require("plugins")
+        data, directory = self._data(several(task), suite, dataset)
+        plan = plan_runs(
+            self.lab,
+            data,
+            directory,
+            models=several(model),
+            seeds=(seed,) if isinstance(seed, int) else tuple(seed),
+            settings=settings or {},
+            protocol=protocol,
+            ablate=several(ablate),
+            hold_out=hold_out,
+            by=several(by),
+        )
+        if dry_run:
+            return Results(
+                RunEstimate(planned.task, planned.model.name, planned.seed, planned.estimate())
+                for planned in plan
+            )
+        finished: list[RunResult] = []
+        failures: list[GoldpanError] = []
+        for planned in plan:
+            try:
+                finished.append(planned.run())
+            except EvaluationError as error:
+                if len(plan) == 1:
+                    raise
+                failures.append(error)
+        return Evaluation(finished, failures)
+
+    def score(
+        self,
+        *,
+        task: Names = (),
+        model: Names = (),
+        dataset: str | Path | Dataset | None = None,
+        by: Names = (),
+    ) -> Evaluation:
+        """Recompute the scores of finished runs from their predictions; no model is run.
+
+        Args:
+            task (NAME): A task. (default: all)
+            model (NAME): A model. (default: all)
+            dataset (DATASET): The rows: a dataset by its name or directory.
+                (default: WORKSPACE/datasets)
+            by (COLUMN): Score by a column, such as document.
+        """
+        from goldpan.core.storage.workspace import tasks_directory
+        from goldpan.datasets.tasks.data import task_directory
+        from goldpan.datasets.tasks.registry import find_task
+        from goldpan.evaluation.run import RunResult
+        from goldpan.evaluation.runs import read_runs, rescore
+        from goldpan.evaluation.task_input import (
+            PLACE,
+            files_to_score,
+            read_places,
+            scored_input,
+            with_columns,
+            with_places,
+        )
+        from goldpan.operations.runs import Evaluation
+
+        layout, columns = self.lab.layout, several(by)
+        rows = None if dataset is None else dataset_directory(self.lab.layout, dataset)
+        results = []
+        for run in read_runs(layout, tasks=several(task), models=several(model)):
+            known = find_task(run.task, tasks_directory(self.lab.path))
+            files = files_to_score(layout, known, run.record.data_hash, rows)
+            data, by = None, columns
+            folder = rows or task_directory(layout, known)
+            places = read_places(layout, known, folder)
+            missing = [name for name in columns if name not in run.predictions().column_names]
+            with nullcontext() if missing else suppress(EvaluationError):  # the audit is of others
+                if missing or places:
+                    stored = scored_input(layout, known, run.record.data_hash, rows).data
+                    data = with_columns(stored, folder, missing)
+            if data is not None and places:
+                data, by = with_places(data, places), (*columns, PLACE)
+            result = rescore(run.directory, known, files, by=by, data=data)
+            results.append(RunResult(run.directory, result, again=False))
+        return Evaluation(results)
+
+    def lengths(
+        self, *, task: Names = (), model: Names = (), dataset: str | Path | Dataset | None = None
+    ) -> LengthScores:
+        """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
+
+        Args:
+            task (NAME): A task. (default: all)
+            model (NAME): A model. (default: all)
+            dataset (DATASET): The rows: a dataset by its name or directory.
+                (default: WORKSPACE/datasets)
+        """
+        from goldpan.core.storage.workspace import tasks_directory
+        from goldpan.datasets.tasks.registry import find_task
+        from goldpan.evaluation.runs import read_runs
+        from goldpan.evaluation.slices import LengthScores, score_by_length
+        from goldpan.evaluation.task_input import input_lengths, scored_input
+
+        layout = self.lab.layout
+        rows = None if dataset is None else dataset_directory(self.lab.layout, dataset)
+        measured = []
+        for stored in read_runs(layout, tasks=several(task), models=several(model)):
+            known = find_task(stored.task, tasks_directory(self.lab.path))
+            task_input = scored_input(layout, known, stored.record.data_hash, rows)
+            thirds = score_by_length(
+                known,
+                stored.predictions(),
+                input_lengths(task_input),
+                seed=stored.seed,
+                files=task_input.files,
+            )
+            measured.append((stored, thirds))
+        return LengthScores(tuple(measured))
+
+    def models(self) -> ModelList:
+        """List the models that `goldpan evaluate run` knows."""
+        from goldpan.evaluation.model import ModelList, catalogue
+
+        return ModelList(tuple(catalogue().values()))
+
+    def protocols(self) -> ProtocolList:
+        """List the evaluation protocols, with the known defects of those from papers."""
+        from goldpan.evaluation.protocol import ProtocolList, protocols
+
+        return ProtocolList(tuple(protocols().values()))
+
+    def finetune(
+        self,
+        *,
+        task: Names,
+        weights: Names,
+        download: bool = False,
+        seed: Seed | Sequence[Seed] = (),
+        protocol: str = "default",
+        epochs: int | None = None,
+        deepspeed: str | None = None,
+        workers: Positive = 1,
+        launcher: str = "torchrun",
+        lora: bool = False,
+        settings: Mapping[str, Any] | None = None,
+        dataset: str | Path | Dataset | None = None,
+    ) -> Evaluation:
+        """Fine-tune language models on tasks and test them; interrupted runs resume.
+
+        Args:
+            task (NAME): A task.
+            weights: A folder, OWNER/NAME@COMMIT on the Hugging Face Hub, or minilm.
+            download: Fetch weights from the Hub that are not on this machine.
+            seed: A seed. (default: the protocol's, 0)
+            protocol (NAME): See goldpan evaluate protocols; those of papers may bring a recipe.
+            epochs: The maximum number of passes over the data. (default: the recipe's)
+            deepspeed: none, zero2, or zero2-offload to keep the optimizer off the GPU. (default:
+                the protocol's, none)
+            workers: Processes, one per GPU.
+            launcher: torchrun or deepspeed.
+            lora: Train low-rank adapters instead of the whole model.
+            settings: Another setting; docs/reference/models.md lists those of fine-tuning.
+            dataset (DATASET): The rows: a dataset by its name or directory.
+                (default: WORKSPACE/datasets)
+        """
+        from goldpan.evaluation.models.finetuned import NAME
+        from goldpan.operations.runs import Evaluation, plan_runs
+
+        self.lab.settings.trust.require("plugins")
+        chosen: dict[str, Any] = {
+            **({} if deepspeed is None else {"deepspeed": deepspeed}),
+            "processes": workers,
+            "launcher": launcher,
+            "lora": lora,
+            "download": download,
+            **({} if epochs is None else {"epochs": epochs, "word_epochs": epochs}),
+            **(settings or {}),
+        }
+        runs: list[RunResult] = []
+        for weight in several(weights):
+            plan = plan_runs(
+                self.lab,
+                several(task),
+                None if dataset is None else dataset_directory(self.lab.layout, dataset),
+                models=(NAME,),
+                seeds=(seed,) if isinstance(seed, int) else tuple(seed),
+                settings={**chosen, "weights": weight},
+                protocol=protocol,
+            )
+            runs += [planned.run() for planned in plan]
+        return Evaluation(runs)
+
+    compare = comparing.compare
+    labels = labeling.labels
+    label_errors = labeling.label_errors
+    resolved = verifying.resolved
+
+    def _data(
+        self,
+        task: tuple[str, ...],
+        suite: str | None,
+        dataset: str | Path | Dataset | Sequence[str | Path | Dataset],
+    ) -> tuple[list[str | Dataset], Path | None]:
+        """Return what to run on, and the directory of the rows where one holds those of a task."""
+        from goldpan.operations.dataset import Dataset
+
+        given = (dataset,) if isinstance(dataset, (str, Path, Dataset)) else tuple(dataset)
+        tasks = list(dict.fromkeys([*task, *(self._members(suite) if suite else ())]))
+        if tasks and len(given) == 1:
+            return [*tasks], dataset_directory(self.lab.layout, given[0])
+        data: list[str | Dataset] = [find_dataset(self.lab, name) for name in given]
+        if not data and not tasks:
+            raise UsageError("No task is named", "Give --task NAME, --suite NAME or --dataset NAME")
+        return [*data, *tasks], None
+
+    def _members(self, suite: str) -> list[str]:
+        """Return the tasks of a suite whose rows are in the workspace."""
+        from goldpan.core.storage.workspace import tasks_directory
+        from goldpan.datasets.tasks.data import task_directory
+        from goldpan.datasets.tasks.registry import load_tasks
+
+        layout = self.lab.layout
+        members = suite_members(load_tasks(tasks_directory(layout.root)), suite)
+        present = [task.name for task in members if task_directory(layout, task).exists()]
+        if not present:
+            raise UsageError(
+                f"{layout.root} holds no task of {suite}",
+                f"Run goldpan tasks import for {', '.join(task.name for task in members)}",
+            )
+        return present

@@ -1,0 +1,241 @@
+"""Filtering and review: verdicts on issues and fix pairs, what they leave, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.result import Results
+from goldpan.core.storage.workspace import existing
+from goldpan.operations.repositories import dataset_directory, known_repositories
+from goldpan.operations.values import LOCAL, Count, Execution, several
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from goldpan.annotation.review.calibration import Calibrations
+    from goldpan.annotation.review.run import ReviewResult
+    from goldpan.annotation.review.votes import ReviewEstimate
+    from goldpan.core.storage.workspace import WorkspaceLayout
+    from goldpan.explain import Explanation
+    from goldpan.filters.funnel import Funnels
+    from goldpan.filters.pipeline import FilterResult
+    from goldpan.filters.profile import Profile
+    from goldpan.operations.workspace import Workspace
+
+
+def filter(
+    self: Workspace,
+    *repos: str,
+    profile: str | Path = "default",
+    rules: str = "default",
+    settings: Mapping[str, Any] | None = None,
+    rejects: Path | str | None = None,
+    list: bool = False,
+    execution: Execution = LOCAL,
+) -> Results[FilterResult]:
+    """Judge every issue and fix pair by every criterion; each verdict has a reason.
+
+    Nothing is deleted: a profile says which criteria decide, and with which settings. Verdicts
+    with other settings lie beside those of the profile, under a name of their own that later
+    commands take as `--profile`.
+
+    Args:
+        profile (NAME): default, verified, or the path of your own .toml file;
+            the name of that, too, once it was used.
+        rules (NAME): The rules whose pairs to judge: default, unconfirmed, or a plugin's.
+        settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
+        rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
+        list: Only list the criteria and which ones decide.
+        execution: Where repositories are judged, one a processor.
+    """
+    from goldpan.filters.funnel import write_rejects
+    from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters
+    from goldpan.filters.stored import find_profile
+
+    if list:
+        known = self.layout.repositories("tables")
+        return CriterionList(find_profile(self.layout, known, str(profile), settings))
+    self.settings.trust.require("plugins")
+    layout, names, chosen = choose_profile(self, repos, profile, rules, settings)
+    with self.reporting() as reporter:
+        results = run_filters(
+            layout,
+            names,
+            chosen,
+            reporter,
+            workers=execution.workers or self.settings.processes,
+            engine=execution.engine,
+            address=execution.address,
+        )
+    if rejects is None:
+        return FilterResults(results)
+    path = Path(rejects)
+    return FilterResults(results, path, write_rejects(layout, names, chosen, path))
+
+
+def funnel(
+    self: Workspace,
+    *repos: str,
+    profile: str | Path = "default",
+    rules: str = "default",
+    settings: Mapping[str, Any] | None = None,
+    output: Path | str | None = None,
+) -> Funnels:
+    """Show what each criterion drops, on its own and in sequence.
+
+    Args:
+        profile (NAME): The profile whose verdicts to count.
+        rules (NAME): The rules whose pairs to count: default, unconfirmed, or a plugin's.
+        settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`.
+        output: Also draw the funnel, to a .svg, .png or .html file.
+    """
+    from goldpan.filters.funnel import read_funnels
+
+    layout, names, chosen = choose_profile(self, repos, profile, rules, settings)
+    funnels = read_funnels(layout, names, chosen)
+    if output is not None:
+        from goldpan.report.plots import plot_funnel
+
+        plot_funnel(list(funnels.shown), Path(output))
+    return funnels
+
+
+def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation:
+    """Explain an issue, pull request or discussion: references, pairs, verdicts, raw replies.
+
+    Args:
+        subject (OWNER/NAME#NUMBER): The issue, pull request or discussion, or its address on
+            GitHub.
+        rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, or a
+            plugin's.
+    """
+    from goldpan.explain import explain
+
+    return explain(existing(self.layout).by_rules(rules), subject)
+
+
+def near_duplicates(
+    self: Workspace, profile: str | Path = "default", *, execution: Execution = LOCAL
+) -> pa.Table:
+    """Find the near duplicates among all issues of the workspace, as `filter` uses them.
+
+    A row each issue that has one (docs/filtering.md). They are found anew when an issue changed.
+    """
+    from goldpan.filters.clusters import workspace_duplicates
+    from goldpan.filters.stored import find_profile
+
+    layout = existing(self.layout)
+    chosen = find_profile(layout, layout.repositories("tables"), str(profile))
+    with self.reporting() as reporter:
+        return workspace_duplicates(
+            layout,
+            chosen.settings["near-duplicates"],
+            reporter,
+            workers=execution.workers or self.settings.processes,
+            engine=execution.engine,
+            address=execution.address,
+        )
+
+
+def choose_profile(
+    self: Workspace,
+    repos: Sequence[str],
+    profile: str | Path,
+    rules: str,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[WorkspaceLayout, list[str], Profile]:
+    """Return the paths by pairing rules, the repositories, and the profile that judges them.
+
+    Raises as `known_repositories` and `find_profile` do.
+    """
+    from goldpan.filters.stored import find_profile
+
+    names = known_repositories(self.layout, repos, "tables")
+    layout = self.layout.by_rules(rules)
+    return layout, names, find_profile(layout, names, str(profile), settings)
+
+
+def review(
+    self: Workspace,
+    *repos: str,
+    profile: str | Path = "default",
+    rules: str = "default",
+    model: str | Sequence[str] = (),
+    base_url: str | None = None,
+    settings_file: Path | str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    subject: str | Sequence[str] = (),
+    dataset: str | Path | None = None,
+    limit: Count | None = None,
+    max_cost: float | None = None,
+    batch: bool = False,
+    dry_run: bool = False,
+    calibrate: str | Path | None = None,
+) -> ReviewResult | ReviewEstimate | Calibrations:
+    """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
+
+    The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
+    repeats no request. Exits with 3 while requests remain.
+
+    Args:
+        profile (NAME): The profile whose verdicts say what is kept.
+        rules (NAME): The rules whose pairs to review: default, unconfirmed, or a plugin's.
+        model (NAME): A model to ask.
+        base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
+        settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).
+        settings: A setting over those of the file, such as samples=3.
+        subject (NAME): What to review, issue or pair. (default: both)
+        dataset (DATASET): Review the labels of this dataset of a classification task instead: its
+            name in the workspace, or its directory.
+        limit: At most this many subjects of each kind per repository.
+        max_cost (MONEY): Stop before spending more than this.
+        batch: Use the Batch API.
+        dry_run: Only estimate the cost; nothing is sent.
+        calibrate (PROJECT): Compare earlier reviews with people's verdicts: an annotation
+            project's name, or a Parquet file.
+    """
+    from goldpan.annotation.review.request import load_review_settings
+    from goldpan.annotation.review.run import (
+        estimate_labels,
+        estimate_review,
+        review_labels,
+        run_review,
+    )
+
+    if calibrate is not None:
+        return _calibrations(self, repos, profile, rules, str(calibrate))
+    options = {
+        "models": several(model) or None,
+        "base_url": base_url,
+        "subjects": several(subject) or None,
+        "limit": limit,
+        "max_cost": max_cost,
+        "batch": batch or None,
+    }
+    stated = {name: value for name, value in options.items() if value is not None}
+    file = None if settings_file is None else Path(settings_file)
+    reviewing = load_review_settings(file, {**(settings or {}), **stated})
+    self.settings.trust.require("plugins")
+    with self.reporting() as reporter:
+        if dataset is not None:
+            directory = dataset_directory(self.layout, dataset)
+            if dry_run:
+                return estimate_labels(self.layout, directory, reviewing)
+            return review_labels(self.layout, directory, reviewing, reporter)
+        layout, names, chosen = choose_profile(self, repos, profile, rules)
+        work = estimate_review if dry_run else run_review
+        return work(layout, names, chosen, reviewing, reporter)
+
+
+def _calibrations(
+    self: Workspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
+) -> Calibrations:
+    """Return how models' verdicts fare beside people's, by language and by signal."""
+    from goldpan.annotation.review.calibration import calibrate_reviews
+
+    layout, names, chosen = choose_profile(self, repos, profile, rules)
+    pulled = layout.root / "annotations" / people / "verdicts.parquet"
+    file = pulled if pulled.exists() else Path(people)
+    return calibrate_reviews(layout, names, chosen.name, file)

@@ -1,0 +1,128 @@
+"""How far the labels of a dataset or a task are to be believed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from goldpan.core.errors import UsageError
+from goldpan.operations.repositories import dataset_directory, find_dataset
+from goldpan.operations.table import Group
+from goldpan.operations.values import Count, Positive, StudioUrl, file_paths
+
+if TYPE_CHECKING:
+    from goldpan.evaluation.label_errors import LabelScores, SuspectLabels
+    from goldpan.operations.dataset import Dataset
+
+
+def labels(
+    self: Group,
+    dataset: Path | str | Dataset,
+    *,
+    gold: Path | str | Sequence[Path | str] = (),
+    half: Literal["dev", "test"] | None = None,
+    sample: Positive | None = None,
+    seed: Count = 0,
+    reader: str = "first",
+    output: Path | str | None = None,
+    studio: str | None = None,
+    url: StudioUrl = None,
+) -> LabelScores:
+    """Score the labels of a dataset by reading a sample of its rows, or by a gold set.
+
+    With --sample, rows drawn by --seed are judged in the terminal, a key each, or in Label Studio.
+    What is judged is kept at once, and the same command goes on with what is left. goldpan build
+    --gold puts the result on the card.
+
+    A gold set has the columns repo, issue, label and comment_id, for answers, pull, for fix pairs,
+    or changed_path. Rows that it does not label are ignored.
+
+    Args:
+        dataset (DATASET): A dataset, by its name or directory.
+        gold: A gold set, a CSV file.
+        half: Only this half of a gold set.
+        sample: Read this many rows.
+        seed: With --sample, the seed that draws them.
+        reader (NAME): With --sample, who reads; each reader judges the same rows.
+        output: With --sample, the CSV file of the judgements. (default: DATASET.readings.csv)
+        studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
+            what its annotators said.
+    """
+    from goldpan.evaluation.label_errors import LabelScores
+
+    data, golds = find_dataset(self.lab, dataset), file_paths(gold)
+    if (sample is None) == (not golds):
+        raise UsageError(
+            "Labels are scored by a sample or by a gold set", "Give --sample or --gold"
+        )
+    if sample is None:
+        return LabelScores(tuple(data.score_labels(path, half) for path in golds))
+    from goldpan.annotation.label_reading import draw_sample, read_in_terminal, readings_path
+    from goldpan.datasets.provenance import build_command
+
+    path = readings_path(data.path) if output is None else Path(output)
+    drawn = draw_sample(data.path, sample, seed, path)
+    notes: tuple[str, ...] = ()
+    if studio is None:
+        read_in_terminal(drawn, reader)
+    else:
+        from goldpan.annotation.label_reading import read_in_studio
+        from goldpan.annotation.studio.serve import choose_server
+
+        server = choose_server(self.lab.layout, url, os.environ)
+        with self.lab.reporting() as reporter:
+            page = read_in_studio(self.lab.layout, server, studio, drawn, reporter)
+        notes = (f"Annotators read at {page}; the same command fetches what they say",)
+    if not path.exists():
+        return LabelScores((), ("Nothing is judged yet", *notes))
+    command = build_command(data.path, self.lab.path, path)
+    notes = ("To have this on the card and in provenance.json:", f"  {command}", *notes)
+    return LabelScores((data.score_labels(path),), notes)
+
+
+def label_errors(
+    self: Group,
+    *,
+    task: str,
+    dataset: str | Path | Dataset | None = None,
+    folds: int = 5,
+    seed: Count = 0,
+    limit: Count = 20,
+    output: Path | str | None = None,
+) -> SuspectLabels:
+    """Rank the labels of a task by how likely they are wrong (confident learning).
+
+    Each row is judged by a model that was not trained on it. A suspect label may be right: have
+    people look at it.
+
+    Args:
+        task (NAME): A classification task.
+        dataset (DATASET): The rows: a dataset by its name or directory.
+            (default: WORKSPACE/datasets)
+        folds: How many models to train, each leaving out a share of the rows.
+        seed: Seed of the folds.
+        limit: At most this many rows are listed.
+        output: Write all rows, the most suspect first, to this .parquet, .jsonl or .csv file.
+    """
+    from goldpan.core.storage.workspace import tasks_directory
+    from goldpan.datasets.table_files import check_form
+    from goldpan.datasets.tasks.data import task_directory
+    from goldpan.datasets.tasks.registry import find_task
+    from goldpan.evaluation.label_errors import SuspectLabels, find_label_errors, write_ranked
+    from goldpan.evaluation.task_input import read_task_input
+
+    known = find_task(task, tasks_directory(self.lab.path))
+    rows = (
+        task_directory(self.lab.layout, known)
+        if dataset is None
+        else dataset_directory(self.lab.layout, dataset)
+    )
+    if output is not None:
+        check_form(Path(output))
+    found = find_label_errors(read_task_input(rows, known).data, folds=folds, seed=seed)
+    if output is not None:
+        write_ranked(found, Path(output))
+    return SuspectLabels(replace(found, ranked=found.ranked[:limit]))

@@ -1,0 +1,288 @@
+"""Mining: GitHub, backups and GH Archive in, tables, histories and pairs out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.result import Results
+from goldpan.operations.repositories import (
+    absolute_layout,
+    known_repositories,
+    map_repositories,
+    named_repositories,
+)
+from goldpan.operations.signature import opens_with
+from goldpan.operations.table import Group
+from goldpan.operations.values import LOCAL, Execution
+
+if TYPE_CHECKING:
+    from goldpan.core.storage.workspace import WorkspaceLayout
+    from goldpan.miners.gharchive.mine import ArchiveResult
+    from goldpan.miners.history.revisions import FetchedHistory
+    from goldpan.miners.mine import MineResult, MineResults
+    from goldpan.miners.pairing import PairResult
+    from goldpan.miners.tables.normalize import TableCounts
+    from goldpan.operations.workspace import Workspace
+
+
+class Mine(Group):
+    """Mine repositories, or the events of all public ones from GH Archive."""
+
+    @opens_with("api_url", "via", "since", "include", "concurrency", "at_once", "patience")
+    def __call__(
+        self,
+        *repos: str,
+        repo_file: Path | str | None = None,
+        from_backup: Path | str | None = None,
+        license: str | None = None,
+        dry_run: bool = False,
+    ) -> MineResults:
+        """Mine the issues and pull requests of repositories, and say what is missing.
+
+        The token comes from GITHUB_TOKEN or GH_TOKEN (several separated by commas are used as a
+        pool) or from `gh auth token`. Run the same command again to resume after a stop, or to
+        fetch what changed since. Exits with 3 when something is missing. A repository that fails
+        stops no other: its result says why.
+
+        Args:
+            repos: A repository.
+            repo_file: A file with one OWNER/NAME per line; # starts a comment.
+            from_backup: Read a metadata backup instead: a folder, or .jsonl[.xz|.gz].
+            license (SPDX): The license of the one repository where GitHub is wrong or silent, such
+                as MIT.
+            dry_run: Only predict the cost.
+        """
+        from goldpan.datasets.licenses import stated_license
+        from goldpan.miners.mine import MineResult, MineResults
+
+        names = named_repositories(repos, repo_file)
+        if not names:
+            raise UsageError(
+                "No repository was named", "Give --repo OWNER/NAME or --repo-file FILE"
+            )
+        if license is not None and len(names) != 1:
+            raise UsageError("--license applies to one repository", "Give exactly one --repo")
+        stated = stated_license(license)
+        if from_backup is None:
+            return MineResults(self._predicted(names) if dry_run else self._mined(names, stated))
+        if len(names) != 1:
+            raise UsageError("A backup holds one repository", "Give exactly one --repo")
+        if dry_run:
+            raise UsageError("--from-backup sends no requests to predict", "Leave out --dry-run")
+        from goldpan.miners.backup import mine_backup
+
+        with self.lab.reporting() as reporter:
+            backup, name = Path(from_backup), names[0]
+            coverage = mine_backup(self.lab.settings, backup, name, reporter, license=stated)
+        return MineResults([MineResult(name, "backup", coverage=coverage)])
+
+    def _mined(self, names: Sequence[str], license: str | None) -> list[MineResult]:
+        """Mine repositories; the progress of one alone does not begin with its name."""
+        from goldpan.miners.mine import mine
+        from goldpan.miners.mine_many import MinedRepositories, mine_many
+
+        settings = self.lab.settings
+        with self.lab.reporting() as reporter:
+            if len(names) == 1:
+                try:
+                    return [mine(settings, names[0], reporter, license=license)]
+                except UsageError:
+                    raise
+                except GoldpanError as error:
+                    return [self._failed(names[0], error)]
+            with reporter.task("Repositories", len(names)) as task:
+                outcomes = MinedRepositories(reporter, task)
+                mine_many(settings, dict.fromkeys(names), reporter, outcomes)
+        found = {name: outcomes.by_name[name.lower()] for name in names}
+        return [
+            self._failed(name, outcome) if isinstance(outcome, GoldpanError) else outcome
+            for name, outcome in found.items()
+        ]
+
+    def _predicted(self, names: Sequence[str]) -> list[MineResult]:
+        from goldpan.miners.github.announced import chosen_path
+        from goldpan.miners.mine import MineResult
+        from goldpan.miners.mine_many import predict_many
+
+        with self.lab.reporting() as reporter:
+            predicted = predict_many(self.lab.settings, names, reporter)
+        via = chosen_path(self.lab.settings)
+        return [
+            self._failed(name, outcome)
+            if isinstance(outcome, GoldpanError)
+            else MineResult(name, via, predicted=outcome)
+            for name, outcome in predicted.items()
+        ]
+
+    def _failed(self, name: str, error: GoldpanError) -> MineResult:
+        from goldpan.miners.github.announced import chosen_path
+        from goldpan.miners.mine import MineResult
+
+        return MineResult(name, chosen_path(self.lab.settings), failure=error)
+
+    @opens_with("concurrency")
+    def gharchive(
+        self,
+        *,
+        from_: str,
+        to: str,
+        source: str | Path | None = None,
+        event: str | Sequence[str] = "IssuesEvent",
+        execution: Execution = LOCAL,
+        keep_downloads: bool = False,
+    ) -> ArchiveResult:
+        """Mine the events of all public repositories from GH Archive, hour by hour.
+
+        Run the same command again to resume, and to retry hours that are missing. Exits with 3
+        when an hour is missing or damaged.
+
+        Args:
+            from_ (DAY): The first day, such as 2022-01-01.
+            to (DAY): The last day, such as 2022-09-30.
+            source (PATH): A folder with YYYY-MM-DD-H.json.gz files, or a web address. (default: GH
+                Archive)
+            event (TYPE): An event type to keep.
+            execution: Where hours are read.
+            keep_downloads: Keep downloaded files.
+        """
+        from goldpan.miners.gharchive.events import event_types
+        from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
+        from goldpan.miners.gharchive.sources import GH_ARCHIVE
+        from goldpan.miners.gharchive.store import hours_between
+
+        request = ArchiveRequest(
+            tuple(hours_between(from_, to)),
+            event_types([event] if isinstance(event, str) else event),
+            GH_ARCHIVE if source is None else str(source),
+            execution.engine,
+            execution.workers or self.lab.settings.processes,
+            execution.address,
+            keep_downloads,
+        )
+        with self.lab.reporting() as reporter:
+            return mine_archive(self.lab.settings, request, reporter)
+
+
+def normalize(
+    self: Workspace, *repos: str, license: str | None = None, execution: Execution = LOCAL
+) -> TableCounts:
+    """Rebuild the tables from the raw replies, without any network access.
+
+    Args:
+        license (SPDX): States the license of one repository, such as MIT; `mined` takes that back.
+        execution: Where repositories are worked on, one a processor.
+    """
+    from goldpan.datasets.licenses import stated_license
+    from goldpan.miners.tables.normalize import normalize_all
+
+    names = known_repositories(self.layout, repos, "raw")
+    stated = stated_license(license)
+    if stated is not None and len(names) != 1:
+        raise UsageError("--license applies to one repository", "Give exactly one --repo")
+    workers = execution.workers or self.settings.workers
+    with self.reporting() as reporter:
+        return normalize_all(
+            self.layout, names, reporter, workers, stated, execution.engine, execution.address
+        )
+
+
+def clone(
+    self: Workspace,
+    *repos: str,
+    source: str | Path | None = None,
+    network: bool | None = None,
+    execution: Execution = LOCAL,
+) -> Results[FetchedHistory]:
+    """Fetch the code's history, and find the states before and after each pull request.
+
+    Only the files that merged or paired pull requests change are fetched, in large batches. Run
+    it again after goldpan mine and goldpan pair. What GitHub is asked for is asked from this
+    machine, where the tokens are, whatever the engine.
+
+    Args:
+        source (PATH): A git address, a local mirror or a bundle, instead of GitHub; for several
+            repositories, put {owner} and {name} in it.
+        network: Ask GitHub for what git cannot tell. (default: unless --source is local)
+        execution: Where local sources are read, one repository a processor.
+    """
+    from goldpan.git.remote import find_remote, source_of
+    from goldpan.miners.history.revisions import fetch_histories
+
+    names = known_repositories(self.layout, repos, "tables")
+    origin = None if source is None else str(source)
+    if origin is not None and len({source_of(origin, name) for name in names}) < len(names):
+        raise UsageError(
+            f"--source {origin} holds one repository",
+            "Write {owner} and {name} where their names stand, or give exactly one --repo",
+        )
+    histories: dict[str, FetchedHistory] = {}
+    if origin is not None and (execution.engine != "local" or execution.address) and not network:
+        host = self.settings.git_host
+        sent = [
+            name
+            for name in names
+            if network is False or find_remote(name, source_of(origin, name), None, host).is_local
+        ]
+        shared = origin if "://" in origin else str(Path(origin).absolute())
+        work = partial(_clone_there, absolute_layout(self.layout), shared)
+        fetched = map_repositories(work, sent, execution.engine, execution.address)
+        histories |= zip(sent, fetched, strict=True)
+    remaining = [name for name in names if name not in histories]
+    with self.reporting() as reporter:
+        fetched = fetch_histories(
+            self.settings, self.layout, remaining, reporter, source=origin, network=network
+        )
+    histories |= zip(remaining, fetched, strict=True)
+    return Results(histories[name] for name in names)
+
+
+def _clone_there(layout: WorkspaceLayout, source: str, repo: str) -> FetchedHistory:
+    """Read a local source on a machine that needs no token, with the settings of the workspace."""
+    from goldpan.core.settings.config import load_settings
+    from goldpan.core.terminal import Reporter
+    from goldpan.git.remote import source_of
+    from goldpan.miners.history.revisions import fetch_history
+
+    settings = load_settings({"workspace": layout.root})
+    quiet = Reporter(quiet=True)
+    return fetch_history(
+        settings, layout, repo, quiet, source=source_of(source, repo), network=False
+    )
+
+
+def pair(
+    self: Workspace, *repos: str, rules: str = "default", execution: Execution = LOCAL
+) -> Results[PairResult]:
+    """Find the pull requests that fix issues, with the evidence for each pair.
+
+    Pairs by other rules stay beside these: later commands take those that their own `--rules`
+    names, and say which others are stored.
+
+    Args:
+        rules (NAME): default, unconfirmed, or a plugin's.
+        execution: Where repositories are worked on, one a processor.
+    """
+    from goldpan.filters.basis import find_basis
+    from goldpan.miners.pairing import find_rules
+
+    self.settings.trust.require("plugins")
+    find_rules(rules)  # an unknown name is refused before anything is begun
+    names = known_repositories(self.layout, repos, "tables")
+    work = partial(_pair, absolute_layout(self.layout), rules)
+    paired = map_repositories(work, names, execution.engine, execution.address)
+    bases = find_basis(self.layout.by_rules(rules), names, None)
+    return Results(
+        replace(result, other_rules=basis.other_rules)
+        for result, basis in zip(paired, bases, strict=True)
+    )
+
+
+def _pair(layout: WorkspaceLayout, rules: str, repo: str) -> PairResult:
+    from goldpan.miners.pairing import find_rules, pair
+
+    return pair(layout, repo, find_rules(rules))

@@ -1,0 +1,208 @@
+"""Tests of a dataset's rows, and whether the rows measure anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.errors import UsageError
+from goldpan.core.storage.workspace import existing
+from goldpan.operations.repositories import find_dataset, table_path
+from goldpan.operations.table import Group
+from goldpan.operations.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
+
+if TYPE_CHECKING:
+    from goldpan.audit.audit import AuditResult
+    from goldpan.evaluation.resolved import ResolvedResult
+    from goldpan.execution.records import TrialSettings
+    from goldpan.execution.verify import Verification
+    from goldpan.operations.dataset import Dataset
+    from goldpan.operations.workspace import Workspace
+
+
+def verify(
+    self: Workspace,
+    dataset: Path | str | Dataset,
+    *,
+    repeats: Positive = 3,
+    again: bool = False,
+    sandbox: Sandbox = SANDBOX,
+    execution: Execution = LOCAL,
+) -> Verification:
+    """Prove fixes by running their tests, in isolation, before and after each fix.
+
+    A row is `verified` if tests fail with the test patch alone and pass with the fix, each time.
+    Environments are built from what the repository declared at the time. Records and logs are kept
+    in WORKSPACE/verification; a second run continues where the first stopped. Build with
+    `--require verified` afterwards.
+
+    Args:
+        dataset (DATASET): A dataset of the family issue-resolution, by its name or directory.
+        repeats: How often tests run in each state, to detect flaky ones.
+        again: Run all rows again.
+        execution: Where rows are worked on; without workers, one after the other.
+    """
+    from goldpan.datasets.provenance import build_options, describe_build
+    from goldpan.execution.records import instance_of
+    from goldpan.execution.verify import verify_all
+
+    _check_uv(sandbox)
+    opened = find_dataset(self, dataset)
+    with self.reporting() as reporter:
+        proved = verify_all(
+            existing(self.layout),
+            [instance_of(row) for row in _rows(opened)],
+            test_settings(sandbox, repeats),
+            reporter,
+            recipes=_recipes(sandbox),
+            workers=execution.workers or 1,
+            engine=execution.engine,
+            address=execution.address,
+            again=again,
+        )
+    made = describe_build(opened.path)
+    return replace(
+        proved, dataset=f"{opened.path}: {made}" if made else "", choice=build_options(opened.path)
+    )
+
+
+def resolved(
+    self: Group,
+    dataset: Path | str | Dataset,
+    *,
+    predictions: Path | str,
+    sandbox: Sandbox = SANDBOX,
+    execution: Execution = LOCAL,
+) -> ResolvedResult:
+    """Score a model's patches by running tests: an issue is resolved if all of them pass.
+
+    Patches are git diffs or SEARCH/REPLACE blocks; their changes to the fix's tests are undone. The
+    result gives the share of issues resolved, and how similar the patches are to the merged fix.
+
+    Args:
+        dataset (DATASET): A dataset built with --require verified, by its name or directory.
+        predictions: JSON Lines with instance_id and model_patch, or a run's predictions; a row
+            without one scores 0.
+        execution: Where rows are worked on; without workers, one after the other.
+    """
+    from goldpan.evaluation.resolved import patches_of, read_patches, summarize, write_resolved
+    from goldpan.execution.records import instance_of
+    from goldpan.execution.resolve import resolve_all
+
+    _check_uv(sandbox)
+    file, rows = Path(predictions), _rows(find_dataset(self.lab, dataset))
+    patches = patches_of(rows, read_patches(file))
+    with self.lab.reporting() as reporter:
+        resolutions = resolve_all(
+            existing(self.lab.layout),
+            [instance_of(row) for row in rows],
+            patches,
+            test_settings(sandbox, 1),
+            reporter,
+            recipes=_recipes(sandbox),
+            workers=execution.workers or 1,
+            engine=execution.engine,
+            address=execution.address,
+        )
+    result = summarize(resolutions, patches)
+    write_resolved(file, result)
+    return result
+
+
+def test_settings(sandbox: Sandbox, repeats: int) -> TrialSettings:
+    """Return how tests run, each of them so often in each state."""
+    from goldpan.execution.records import TrialSettings
+
+    return TrialSettings(
+        repeats,
+        sandbox.timeout,
+        sandbox.memory << 30,
+        disk=sandbox.disk << 30,
+        isolation=sandbox.isolation,
+        image=sandbox.image,
+        network=sandbox.network,
+    )
+
+
+def _recipes(sandbox: Sandbox) -> list[Path]:
+    return [Path(path) for path in sandbox.recipe]
+
+
+def _check_uv(sandbox: Sandbox) -> None:
+    """Stop before anything is read where uv is missing, unless recipes of one's own may do."""
+    from goldpan.execution.python_env import find_uv
+
+    if not sandbox.recipe:
+        find_uv()
+
+
+def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
+    from goldpan.datasets.examples import ISSUE_RESOLUTION
+
+    if dataset.family != ISSUE_RESOLUTION.name:
+        raise UsageError(
+            f"{dataset.path} is of the family {dataset.family}, whose rows have no tests",
+            f"Run goldpan build {ISSUE_RESOLUTION.name} --profile verified",
+        )
+    rows: list[Mapping[str, Any]] = dataset.to_arrow().to_pylist()
+    return rows
+
+
+def audit(
+    self: Workspace,
+    dataset: str | Path | Dataset,
+    *,
+    finding: str | Sequence[str] = (),
+    limit: Count = 5,
+    variants: Positive = 20,
+    seed: int = 0,
+    again: bool = False,
+    sandbox: Sandbox = SANDBOX,
+    execution: Execution = LOCAL,
+) -> AuditResult:
+    """Look for what makes the rows of a dataset measure nothing, each finding with its evidence.
+
+    solution-in-issue: the texts give the fix, a link to it or the answer away. place-in-issue: they
+    name the files, classes or functions that the fix changes. demanding-tests: the added tests need
+    names, literals or signatures of the fix that neither the texts nor the code before tell.
+    measures-nothing: stored runs of all models solve a row, or none does, or one that must not be
+    able to. weak-tests: variants of the fix pass the tests of a verified row. luck: its verdict
+    changes with the order of tests, hash seed, time zone, locale, clock or processors. These two
+    run tests, so they are looked for only where --finding names them; a second run continues where
+    the first stopped. Findings are kept in WORKSPACE/audits.
+
+    Args:
+        dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file
+            with the columns of SWE-bench.
+        finding (NAME): A finding. (default: all that the rows can have)
+        limit: Show at most this many rows with each finding.
+        variants: The most variants of a fix that its tests are run with.
+        seed: Draws the variants.
+        again: Run tests of all rows again.
+        execution: Where tests run; without workers, one row after the other.
+    """
+    from goldpan.audit.audit import audit_dataset
+    from goldpan.audit.finding import chosen_findings
+    from goldpan.audit.trials.runs import RerunOptions
+
+    chosen = chosen_findings(several(finding))
+    with self.reporting() as reporter:
+        return audit_dataset(
+            self.layout,
+            table_path(self, dataset),
+            reporter,
+            findings=chosen,
+            most=limit,
+            reruns=RerunOptions(
+                variants,
+                seed,
+                again,
+                test_settings(sandbox, 1),
+                tuple(Path(path) for path in sandbox.recipe),
+                execution.workers or 1,
+                execution.engine,
+                execution.address,
+            ),
+        )
