@@ -120,9 +120,37 @@ def _lines(rows: Sequence[Read]) -> Iterator[str]:
         yield f"place-in-issue, {'/'.join(halves)}: the case as read {_shown(right_case)}"
 
 
+def read_survivors() -> dict[str, list[str]]:
+    """Return of each row with surviving variants what was read of them: differs or alike."""
+    rows: dict[str, list[str]] = {}
+    with (Path(__file__).parent / "survivors.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            rows.setdefault(row["row"], []).append(row["label"])
+    return rows
+
+
+def _survivor_lines(findings: Sequence[Path]) -> Iterator[str]:
+    columns = ["finding", "verdict", "id"]
+    told = [row for path in findings for row in pq.read_table(path, columns=columns).to_pylist()]
+    found = {name: set[str]() for name in ("weak-tests", "luck")}
+    for row in told:
+        if row["verdict"] == "found" and row["finding"] in found:
+            found[row["finding"]].add(row["id"])
+    labels = [label for label in read_survivors().items() if label[0] in found["weak-tests"]]
+    survivors = [label for _, row in labels for label in row]
+    hits = sum("differs" in row for _, row in labels)
+    yield f"weak-tests: {hits}/{len(labels)} = {_shown(wilson(hits, len(labels)))} of rows"
+    differing = survivors.count("differs")
+    share = _shown(wilson(differing, len(survivors)))
+    yield f"weak-tests: {differing}/{len(survivors)} = {share} of survivors"
+    rows = sum(row["finding"] == "luck" and row["verdict"] != "cannot-tell" for row in told)
+    yield f"luck: {len(found['luck'])}/{rows} flagged {_shown(wilson(len(found['luck']), rows))}"
+
+
 def main(findings: Sequence[Path]) -> None:
     """Print precision and recall of each finding, and the agreement of the two readings."""
-    sys.stdout.write("\n".join(_lines(read_rows(findings))) + "\n")
+    lines = (*_lines(read_rows(findings)), *_survivor_lines(findings))
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
