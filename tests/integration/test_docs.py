@@ -11,7 +11,7 @@ import pytest
 from docs.generate.pages import FOLDER, PAGES
 from docs.generate.site import on_page_content
 from goldpan.datasets.tasks.checks import check_task
-from goldpan.datasets.tasks.registry import read_path, read_task
+from goldpan.datasets.tasks.registry import parse_task, read_task
 from goldpan.miners.pairing import RULES, SIGNALS
 from tests import pages
 from tests.demo_workspace import make_demo
@@ -90,7 +90,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:
     section = page("tasks.md").split("## A task of your own\n")[1]
-    written = read_task("urgent_report.toml", blocks("toml", section)[0])
+    written = parse_task("urgent_report.toml", blocks("toml", section)[0])
     assert not check_task(written)
     rows = [f"{('crash', 'typo')[n % 2]} {n},It happens.,{(n + 1) % 2}" for n in range(60)]
     (tmp_path / "reports.csv").write_text("\n".join(["title,body,urgent", *rows]))
@@ -105,7 +105,7 @@ def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> Non
         output += done.out
     assert "tfidf-svm has the highest macro_f1" in output
     assert "is better than majority" in " ".join(output.split())
-    made = read_path(tmp_path / "lab" / "tasks" / "urgent_report.toml")
+    made = read_task(tmp_path / "lab" / "tasks" / "urgent_report.toml")
     assert (made.type, made.columns) == (written.type, written.columns)
 
 

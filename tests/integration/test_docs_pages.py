@@ -23,7 +23,7 @@ from goldpan import load
 from goldpan.annotation.review.request import load_review_settings
 from goldpan.core.errors import UsageError
 from goldpan.datasets.tasks.checks import check_task
-from goldpan.datasets.tasks.registry import read_task
+from goldpan.datasets.tasks.registry import parse_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
@@ -186,17 +186,17 @@ def _splits(folder: Path, text: str) -> None:
 
 
 def _crosscode_settings(folder: Path, text: str) -> None:
-    task = read_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
+    task = parse_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
     assert task_settings(task).input_language
     assert kind_of_task(task).names == ["Generation", "Code-to-Text"]
 
 
 def _task(folder: Path, text: str) -> None:
-    assert not check_task(read_task("urgent_report.toml", text))
+    assert not check_task(parse_task("urgent_report.toml", text))
 
 
 def _prompt(folder: Path, text: str) -> None:
-    task = read_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
+    task = parse_task("urgent_report.toml", toml("docs/tasks.md")[0] + text)
     assert not check_task(task)
     assert len(task.prompt.examples) == 2
 

@@ -10,7 +10,7 @@ import pytest
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.workspace import tasks_directory
 from goldpan.datasets.tasks.checks import check_files
-from goldpan.datasets.tasks.registry import load_tasks, read_task
+from goldpan.datasets.tasks.registry import load_tasks, parse_task
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import operations
 from goldpan.operations.workspace import opening_parameters
@@ -87,11 +87,11 @@ def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
 
 def test_a_task_file_says_all_that_is_wrong_with_it() -> None:
     with pytest.raises(UsageError) as error:
-        read_task("mine.toml", 'type = "binry"\nmetrik = "f1"\nmax_length = "long"\n')
+        parse_task("mine.toml", 'type = "binry"\nmetrik = "f1"\nmax_length = "long"\n')
     for part in ("3 things", "metrik", "did you mean metric", "type", "max_length"):
         assert part in str(error.value).lower()
     short = 'type = "binary"\nlabels = [{name = "a"}, {name = "b"}]\n'
-    task = read_task("mine.toml", f'{short}columns = {{text = ["t"], target = ["l"]}}\n')
+    task = parse_task("mine.toml", f'{short}columns = {{text = ["t"], target = ["l"]}}\n')
     assert (task.title, task.source.reader, task.labels[0].description) == ("mine", "table", "a")
 
 

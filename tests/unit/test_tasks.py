@@ -28,7 +28,7 @@ from goldpan.datasets.tasks.data import (
     with_validation,
 )
 from goldpan.datasets.tasks.importing import import_files, readers
-from goldpan.datasets.tasks.registry import find_task, load_tasks, plain_task, read_task, task_of
+from goldpan.datasets.tasks.registry import find_task, load_tasks, parse_task, plain_task, task_of
 from goldpan.datasets.tasks.table_reader import SETTINGS
 from goldpan.datasets.tasks.task import (
     CLASSIFICATION,
@@ -224,10 +224,10 @@ def test_what_is_wrong_in_a_file_is_found(
 
 def test_a_binary_task_has_two_labels() -> None:
     three = ISSUES.replace("multi-class", "binary") + '[[labels]]\nname = "a"\ndescription = "b"\n'
-    read_task("toy.toml", ISSUES.replace("multi-class", "binary"))
-    assert len(read_task("toy.toml", three).labels) == 3
+    parse_task("toy.toml", ISSUES.replace("multi-class", "binary"))
+    assert len(parse_task("toy.toml", three).labels) == 3
     with pytest.raises(UsageError, match="not a name for a task"):
-        read_task("Toy-Task.toml", ISSUES)
+        parse_task("Toy-Task.toml", ISSUES)
 
 
 def test_bibtex_is_read_roughly() -> None:

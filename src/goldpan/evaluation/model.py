@@ -146,11 +146,11 @@ class Model:
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return the entry of a model without settings to choose, as a plugin registers it."""
         about = (inspect.getdoc(self.fit) or "").partition("\n")[0]
-        return Entry(self.name, about, partial(_without_settings, self)).parts()
+        return ModelEntry(self.name, about, partial(_without_settings, self)).parts()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ModelEntry:
     """A model that can be named on the command line."""
 
     name: str
@@ -173,7 +173,7 @@ def entry(
     choices: Mapping[str, Collection[str]] | None = None,
     least: Mapping[str, int] | None = None,
     **facts: Any,
-) -> Entry:
+) -> ModelEntry:
     """Return the entry of a model that is fitted with its settings; `facts` are those of `Model`.
 
     `choices` and `least` say which values of settings there are. A model with the setting
@@ -181,22 +181,24 @@ def entry(
     """
 
     def make(overrides: Mapping[str, Any]) -> Model:
-        settings = settled(name, defaults or {}, overrides)
+        settings = model_settings(name, defaults or {}, overrides)
         for key, known in (choices or {}).items():
             require_choice(name, settings, key, known)
         require_least(name, settings, **least or {})
         around = settings.get("context") == "neighbours"
         return Model(name, partial(fit, settings), settings, uses_neighbours=around, **facts)
 
-    return Entry(name, about, make)
+    return ModelEntry(name, about, make)
 
 
 def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
-    settled(model.name, {}, settings)
+    model_settings(model.name, {}, settings)
     return model
 
 
-def settled(name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+def model_settings(
+    name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return a model's settings with what was given, in the types of its defaults.
 
     Raises `UsageError` for a setting that the model does not know or of another type.
@@ -304,12 +306,12 @@ _FAMILIES = (
 """Modules of `models/`, each with `MODELS`: a new model is a file there and a line here."""
 
 
-def _own_models() -> dict[str, Entry]:
+def _own_models() -> dict[str, ModelEntry]:
     modules = (import_module(f"goldpan.evaluation.models.{family}") for family in _FAMILIES)
     return {entry.name: entry for module in modules for entry in module.MODELS}
 
 
-MODELS: Registry[Entry] = Registry("model", _own_models, "model", order=lambda item: item[0])
+MODELS: Registry[ModelEntry] = Registry("model", _own_models, "model", order=lambda item: item[0])
 catalogue = MODELS.entries
 
 
@@ -330,7 +332,7 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
 class ModelList(Result):
     """The models that can be run."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ModelEntry, ...]
 
     def plain(self) -> list[dict[str, str]]:
         """Return name and description of each."""

@@ -12,15 +12,15 @@ from goldpan.evaluation.metrics.curves import pool as pool
 from goldpan.evaluation.metrics.generation import bleu_of_counts as bleu_of_counts
 from goldpan.evaluation.metrics.generation import compare_text as compare_text
 from goldpan.evaluation.model import Answers as Answers
-from goldpan.evaluation.model import Entry as Entry
 from goldpan.evaluation.model import Model as Model
+from goldpan.evaluation.model import ModelEntry as ModelEntry
 from goldpan.evaluation.model import TrainingContext as TrainingContext
 from goldpan.evaluation.model import load as load
+from goldpan.evaluation.model import model_settings as model_settings
 from goldpan.evaluation.model import require_choice as require_choice
 from goldpan.evaluation.model import require_few as require_few
 from goldpan.evaluation.model import require_least as require_least
 from goldpan.evaluation.model import require_type as require_type
-from goldpan.evaluation.model import settled as settled
 from goldpan.evaluation.models.baselines import LabelsByDate as LabelsByDate
 from goldpan.evaluation.models.baselines import require_dates as require_dates
 from goldpan.evaluation.models.embedded import Encoder as Encoder

@@ -13,7 +13,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.datasets.licenses import UNKNOWN, bibtex_problem, spdx
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks.importing import readers
-from goldpan.datasets.tasks.registry import added_tasks, read_path, task_paths
+from goldpan.datasets.tasks.registry import added_tasks, read_task, task_paths
 from goldpan.datasets.tasks.table_reader import SETTINGS, layouts_of
 from goldpan.datasets.tasks.task import CLASSIFICATION, PLACEHOLDERS, Task
 from goldpan.text.preprocessing import STEPS
@@ -74,7 +74,7 @@ def check_files(own: Path | None = None) -> CheckedFiles:
             problems.append(TaskProblem(path.stem, "file", cause, f"Rename {path}"))
         seen.add(path.stem)
         try:
-            problems += check_task(read_path(path))
+            problems += check_task(read_task(path))
         except UsageError as error:
             problems.append(TaskProblem(path.stem, "file", error.problem, error.remedy))
     added = added_tasks()

@@ -29,12 +29,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _PAGE = "docs/reference/files.md"
 
 
-def read_path(path: Path) -> Task:
+def read_task(path: Path) -> Task:
     """Read the task of one file; raises `UsageError` where it is none."""
     return _named(read_toml(path, _PAGE))
 
 
-def read_task(file: str, text: str) -> Task:
+def parse_task(file: str, text: str) -> Task:
     """Read the text of a task's file; the name of the file, without `.toml`, is the task's.
 
     Raises `UsageError` that names the file, the line, the key and the remedy.
@@ -139,13 +139,13 @@ def find_task(name: str, own: Path | None = None) -> Task:
 
 def _registry(own: Path | None) -> Registry[Task]:
     remedy = "Run goldpan tasks list to see all tasks"
-    return Registry("task", lambda: _files_of(own), "task", lambda item: item[0], remedy, read_path)
+    return Registry("task", lambda: _files_of(own), "task", lambda item: item[0], remedy, read_task)
 
 
 def _files_of(own: Path | None) -> dict[str, Task]:
     shipped = _shipped_tasks()
     mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
-    added = {task.name: task for task in map(read_path, mine)}
+    added = {task.name: task for task in map(read_task, mine)}
     if twice := sorted({*shipped, *names_of("task", ships=True)} & added.keys()):
         raise UsageError(
             f"{own}/{twice[0]}{_ENDING} has the name of a task that ships with Goldpan",
@@ -184,7 +184,7 @@ def _shipped_paths() -> list[Path]:
 
 @cache
 def _shipped_tasks() -> Mapping[str, Task]:
-    return {task.name: task for task in map(read_path, _shipped_paths())}
+    return {task.name: task for task in map(read_task, _shipped_paths())}
 
 
 _MOST_LABELS = 24

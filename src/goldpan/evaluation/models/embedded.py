@@ -35,14 +35,14 @@ from goldpan.core.terminal import Reporter
 from goldpan.evaluation.finetune.job import MINILM, Weights, encoder_weights
 from goldpan.evaluation.finetune.loading import quiet
 from goldpan.evaluation.model import (
-    Entry,
     Fitted,
     Model,
+    ModelEntry,
     TrainingContext,
     load,
+    model_settings,
     require_choice,
     require_least,
-    settled,
 )
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, place_facts
 from goldpan.evaluation.models.linear import LinearKind, fit_heads
@@ -124,7 +124,7 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
 
 
 def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, overrides)
+    settings = model_settings(_NAME, _DEFAULTS, overrides)
     require_choice(_NAME, settings, "context", _CONTEXTS)
     require_least(_NAME, settings, folds=2, tokens=16)
     weights = encoder_weights(settings["weights"])
@@ -135,7 +135,7 @@ def _model(overrides: Mapping[str, Any]) -> Model:
 
 
 MODELS = (
-    Entry(
+    ModelEntry(
         _NAME,
         "Logistic regression, or ridge for numbers, on embeddings of a frozen encoder: "
         "weights=minilm or weights=DIRECTORY; context=neighbours adds the surrounding texts.",

@@ -25,15 +25,15 @@ from goldpan.core.resources import write_file
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
-    Entry,
     Fitted,
     Model,
+    ModelEntry,
     TrainingContext,
     labels_above,
+    model_settings,
     require_choice,
     require_labels,
     require_least,
-    settled,
 )
 from goldpan.evaluation.models import fasttext_worker
 from goldpan.evaluation.models.boosted import choose
@@ -244,7 +244,7 @@ def in_quotes(text: str) -> str:
 
 
 def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = settled(NAME, _DEFAULTS, overrides)
+    settings = model_settings(NAME, _DEFAULTS, overrides)
     require_choice(NAME, settings, "grid", _GRIDS)
     require_least(NAME, settings, dim=1, ngrams=1)
     # Whether it had to be installed tells no runs apart.
@@ -253,7 +253,7 @@ def _model(overrides: Mapping[str, Any]) -> Model:
 
 
 MODELS = (
-    Entry(
+    ModelEntry(
         NAME,
         "fastText in its own environment, which install=yes creates; grid=paper is SELU's, and "
         "quoted=yes learns from texts in quotation marks, as its kit does; "

@@ -27,7 +27,15 @@ from goldpan.evaluation.finetune.job import (
 from goldpan.evaluation.finetune.launch import run_job
 from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
 from goldpan.evaluation.finetune.training import LEARNED
-from goldpan.evaluation.model import Answers, Costs, Entry, Model, TrainingContext, load, settled
+from goldpan.evaluation.model import (
+    Answers,
+    Costs,
+    Model,
+    ModelEntry,
+    TrainingContext,
+    load,
+    model_settings,
+)
 
 NAME = "finetuned"
 _PLACE = {"weights": "", "download": False}
@@ -103,7 +111,7 @@ def finetuned(options: Mapping[str, Any]) -> Model:
     Raises `UsageError` for settings that it does not know and weights that are not there, and
     what `encoder_weights` raises.
     """
-    runtime = settled(NAME, _PLACE, {key: options[key] for key in _PLACE if key in options})
+    runtime = model_settings(NAME, _PLACE, {key: options[key] for key in _PLACE if key in options})
     rest = {key: value for key, value in options.items() if key not in _PLACE}
     if not runtime["weights"]:
         raise UsageError(
@@ -112,7 +120,9 @@ def finetuned(options: Mapping[str, Any]) -> Model:
         )
     chosen = dict(find_recipe(str(rest.get("recipe", "default"))))
     lengths = chosen.pop(LENGTHS, None)
-    settings = TrainingSettings(**settled(NAME, {**asdict(TrainingSettings()), **chosen}, rest))
+    settings = TrainingSettings(
+        **model_settings(NAME, {**asdict(TrainingSettings()), **chosen}, rest)
+    )
     weights = encoder_weights(runtime["weights"], download=runtime["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
@@ -137,7 +147,7 @@ def _learning_rate(settings: TrainingSettings, weights: Weights) -> float:
 
 
 MODELS = (
-    Entry(
+    ModelEntry(
         NAME,
         "A language model with a head for the task; weights=FOLDER or OWNER/NAME@COMMIT.",
         finetuned,

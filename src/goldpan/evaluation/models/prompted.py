@@ -26,11 +26,11 @@ from goldpan.evaluation.model import (
     Answer,
     Answers,
     Costs,
-    Entry,
     Model,
+    ModelEntry,
     TrainingContext,
     UnansweredError,
-    settled,
+    model_settings,
 )
 from goldpan.evaluation.models.prompt_answers import Read, answer_schema, read_answer
 from goldpan.evaluation.models.prompt_settings import (
@@ -132,7 +132,7 @@ def _reply_directory(context: TrainingContext) -> Path:
 
 
 def _make(options: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, {**RUN_SETTINGS, **REQUEST_SETTINGS}, options)
+    settings = model_settings(_NAME, {**RUN_SETTINGS, **REQUEST_SETTINGS}, options)
     check_settings(settings)
 
     def fit(context: TrainingContext) -> _Prompted:
@@ -156,7 +156,7 @@ def _make(options: Mapping[str, Any]) -> Model:
 
 
 MODELS = (
-    Entry(
+    ModelEntry(
         _NAME,
         "A language model behind an OpenAI-compatible endpoint, asked zero-shot, with examples or "
         "instructions; model=NAME and base_url=URL say which. It costs money: see --dry-run.",

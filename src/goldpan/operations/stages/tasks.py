@@ -76,7 +76,7 @@ class Tasks(Group):
         """
         from goldpan.core.storage.workspace import make_directory, write_whole
         from goldpan.datasets.tasks.importing import import_files
-        from goldpan.datasets.tasks.registry import load_tasks, read_task
+        from goldpan.datasets.tasks.registry import load_tasks, parse_task
         from goldpan.datasets.tasks.sources import AddedTask, describe_task
 
         paths = file_paths(files)
@@ -87,7 +87,7 @@ class Tasks(Group):
                 f"The task {name} already exists",
                 f"Choose another name, or change or remove {path}",
             )
-        task = read_task(str(path), described)
+        task = parse_task(str(path), described)
         with self.lab.reporting() as reporter:
             imported = import_files(self.lab.layout, task, paths, reporter)
         make_directory(self._own)

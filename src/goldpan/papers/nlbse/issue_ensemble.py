@@ -263,7 +263,7 @@ def _all_words(texts: Sequence[IssueText]) -> list[str]:
 
 
 def _model(overrides: Mapping[str, Any]) -> evaluation.Model:
-    settings = evaluation.settled(_NAME, _DEFAULTS, overrides)
+    settings = evaluation.model_settings(_NAME, _DEFAULTS, overrides)
     evaluation.require_least(_NAME, settings, folds=1, tokens=16, layers=1)
     weights = evaluation.encoder_weights(settings["weights"])
     # The same weights elsewhere are the same run.
@@ -272,7 +272,7 @@ def _model(overrides: Mapping[str, Any]) -> evaluation.Model:
     return evaluation.Model(_NAME, partial(_fit, weights, settings), settings, uses_dates=reads)
 
 
-MODEL = evaluation.Entry(
+MODEL = evaluation.ModelEntry(
     _NAME,
     "Logistic regression on words and embeddings and randomized trees on structure, of issues "
     "whose first line is the title; folds=1 leaves out what cross-validation says of it, and "

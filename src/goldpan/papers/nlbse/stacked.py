@@ -34,11 +34,11 @@ from goldpan.plugins.evaluation import (
     Answers,
     Booleans,
     Documents,
-    Entry,
     Features,
     Frozen,
     Head,
     Model,
+    ModelEntry,
     Numbers,
     Pair,
     TrainingContext,
@@ -52,11 +52,11 @@ from goldpan.plugins.evaluation import (
     has_label,
     labels_of,
     load,
+    model_settings,
     require_choice,
     require_few,
     require_least,
     require_type,
-    settled,
     spoken,
 )
 
@@ -267,7 +267,7 @@ def _scale(scores: Numbers) -> _Scale:
 
 
 def _model(overrides: Mapping[str, Any]) -> Model:
-    settings = settled(_NAME, _DEFAULTS, overrides)
+    settings = model_settings(_NAME, _DEFAULTS, overrides)
     require_choice(_NAME, settings, "context", _CONTEXTS)
     require_choice(_NAME, settings, "precision", _PRECISIONS)
     require_least(_NAME, settings, folds=2, tokens=16, epochs=0, seeds=1)
@@ -279,7 +279,7 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbours=around)
 
 
-MODEL = Entry(
+MODEL = ModelEntry(
     _NAME,
     "Support vector machines on words and on embeddings, stacked with an encoder that is "
     "fine-tuned once for all tasks on the same texts; context=places adds how close texts "
