@@ -97,7 +97,7 @@ ELSEWHERE: Mapping[str, str] = {
     "annotate serve": "servers/test_studio_serve.py: starts Label Studio",
     "verify": "test_verify.py: runs foreign code",
     "tasks import": "test_task_import.py: needs the papers' files",
-    "import": "test_imports_readers.py: needs the papers' files",
+    "import": "test_imports_selu.py: needs the papers' files",
     "build crosscode": "test_crosscode_command.py: needs the tasks of a named split",
     "build crosscode split": "test_crosscode_command.py: needs the tasks of a named split",
     "build crosscode shortcut": "test_crosscode_command.py: needs the tasks of a named split",

@@ -130,7 +130,7 @@ def test_examples_of_plugins_are_those_that_tests_run() -> None:
 
 def test_the_page_on_security_names_what_the_environment_decides() -> None:
     read = "".join(
-        (ROOT / "src" / "goldpan" / "core" / name).read_text(encoding="utf-8")
+        (ROOT / "src" / "goldpan" / "core" / "settings" / name).read_text(encoding="utf-8")
         for name in ("config.py", "trust.py")
     )
     names = set(re.findall(r'"((?:GH|GITHUB|GOLDPAN)_[A-Z_]+)"', read)) - {"GOLDPAN_WORKSPACE"}

@@ -19,8 +19,8 @@ import orjson
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.llm.budget import CostBudget
-from goldpan.llm.endpoint import Endpoint
 from goldpan.llm.exchange import (
+    Endpoint,
     EndpointError,
     Failure,
     ModelReply,

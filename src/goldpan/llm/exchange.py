@@ -1,18 +1,30 @@
-"""One exchange with a model: the request, the reply, and what became of it."""
+"""One exchange with a model: the request, the endpoint that answers it, the reply, the outcome.
+
+Endpoints are OpenAI-compatible; the openai SDK waits and tries again.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import orjson
 
-from goldpan.core.errors import GoldpanError
+from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.http import shared_context
+from goldpan.core.imports import load
 from goldpan.core.sanitize import line
+from goldpan.core.secrets import mask, register
+from goldpan.llm.settings import OPENAI, EndpointSettings
+
+if TYPE_CHECKING:
+    import openai
 
 
 class EndpointError(GoldpanError):
@@ -186,3 +198,85 @@ def _usage(reported: object) -> Usage:
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
     counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
     return Usage(*(value if type(value) is int and value >= 0 else 0 for value in counts))
+
+
+_NO_KEY = "none"
+_REDIRECTS = (301, 302, 303, 307, 308)
+_HOPELESS = (401, 403, 404, *_REDIRECTS)
+
+
+class Endpoint:
+    """An endpoint; `ask` may be called from several threads."""
+
+    def __init__(self, client: openai.OpenAI, settings: EndpointSettings) -> None:
+        self.client = client
+        self.base_url = settings.base_url.rstrip("/")
+
+    def ask(self, request: ModelRequest) -> ModelReply:
+        """Send a request; every failure that concerns it alone becomes a reply.
+
+        Raises `EndpointError` where no request could succeed: a wrong key, model or address.
+        """
+        import httpx2
+        import openai
+
+        started = time.monotonic()
+        try:
+            response = self.client.post(
+                "/chat/completions", body=request.body, cast_to=httpx2.Response
+            )
+            reply = ModelReply(response.status_code, mask(response.content))
+        except openai.APIStatusError as error:
+            if error.status_code in _HOPELESS or error.code == "insufficient_quota":
+                raise self.failure(error) from None
+            reply = ModelReply(error.status_code, mask(error.response.content))
+        except openai.APITimeoutError:
+            reply = ModelReply(0, b"", "timeout")
+        except openai.APIConnectionError as error:
+            reason = str(error.__cause__ or error).encode()
+            reply = ModelReply(0, mask(reason), "no-connection")
+        return replace(reply, seconds=time.monotonic() - started)
+
+    def failure(self, error: openai.APIError) -> EndpointError:
+        """Return what tells people why the endpoint does not serve them."""
+        message = line(mask(str(error.message)))
+        status = getattr(error, "status_code", None)
+        remedy = "Check --base-url, and that the server is up"
+        if status in _REDIRECTS:
+            message = f"it leads elsewhere, {status}"
+            remedy = "Give the address of the server itself with --base-url, if you trust that one"
+        if status == 401:
+            remedy = "Set the environment variable OPENAI_API_KEY to a key that it knows"
+        elif status == 403:
+            remedy = "Use a key that may do this"
+        elif status == 404:
+            remedy = "Check --base-url, --model and, with --batch, that it has the Batch API"
+        elif getattr(error, "code", None) == "insufficient_quota":
+            remedy = (
+                "Fill the account up and run the same command again: it resumes where it stopped"
+            )
+        return EndpointError(f"{self.base_url} refuses ({message.rstrip('.')})", remedy)
+
+
+@contextmanager
+def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
+    """Give the endpoint of the settings; raises `UsageError` where it needs a key and has none."""
+    if settings.api_key is None and settings.base_url.rstrip("/") == OPENAI:
+        raise UsageError(
+            "OpenAI needs a key", "Set the environment variable OPENAI_API_KEY, or give --base-url"
+        )
+    register(settings.api_key)
+    load("openai", "Asking a language model")
+    import httpx2
+    import openai
+
+    with openai.OpenAI(
+        base_url=settings.base_url,
+        api_key=settings.api_key or _NO_KEY,
+        max_retries=settings.retries,
+        timeout=settings.timeout,
+        http_client=openai.DefaultHttpxClient(
+            follow_redirects=False, verify=shared_context(httpx2.create_ssl_context)
+        ),
+    ) as client:
+        yield Endpoint(client, settings)

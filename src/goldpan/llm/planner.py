@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 from goldpan.core.terminal import Reporter
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
-from goldpan.llm.endpoint import Endpoint, connect
 from goldpan.llm.exchange import (
+    Endpoint,
     EndpointError,
     ModelReply,
     ModelRequest,
     PendingRequest,
     RequestOutcome,
+    connect,
     understand,
 )
 from goldpan.llm.response_store import ResponseStore
