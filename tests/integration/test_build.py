@@ -148,6 +148,9 @@ def test_what_is_private_is_made_unreadable_and_counted(tmp_path: Path) -> None:
     assert built.redacted["ip-address"] == 1
     provenance = json.loads((built.written.directory / "provenance.json").read_text("utf-8"))
     assert provenance["redactions"] == dict(built.redacted)
+    stated = ", ".join(f"{kind} ({count})" for kind, count in sorted(built.redacted.items()))
+    card = (built.written.directory / "README.md").read_text("utf-8")
+    assert f"made unreadable: {stated}. " in card
 
 
 def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
