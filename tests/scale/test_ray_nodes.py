@@ -134,9 +134,9 @@ split = "random:0.4,0.3,0.3"
 {OTHER_FAMILIES}
 [[evaluation]]
 name = "baselines"
-datasets = ["questions"]
-models = ["majority"]
-seeds = [0, 1]
+task = ["issue_type"]
+model = ["majority"]
+seed = [0, 1]
 gpus = 1
 """
 
@@ -314,7 +314,8 @@ def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Pa
         assert len(cluster.names) == 1
     assert actual == expected
     assert sorted(actual) == [
-        *("README.md", "croissant.json", "data/test-00000-of-00001.parquet"),
-        *("data/train-00000-of-00001.parquet"),
-        *("data/validation-00000-of-00001.parquet", "provenance.json"),
+        "README.md",
+        "croissant.json",
+        *(f"data/{split}-00000-of-00001.parquet" for split in ("test", "train", "validation")),
+        "provenance.json",
     ]

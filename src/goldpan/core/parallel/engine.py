@@ -23,6 +23,7 @@ from goldpan.core.imports import load
 from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.plugins.loading import named_files, use
 from goldpan.core.resources import explain
+from goldpan.core.settings.trust import VARIABLE as TRUST
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -103,7 +104,8 @@ class RayCluster(Closing):
         try:
             if address:
                 _knock(address)
-                ray.init(address=address, **quiet)
+                trusted = {TRUST: os.environ[TRUST]} if TRUST in os.environ else {}
+                ray.init(address=address, runtime_env={"env_vars": trusted}, **quiet)
             else:
                 ray.init(
                     address="local",
