@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # these take long to import
 
 _MOST = 20
 _RUN = ("at", "state", "seconds", "bytes", "spent", "said", "lacks", "problem", "remedy", "outputs")
-"""What is told of the last run, by fields of its record."""
+"""Fields of the record that tell of the last run."""
 _COSTS = ("requests", "points", "calls", "money", "seconds", "bytes")
 _HEADS = ("requests", "points", "model calls", "money", "time", "disk")
 

@@ -154,7 +154,10 @@ _SUPPOSED = re.compile(
     r"|hop(?:e[ds]?|efully|ing)|probably"
     r"|likely|attempt(?:s|ing|ed)?|tr(?:y|ies|ying|ied)\s+to|supposed(?:ly)?|suspects?|think|guess|believe"
     r"|wonder(?:ing)?|unsure|sure\s+(?:if|whether)|see\s+(?:if|whether)|(?:if|whether)\s+(?:this|it"
-    r"|that|the|we|you|i))\b",
+    r"|that|the|we|you|i))\b"
+    # A task for others, as in "somebody should fix #1": it is not done yet.
+    r"|\b(?:some(?:one|body)|any(?:one|body)|we|you|they)(?:\s+still)?"
+    r"\s+(?:should|must|(?:needs?|has|have|ought)\s+to)\Z",
     re.IGNORECASE,
 )
 _ASKED = re.compile(
