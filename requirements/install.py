@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-OLDEST = (3, 11)
+OLDEST, NEWEST = (3, 11), (3, 14)
+"""The versions of Python whose files the locks list."""
 UNFINISHED = "installing"
 """The file of an environment that says that it is not whole."""
 _PIP = ("install", "--disable-pip-version-check", "--no-compile", "--no-deps")
@@ -24,6 +25,8 @@ _UNREACHABLE = (
     "Check the network and its certificates, or name an index "
     "(pip config set global.index-url ADDRESS)",
 )
+_NO_FILE = "the package index has no file of it for this Python and system"
+_NOT_BUILT = "it comes as source, and building it failed"
 _CAUSES = (
     (
         re.compile(r"DO NOT MATCH THE HASHES.*?\n\s+(?P<package>\S+)", re.S),
@@ -41,7 +44,7 @@ _CAUSES = (
     ),
     (
         re.compile(r"No matching distribution found for (?P<package>\S+)"),
-        "the package index has no file of it for this Python and system",
+        _NO_FILE,
         "Use a package index that has it (pip config set global.index-url ADDRESS)",
     ),
     (
@@ -51,10 +54,16 @@ _CAUSES = (
     ),
     (
         re.compile(
-            r"(?:Failed (?:building wheel|to build) (?:for )?|from building )(?P<package>\S+)"
+            r"(?:Failed (?:building wheel|to build) (?:for )?|from building "
+            r"|generating package metadata\.\s+╰─> )(?P<package>\S+)"
         ),
-        "it comes as source, and building it failed",
+        _NOT_BUILT,
         "Read the log; a compiler may be missing",
+    ),
+    (
+        re.compile(r"Collecting (?P<package>\S+)(?:(?!Collecting ).)*BackendUnavailable", re.S),
+        _NOT_BUILT,
+        "Read the log; it needs a build system that the locks do not hold",
     ),
     (
         # The last package that pip turned to before the connection broke for good.
@@ -108,10 +117,15 @@ def install(python: Path, lock: Path, log: Path) -> None:
         raise InstallError(f"{explain(done.stdout, lock)} The log is {log}")
 
 
-def explain(output: str, lock: Path) -> str:
+def explain(output: str, lock: Path, python: tuple[int, ...] = sys.version_info[:2]) -> str:
     """Return which package of a lock pip could not install, why, and what to do."""
     for pattern, cause, remedy in _CAUSES:
         if found := pattern.search(output):
+            if python > NEWEST and cause in (_NO_FILE, _NOT_BUILT):
+                named = "python" + ".".join(map(str, NEWEST))
+                remedy = (
+                    f"The lock is older than this Python: run make PYTHON={named}, if it is there"
+                )
             return f"{found['package']} of {lock.name} was not installed: {cause}. {remedy}."
     return f"{lock.name} was not installed: {_last_line(output)}."
 

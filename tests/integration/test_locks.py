@@ -157,10 +157,32 @@ def test_environments_of_their_own_say_for_which_pythons_they_are() -> None:
             "ERROR: No matching distribution found for six==1\n",
             "six==1 of demo.txt was not installed: the package index cannot be reached",
         ),
+        (
+            "× Encountered error while generating package metadata.\n╰─> rpds-py\n\n"
+            "note: This is an issue with the package mentioned above, not pip.\n",
+            "rpds-py of demo.txt was not installed: it comes as source, and building it failed",
+        ),
+        (
+            "Collecting six==1\nCollecting rpds-py==1\npip._vendor.pyproject_hooks._impl."
+            "BackendUnavailable: Traceback\nModuleNotFoundError: No module named 'maturin'\n",
+            "rpds-py==1 of demo.txt was not installed: it comes as source, and building it failed",
+        ),
     ],
 )
 def test_what_pip_could_not_install_is_named(output: str, said: str) -> None:
     assert INSTALL.explain(output, Path("demo.txt")).startswith(said)
+
+
+def test_a_python_newer_than_the_locks_is_told() -> None:
+    pythons = SOURCES["demo"]["pythons"]
+    assert [
+        tuple(map(int, python.split("."))) for python in (pythons[0], pythons[-1])
+    ] == [INSTALL.OLDEST, INSTALL.NEWEST]
+    output, newer = "ERROR: No matching distribution found for none==1\n", (3, 99)
+    said = f"is older than this Python: run make PYTHON=python{pythons[-1]}"
+    assert said in INSTALL.explain(output, Path("demo.txt"), newer)
+    assert said not in INSTALL.explain(output, Path("demo.txt"), INSTALL.NEWEST)
+    assert said not in INSTALL.explain("boom\n", Path("demo.txt"), newer)
 
 
 class Machine:
