@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -26,7 +27,7 @@ from goldpan.annotation.studio.annotations import (
     settle,
     table,
 )
-from goldpan.annotation.studio.client import Server, StudioError, User
+from goldpan.annotation.studio.client import ExportedTask, Server, StudioError, User
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import inline
@@ -35,6 +36,7 @@ from goldpan.annotation.studio.project import (
     Project,
     ProjectFacts,
     RawExports,
+    SubjectKey,
     begin_project,
 )
 from goldpan.annotation.studio.serve import (
@@ -63,13 +65,13 @@ def a_project(root: Path) -> Project:
 @pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) -> None:
     configuration, form = load(name), find_form(name)
-    assert form.keeps <= set(configuration.field(form.decides).choices)
-    assert configuration.field(form.decides).required
+    assert form.keeps <= set(configuration.question(form.decides).labels)
+    assert configuration.question(form.decides).required
     assert {"note", *configuration.panels} == set(configuration.panels)
     hotkeys = re.findall(r'hotkey="(.)"', configuration.xml)
-    choices = sum(len(field.choices) for field in configuration.fields)
+    choices = sum(len(question.choices) for question in configuration.questions)
     assert len(set(hotkeys)) == choices == len(hotkeys)
-    for choice in configuration.field(form.decides).choices:
+    for choice in configuration.question(form.decides).labels:
         assert check(configuration, [part(form.decides, "choices", [choice])]).problem is None
 
 
@@ -102,7 +104,7 @@ def test_whatever_an_annotation_holds_it_is_judged(result: object) -> None:
     assert set(checked.values) == {"verdict", "doubt", "reason"}
     if checked.problem is None:
         (verdict,) = checked.values["verdict"]
-        assert verdict in configuration.field("verdict").choices
+        assert verdict in configuration.question("verdict").labels
 
 
 def test_none_of_these_goes_with_nothing_else() -> None:
@@ -119,7 +121,17 @@ def test_none_of_these_goes_with_nothing_else() -> None:
 def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
     at = NOON + timedelta(minutes=minute)
     made = Annotation(
-        number, 1, {"id": "s"}, annotator, {"verdict": ("fixes",)}, None, False, {}, 1.0, at, at
+        number,
+        1,
+        SubjectKey("s", "text", ""),
+        annotator,
+        {"verdict": ("fixes",)},
+        None,
+        False,
+        {},
+        1.0,
+        at,
+        at,
     )
     return replace(made, **more)  # type: ignore[arg-type]
 
@@ -174,7 +186,8 @@ def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None
             for number, annotation in enumerate((*begun_from, other), 1)
         ],
     }
-    read = list(read_annotations([task], configuration, People(a_project(tmp_path))))
+    exported = [msgspec.convert(task, ExportedTask)]
+    read = list(read_annotations(exported, configuration, People(a_project(tmp_path))))
     assert [verdict.problem for verdict in read] == [None] * 3
     rows = table(read, configuration, "parts").to_pylist()
     assert all(row["suggested"] for row in rows)
@@ -236,7 +249,11 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
     row = {"repo": "octo/gem", "issue": 7, "title": "Leak", "body": None, "other": 1}
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "data" / "test-0.parquet")
     (task,) = read_tasks(tmp_path, form)
-    assert (task.subject_id, task.subject, task.pull) == ("issue:octo/gem#7", "issue", None)
+    assert (task.key.subject_id, task.key.subject, task.key.pull) == (
+        "issue:octo/gem#7",
+        "issue",
+        None,
+    )
     assert set(task.data()) == {
         *("id", "subject", "repo", "issue", "pull_repo", "pull", "comment"),
         *("note", "issue_panel"),
@@ -252,12 +269,12 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
 
 def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     project = a_project(tmp_path / "one")
-    ann = User(2, "ann@example.org", "", "2026-01-01T00:00:00.000001Z")
+    ann = User(2, "ann@example.org", "2026-01-01T00:00:00.000001Z")
     first = People(project)
     first.meet([ann])
     name = first.annotator(2)
     again = People(project)
-    again.meet([replace(ann, address="ann@new.example.org")])
+    again.meet([msgspec.structs.replace(ann, email="ann@new.example.org")])
     assert (again.annotator(2), again.renamed) == (name, [name])
     assert again.annotator(2, named=True) == "ann@new.example.org"
     # An account that is gone keeps its pseudonym; one that was never seen gets one.
@@ -277,12 +294,15 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     raw = RawExports(tmp_path / "raw")
     data = fix_pairs(1)[0].data()
     task = '{"id": %d, "data": {"id": "s"}, "annotations": [%s]}'
-    answer_json = '{"id": 5, "was_cancelled": false}'
+    answer_json = (
+        '{"id": 5, "was_cancelled": false, "completed_by": 1, "lead_time": 1.5, "result": [],'
+        ' "created_at": "2026-01-01T12:00:00Z", "updated_at": "2026-01-01T12:00:00Z"}'
+    )
     raw.add(1, [1, 2], f"[{task % (1, answer_json)},{task % (2, '')}]".encode())
     raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
     history = ExportHistory(raw.read())
     assert history.counts() == (1, 0, 0)
-    assert [task["annotations"][0]["id"] for task in history.deleted()] == [5]
+    assert [task.annotations[0].id for task in history.deleted()] == [5]
     assert (raw.last_pull(), raw.fetched_tasks(2), raw.fetched_tasks(3)) == (2, {1, 2}, set())
     assert data["id"] == "pair:octo/gem#1+1001"
     next((tmp_path / "raw").glob("000002-*")).write_bytes(b"torn")

@@ -54,13 +54,8 @@ def a_round(items: int = 1) -> Round:
 def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
     configuration = load(name)
     guideline = read_guideline(configuration)
-    assert [question.field for question in guideline.questions] == [
-        question.name for question in configuration.fields
-    ]
-    for question, field in zip(guideline.questions, configuration.fields, strict=True):
-        assert tuple(choice.value for choice in question.choices) == field.choices
-        assert tuple(choice.label for choice in question.choices) == tuple(field.labels.values())
-        assert question.words or field.name == "doubt"
+    assert guideline.questions == configuration.questions
+    assert all(question.words or question.field == "doubt" for question in guideline.questions)
     text = render(Summary((guideline,), ()))
     for question in guideline.questions:
         for choice in question.choices:
