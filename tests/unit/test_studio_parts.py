@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio import panels
 from goldpan.annotation.studio.annotations import (
     Annotation,
     People,
@@ -30,7 +29,7 @@ from goldpan.annotation.studio.annotations import (
 from goldpan.annotation.studio.client import ExportedTask, Server, StudioError, User
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
-from goldpan.annotation.studio.panels import inline
+from goldpan.annotation.studio.panels import answers_panel, draw, inline
 from goldpan.annotation.studio.project import (
     ExportHistory,
     Project,
@@ -214,16 +213,17 @@ OURS |= {"b", "i", "code", "@class", "@colspan"}
 @given(st.text() | st.just(HOSTILE), st.text() | st.just(HOSTILE))
 def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
     diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{before}\n+{after}\n"
+    turn = {"role": before, "content": after, "comment_id": 1}
     drawn = [
-        panels.heading(before),
-        panels.document(before, after, before),
-        panels.change(before, diff),
-        panels.dialogue([(before, after, True)]),
-        panels.answers_panel([(before, [(before, after)])]),
-        panels.code(before, before),
-        panels.text(before, before),
-        panels.sentence(before),
-        panels.nothing(before),
+        draw("heading", before),
+        draw("document", before, after, before),
+        draw("change", before, diff),
+        draw("dialogue", {"dialogue": [turn], "answer_comment_id": 1}),
+        answers_panel([(before, [(before, after)])]),
+        draw("code", before, before),
+        draw("text", before, before),
+        draw("sentence", {"text": before}),
+        draw("quiet", before),
     ]
     tags = Tags()
     tags.feed("".join(drawn))
@@ -234,10 +234,10 @@ def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
 def test_huge_texts_are_cut_and_quick() -> None:
     begun = time.process_time()
     for text in ("<" * 2_000_000, "\u202e" * 500_000, "```\n" * 200_000, "a\n\n" * 300_000):
-        assert len(panels.document(text, text)) < 1_000_000
-        assert len(panels.code(text)) < 500_000
+        assert len(draw("document", text, text)) < 1_000_000
+        assert len(draw("code", text)) < 500_000
     lines = "".join(f"-{n}\n+{n + 1}\n" for n in range(20_000))
-    change = panels.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
+    change = draw("change", "x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
     assert len(change) < 1_000_000
     assert "more changed lines are not shown" in change
     assert time.process_time() - begun < 20
