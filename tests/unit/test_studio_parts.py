@@ -303,7 +303,7 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     history = ExportHistory(raw.read())
     assert history.counts() == (1, 0, 0)
     assert [task.annotations[0].id for task in history.deleted()] == [5]
-    assert (raw.last_pull(), raw.fetched_tasks(2), raw.fetched_tasks(3)) == (2, {1, 2}, set())
+    assert history.fetched == {1: {1, 2}, 2: {1, 2}}
     assert data["id"] == "pair:octo/gem#1+1001"
     next((tmp_path / "raw").glob("000002-*")).write_bytes(b"torn")
     with pytest.raises(WorkspaceError, match="is damaged"):
@@ -314,7 +314,10 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     ("url", "environment", "message"),
     [
         (None, TOKEN, "No Label Studio server is named"),
-        ("ftp://x", TOKEN, "not the address"),
+        *(
+            (url, TOKEN, "is not the address of a Label Studio server")
+            for url in ("ftp://x", "http://[", "http://x:99999", "http://x:y", "http://", "x")
+        ),
         ("http://a:b@x", TOKEN, "holds credentials"),
         ("http://x", {}, "no access token"),
         ("http://x", {"LABEL_STUDIO_API_KEY": "two words"}, "no access token"),

@@ -79,6 +79,14 @@ class Configuration:
     target: str
     """The panel that answers are tied to."""
 
+    statements: tuple[str, ...]
+    """Headings and sentences of the page."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Return the texts of an item that stand on the page."""
+        return tuple(name.removesuffix("_panel") for name in self.panels)
+
     @property
     def digest(self) -> str:
         """Return a short hash of the configuration."""
@@ -140,7 +148,9 @@ def parse(name: str, xml: str) -> Configuration:
         if node.get("value")
     )
     target = next((node.attrib["toName"] for node in root.iter() if "toName" in node.attrib), "")
-    return Configuration(name, xml, tuple(questions), panels, target)
+    values = [node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS]
+    statements = tuple(text for text in values if text and not text.startswith("$"))
+    return Configuration(name, xml, tuple(questions), panels, target, statements)
 
 
 def _choice(node: ET.Element) -> Choice:
@@ -210,30 +220,3 @@ def _problem(question: Question, values: tuple[str, ...]) -> str | None:
         if question.required and not values:
             return "missing-answer"
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Guideline:
-    """The guideline of a form: its statements and questions."""
-
-    form: str
-    configuration: str
-    """Digest of what was asked."""
-    shown: tuple[str, ...]
-    """The texts of an item that stand on the page."""
-    statements: tuple[str, ...]
-    """Headings and sentences of the page."""
-    questions: tuple[Question, ...]
-
-
-def read_guideline(configuration: Configuration) -> Guideline:
-    """Return what a configuration tells annotators, in the order of the page."""
-    root = ET.fromstring(configuration.xml)  # noqa: S314 - parsed before, by `parse`
-    statements = (node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS)
-    return Guideline(
-        configuration.name,
-        configuration.digest,
-        tuple(name.removesuffix("_panel") for name in configuration.panels),
-        tuple(text for text in statements if text and not text.startswith("$")),
-        configuration.questions,
-    )

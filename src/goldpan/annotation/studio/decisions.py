@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -138,7 +139,17 @@ class Decision:
     how: How
     values: tuple[str, ...]
     answers: tuple[Annotation, ...]
-    """The answers that it rests on, or that are in conflict."""
+    """The answers that it rests on, or that are in conflict; one at least."""
+
+    @property
+    def annotators(self) -> list[str]:
+        """Return who gave the answers, sorted."""
+        return sorted({answer.annotator for answer in self.answers})
+
+    @property
+    def at(self) -> datetime:
+        """Return when the last of the answers was given."""
+        return max(answer.updated_at for answer in self.answers)
 
 
 def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
@@ -168,25 +179,28 @@ def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
 def write_decisions(workspace: WorkspaceLayout, name: str) -> list[Decision]:
     """Decide, and write the project's decisions; those of a judging form also as verdicts."""
     project = open_project(workspace, name)
-    decisions = decide(workspace, name)
+    form, decisions = find_form(project.facts.form), decide(workspace, name)
+    settings = project.configuration.digest
     rows = [
         {
             **msgspec.structs.asdict(decision.key),
             "project": name,
-            "form": project.facts.form,
-            "configuration": project.configuration.digest,
+            "form": form.name,
+            "configuration": settings,
             "values": list(decision.values),
             "how": decision.how,
-            "annotators": sorted({answer.annotator for answer in decision.answers}),
-            "decided_at": max(answer.updated_at for answer in decision.answers),
+            "annotators": decision.annotators,
+            "decided_at": decision.at,
         }
         for decision in decisions
     ]
     tables = {project.path("decisions.parquet"): (DECISIONS, _sorted(rows, DECISIONS))}
-    form = find_form(project.facts.form)
     if form.keeps:
-        judged = verdicts(decisions, project, form)
-        tables[project.path("verdicts.parquet")] = (VERDICTS, judged)
+        judged = [
+            {**_verdict(decision, form), "profile": name, "settings": settings}
+            for decision in decisions
+        ]
+        tables[project.path("verdicts.parquet")] = (VERDICTS, _sorted(judged, VERDICTS))
     replace_tables(workspace, tables)
     return decisions
 
@@ -218,35 +232,26 @@ def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
     ]
 
 
-def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.Table:
-    """Return decisions in the columns of the table `verdicts`, stage `people`.
+def _verdict(decision: Decision, form: Form) -> dict[str, Any]:
+    """Return a decision in the columns of the table `verdicts`, stage `people`.
 
     A subject that is not decided yet is one that could not be judged: `keep` is null.
     """
-    rows = []
-    for decision in decisions:
-        open_ = decision.how in ("conflict", "unfinished")
-        keep = None if open_ else set(decision.values) <= form.keeps
-        who = ", ".join(sorted({answer.annotator for answer in decision.answers}))
-        when = max(answer.updated_at for answer in decision.answers)
-        text = "/".join(decision.values) if decision.values else decision.how
-        seen = ", not blind" if any(answer.suggested for answer in decision.answers) else ""
-        evidence = f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}"
-        comment = decision.key.comment
-        rows.append(
-            {
-                **msgspec.structs.asdict(decision.key),
-                "stage": STAGE,
-                "criterion": form.name,
-                "decides": True,
-                "keep": keep,
-                "reason": None if keep else (decision.how if open_ else decision.values[0]),
-                "evidence": evidence if comment is None else of_comment(comment, evidence),
-                "profile": project.name,
-                "settings": project.configuration.digest,
-            }
-        )
-    return _sorted(rows, VERDICTS)
+    settled, comment = decision.how in SETTLED, decision.key.comment
+    keep = set(decision.values) <= form.keeps if settled else None
+    text = "/".join(decision.values) or decision.how
+    seen = ", not blind" if any(answer.suggested for answer in decision.answers) else ""
+    who = ", ".join(decision.annotators)
+    evidence = f"{text}, {decision.how} by {who}, {decision.at:%Y-%m-%d %H:%M} UTC{seen}"
+    return {
+        **msgspec.structs.asdict(decision.key),
+        "stage": STAGE,
+        "criterion": form.name,
+        "decides": True,
+        "keep": keep,
+        "reason": None if keep else (decision.values[0] if settled else decision.how),
+        "evidence": evidence if comment is None else of_comment(comment, evidence),
+    }
 
 
 def _sorted(rows: list[dict[str, Any]], table: TableSchema) -> pa.Table:

@@ -359,23 +359,11 @@ class RawExports:
         write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
         return _EXPORTS.decode(body)
 
-    def fetched_tasks(self, pull: int) -> set[int]:
-        """Return the tasks that a pull has fetched so far."""
-        return {task for export in self._read(f"{pull:06}-*.json.zst") for task in export.asked}
-
-    def last_pull(self) -> int:
-        """Return the number of the last pull that fetched something; 0 where none did."""
-        return max((int(path.name[:6]) for path in self._directory.glob("*.json.zst")), default=0)
-
     def read(self) -> Iterator[Export]:
         """Yield all exports, the oldest first; raises `WorkspaceError` for a damaged file."""
-        yield from self._read("*.json.zst")
-
-    def _read(self, pattern: str) -> Iterator[Export]:
-        for path in sorted(self._directory.glob(pattern)):
+        for path in sorted(self._directory.glob("*.json.zst")):
             try:
-                data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
-                yield _EXPORTS.decode(data)
+                yield _EXPORTS.decode(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
             except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
                 raise WorkspaceError(
                     f"{path} is damaged ({error})",
@@ -389,12 +377,15 @@ class ExportHistory:
     def __init__(self, exports: Iterable[Export]) -> None:
         self.latest: dict[int, ExportedTask | None] = {}
         """Tasks by number as they were last fetched; None where one was gone."""
+        self.fetched: dict[int, set[int]] = {}
+        """The tasks that each pull fetched, by the pull's number."""
         self._answers: dict[int, ExportedTask] = {}
         for export in exports:
             self.take(export)
 
     def take(self, export: Export) -> None:
         """Take a newer export in."""
+        self.fetched.setdefault(export.pull, set()).update(export.asked)
         self.latest |= dict.fromkeys(export.asked)
         for task in export.tasks:
             key = {name: task.data.get(name) for name in SubjectKey.__struct_encode_fields__}

@@ -121,7 +121,7 @@ class Fetcher:
         self._save(
             replace(
                 self._state,
-                pull=self._raw.last_pull() + 1,
+                pull=max(self.history.fetched, default=0) + 1,
                 asked=tuple(sorted(task_numbers)),
                 began=began,
                 whole=whole,
@@ -131,7 +131,7 @@ class Fetcher:
 
     def _finish(self) -> None:
         state = self._state
-        have = self._raw.fetched_tasks(state.pull)
+        have = self.history.fetched.get(state.pull, set())
         missing = [number for number in state.asked or () if number not in have]
         with self._reporter.task(f"{self._project.name}: answers", len(missing)) as progress:
             for start in range(0, len(missing), _AT_ONCE):

@@ -15,7 +15,7 @@ import numpy as np
 
 from goldpan.annotation.agreement import Agreement, agree
 from goldpan.annotation.studio.annotations import Annotation, People, stored_annotations
-from goldpan.annotation.studio.configuration import Guideline, read_guideline
+from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
@@ -31,9 +31,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 
-def read_aliases(
-    workspace: WorkspaceLayout, projects: Iterable[Project], *, named: bool
-) -> Mapping[str, str]:
+def read_aliases(projects: Iterable[Project], *, named: bool) -> Mapping[str, str]:
     """Return by what the tables of pulled projects call annotators what they are to be called.
 
     That is a pseudonym, also where a project was pulled with names; `named` keeps the names, and
@@ -41,7 +39,7 @@ def read_aliases(
     """
     names: dict[str, str] = {}
     for project in projects:
-        pseudonyms = _pseudonyms(workspace, project)
+        pseudonyms = _pseudonyms(project)
         if not named:
             names |= pseudonyms
             continue
@@ -54,7 +52,7 @@ def read_aliases(
     return names
 
 
-def _pseudonyms(workspace: WorkspaceLayout, project: Project) -> dict[str, str]:
+def _pseudonyms(project: Project) -> dict[str, str]:
     people = People(project)
     history = ExportHistory(RawExports(project.path("raw")).read())
     authors = {
@@ -148,7 +146,7 @@ class Round:
 class Summary:
     """Rounds of annotation, and what annotators were asked in them."""
 
-    guidelines: tuple[Guideline, ...]
+    guidelines: tuple[Configuration, ...]
     rounds: tuple[Round, ...]
 
 
@@ -160,12 +158,12 @@ def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool =
     the first pull.
     """
     rounds = []
-    guidelines: dict[tuple[str, str], Guideline] = {}
+    guidelines: dict[tuple[str, str], Configuration] = {}
     for name in dict.fromkeys(names):
         decisions = decide(workspace, name)
         project = open_project(workspace, name)
-        guideline = read_guideline(project.configuration)
-        guidelines.setdefault((guideline.form, guideline.configuration), guideline)
+        asked = project.configuration
+        guidelines.setdefault((asked.name, asked.digest), asked)
         rounds.append(_round(workspace, project, decisions, named))
     return Summary(tuple(guidelines.values()), tuple(rounds))
 
@@ -179,7 +177,7 @@ def _round(
         for adjudication in adjudications(workspace, name)
         if adjudication.path("annotations.parquet").exists()
     ]
-    aliases = read_aliases(workspace, [project, *third], named=named)
+    aliases = read_aliases([project, *third], named=named)
     ratings = {
         field: [replace(rating, rater=aliases[rating.rater]) for rating in field_ratings]
         for field, field_ratings in read_ratings(workspace, name).items()
