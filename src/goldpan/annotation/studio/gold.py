@@ -117,7 +117,6 @@ def ratings_beside_dataset(workspace: WorkspaceLayout, name: str) -> list[Rating
 
 
 _READERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-_UNDECIDED = ("conflict", "unfinished")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,20 +161,19 @@ def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
     Raises `UsageError` for a form of which no gold set is made, for different forms, for an item
     that two projects label differently, and where nothing is decided.
     """
+    forms = {name: _form(workspace, name) for name in names}
+    asked = sorted({form.name for form in forms.values()})
+    if len(asked) > 1:
+        raise UsageError(
+            f"The projects ask different questions: {' and '.join(asked)}",
+            "Make one gold set per project",
+        )
     items: dict[Item, GoldItem] = {}
-    forms: set[str] = set()
     undecided = 0
-    for name in dict.fromkeys(names):
-        form = _form(workspace, name)
-        forms.add(form.name)
-        if len(forms) > 1:
-            raise UsageError(
-                f"The projects ask different questions: {' and '.join(sorted(forms))}",
-                "Make one gold set per project",
-            )
+    for name, form in forms.items():
         read = _read(workspace, name, form)
         for decision in decide(workspace, name):
-            if decision.how in _UNDECIDED:
+            if decision.how not in SETTLED:
                 undecided += 1
                 continue
             gold = _item(form, decision, read[decision.key.subject_id], name)
@@ -189,8 +187,7 @@ def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
         raise UsageError(
             "Nothing is decided yet", "Run goldpan annotate pull once people have answered"
         )
-    column = _column(FORMS.find(forms.pop()))
-    return GoldSet(column, tuple(items[item] for item in sorted(items)), undecided)
+    return GoldSet(_column(form), tuple(items[item] for item in sorted(items)), undecided)
 
 
 def write_gold(gold: GoldSet, path: Path) -> None:
