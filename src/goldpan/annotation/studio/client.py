@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from itertools import count
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -277,16 +278,13 @@ class Studio(AbstractContextManager["Studio"]):
 
     def find_project(self, word: str) -> int | None:
         """Return the number of the project whose description holds a word, if there is one."""
-        page, more = 0, True
-        while more:
-            page += 1
+        for page in count(1):
             params = {"page": str(page), "page_size": "100", "include": "id,description"}
             listed = self._ask("GET", "/api/projects/", _ProjectPage, params=params)
-            for project in listed.results:
-                if word in (project.description or ""):
-                    return project.id
-            more = bool(listed.next)
-        return None
+            found = [each.id for each in listed.results if word in (each.description or "")]
+            if found or not listed.next:
+                break
+        return found[0] if found else None
 
     def clock(self) -> str:
         """Return the server's time in ISO 8601, a little early: it tells whole seconds."""
@@ -358,9 +356,7 @@ class Studio(AbstractContextManager["Studio"]):
             self._send("POST", "/api/webhooks/", body=hook)
 
     def _tasks(self, project: int, query: Mapping[str, object]) -> Iterator[ServerTask]:
-        page = total = 0
-        while page == 0 or page * _PAGE < total:
-            page += 1
+        for page in count(1):
             params = {
                 "project": str(project),
                 "fields": "task_only",
@@ -369,8 +365,9 @@ class Studio(AbstractContextManager["Studio"]):
                 "query": orjson.dumps(query).decode(),
             }
             listed = self._ask("GET", "/api/tasks", _TaskPage, params=params)
-            total = listed.total
             yield from listed.tasks
+            if page * _PAGE >= listed.total:
+                break
 
     def _ask(self, method: str, path: str, kind: type[T], **options: Any) -> T:
         return _read(self.url, self._send(method, path, **options), kind)
