@@ -339,8 +339,8 @@ def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     pairs = list({(entry["issue"], entry["pull"]): entry for entry in pairs}.values())
     files = [file(n, f"src/{'test' if n % 3 else 'box'}.c") for n in range(20, 40)]
     first = build(tmp_path / "one", entries, comments, pairs=pairs, files=files)
-    parts = {"pairs": pairs[::-1], "files": files[::-1]}
-    other = build(tmp_path / "other", entries[::-1], comments[::-1], **parts)
+    place = tmp_path / "other"
+    other = build(place, entries[::-1], comments[::-1], pairs=pairs[::-1], files=files[::-1])
     assert judge_all(other) == judge_all(first)
 
 
