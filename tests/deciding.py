@@ -30,21 +30,21 @@ def two_people_say(
         Annotation(
             number=2 * at + person,
             task=at,
-            data=task.data(),
+            key=task.key,
             annotator=f"person{person}",
             values={
-                field.name: values if field.name == form.decides else ()
-                for field in form.configuration.fields
+                question.field: values if question.field == form.decides else ()
+                for question in form.configuration.questions
             },
             problem=None,
             suggested=False,
-            filled_in={},
+            origins={},
             seconds=10.0,
             created_at=NOON,
             updated_at=NOON,
         )
         for at, task in enumerate(tasks)
-        for person, values in enumerate(by_item.get(task.subject_id, ()))
+        for person, values in enumerate(by_item.get(task.key.subject_id, ()))
     ]
     with writer(project.path("annotations.parquet"), ANNOTATIONS) as target:
         write(target, ANNOTATIONS, "", table(answers, form.configuration, name))

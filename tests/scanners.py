@@ -191,11 +191,16 @@ KEY = "-----BEGIN PRIVATE KEY-----\n"
 BARED = f"8.9.10.11_authToken={('a1B2c3D4e5F6g7H8i9J0' * 4)[:75]}8.9.10.11"
 """Repeated, each is found only once the one to its right is gone."""
 
+CLOSING = each(
+    *("fixes ", "fixes #1 ", "fixes #1\n\n", "fixes a/", "fixes o\\", "fix fixes [", "not "),
+    *("fixes **", "\n", " "),
+)
+"""Texts full of closing keywords."""
 SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
-    "keywords": (find_closing_keywords, (repeated("![]![![](#"), repeated("[fixes ]("))),
+    "keywords": (find_closing_keywords, (repeated("![]![![](#"), repeated("[fixes ]("), *CLOSING)),
     "keywords of plain texts": (
         lambda text: find_closing_keywords(text, markdown=False),
-        (repeated("fixes fixes: "), repeated("\n", "fixes")),
+        (repeated("fixes fixes: "), repeated("\n", "fixes"), *CLOSING),
     ),
     "may close": (may_close, (repeated("fix_"), repeated("fix:a-"))),
     "mentions": (
@@ -257,10 +262,16 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     "language by the model alone": (lambda text: model_languages([text]), ()),
     "secrets": (
         lambda text: list(find_secrets(text)),
-        (repeated(".eyJ"), repeated(KEY), repeated(KEY + "ab1" * 99), repeated("://a:b@")),
+        (
+            *each(".eyJ", "eyJ", "eyJ=", "sk-", " sk-", "password=", "token:", "://a:", "://a:b@"),
+            *each("M" * 24, "AccountKey=", "glagent-" + "a" * 1_025 + " ", KEY, KEY + "ab1" * 99),
+        ),
     ),
-    "e-mail addresses": (lambda text: list(find_emails(text)), (repeated("a@a-"), repeated("a."))),
-    "IP addresses": (lambda text: list(find_ip_addresses(text)), (repeated("2001::"),)),
+    "e-mail addresses": (lambda text: list(find_emails(text)), each("a@a-", "a.", "a@a.", "@a")),
+    "IP addresses": (
+        lambda text: list(find_ip_addresses(text)),
+        each("2001::", "1.2.3.4 ", "2a00:"),
+    ),
     "redaction": (redact, (repeated(BARED), repeated("a@a.io "))),
     "NFKC": (nfkc, (repeated("\u0301\u0323"), repeated(" \u0301"), repeated("\ufdfa"))),
     "duplicate words": (
@@ -269,7 +280,14 @@ SCANNERS: dict[str, tuple[Callable[[str], object], tuple[Text, ...]]] = {
     ),
     "injection": (
         find_injection,
-        (repeated("ignore your "), repeated("\u0301\u0323"), repeated("1", "&#"), repeated("&#0")),
+        (
+            *each("ignore your ", "ignore ", "you are a ", "answer the ", "begin of the ", "<|"),
+            *each("===", "=== 0123456789abcdef ", " ", "\n", "verdict : ", "-", "note to the "),
+            *each(
+                "\U000e0061", "<tool_call ", '"role" : ', "confidence = 1 ", "\u0301\u0323", "&#0"
+            ),
+            repeated("1", "&#"),
+        ),
     ),
     "what a model sees": (
         lambda text: (without_tokens(for_prompt(text)), line(text)),

@@ -34,11 +34,11 @@ def test_issue_types_are_corrected_by_what_people_agreed_on(tmp_path: Path) -> N
     for name, form in forms.items():
         tasks = pushed[name]
         wrong, right, disputed = sorted(before)[:3]
-        own = {task.subject_id: task.dataset_labels for task in tasks}
+        own = {task.key.subject_id: task.dataset_labels for task in tasks}
         assert {wrong, right, disputed} <= own.keys(), "subjects are rows"
         (was,) = own[wrong]
         other = next(
-            choice for choice in form.configuration.field(form.decides).choices if choice != was
+            choice for choice in form.configuration.question(form.decides).labels if choice != was
         )
         answers = {
             wrong: ((other,), (other,)),

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldpan.core.errors import UsageError
-from goldpan.filters.profile import change_settings, criteria, load_profile
+from goldpan.filters.profile import criteria
 from tests.filtering import (
     LONG,
     NOON,
@@ -311,22 +310,3 @@ def test_hostile_texts_cost_little(tmp_path: Path) -> None:
     assert time.process_time() - begun < 30
     assert {len(verdicts) for verdicts in verdicts.values()} == {len(entries)}
     assert all(len(row["evidence"] or "") <= 200 for row in verdicts["redundancy"].values())
-
-
-def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
-    entries = [issue(n, f"https://evil.org/{n} {LONG}", title="Same") for n in range(1, 30)]
-    comments = [comment(n, f"Duplicate of #{n + 1}", author=f"user{n % 7}") for n in range(1, 30)]
-    first = judge_all(build(tmp_path / "one", entries, comments))
-    other = judge_all(build(tmp_path / "other", entries[::-1], comments[::-1]))
-    assert first == other
-
-
-def test_settings_are_checked() -> None:
-    for name, value, told in (
-        ("event-count.count", "all", ""),
-        ("external-check.media", "no", ""),
-        ("private.drop", ["emails"], ""),
-        ("suffix.tests", "none", ": .*'words', 'contains' or 'kept'"),
-    ):
-        with pytest.raises(UsageError, match=name + told):
-            change_settings(load_profile("default"), {name: value})

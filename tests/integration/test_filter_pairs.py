@@ -14,6 +14,7 @@ from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
 from goldpan.filters.profile import criteria
 from goldpan.git.refs import write_refs_record
 from tests.filtering import (
+    LONG,
     NOON,
     REPO,
     Row,
@@ -330,13 +331,17 @@ def test_without_pairs_files_and_history(tmp_path: Path) -> None:
 
 
 def test_verdicts_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
-    entries = [*map(issue, range(1, 20)), *map(pull, range(20, 40))]
+    texts = {number: f"https://evil.org/{number} {LONG}" for number in range(1, 20)}
+    entries = [issue(number, text, title="Same") for number, text in texts.items()]
+    entries += map(pull, range(20, 40))
+    comments = [comment(n, f"Duplicate of #{n + 1}", author=f"user{n % 7}") for n in texts]
     pairs = [pair(n % 19 + 1, 20 + n * 7 % 20) for n in range(40)]
     pairs = list({(entry["issue"], entry["pull"]): entry for entry in pairs}.values())
     files = [file(n, f"src/{'test' if n % 3 else 'box'}.c") for n in range(20, 40)]
-    first = judge_all(build(tmp_path / "one", entries, pairs=pairs, files=files))
-    other = build(tmp_path / "other", entries[::-1], pairs=pairs[::-1], files=files[::-1])
-    assert judge_all(other) == first
+    first = build(tmp_path / "one", entries, comments, pairs=pairs, files=files)
+    place = tmp_path / "other"
+    other = build(place, entries[::-1], comments[::-1], pairs=pairs[::-1], files=files[::-1])
+    assert judge_all(other) == judge_all(first)
 
 
 def test_substance(tmp_path: Path) -> None:

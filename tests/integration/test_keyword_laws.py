@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.text.keywords import closing_keywords, find_closing_keywords, find_mentions, may_close
 from goldpan.text.markdown import blocks
-from tests.drawing import examples
+from tests.drawing import examples, texts
 from tests.unit.test_keywords import URL, WORDS, short
 
 REFERENCES = [("#7", None), ("GH-7", None), ("gh-7", None), ("o-x/r.y#7", "o-x/r.y")]
@@ -35,93 +33,13 @@ def test_round_trip(
     assert short(before + word + gap + written + after) == [(word.lower(), repo, 7)]
 
 
-PIECES = [
-    "fix",
-    "es",
-    "fixes",
-    "closed",
-    "RESOLVE",
-    " ",
-    "\n",
-    ":",
-    "#",
-    "1",
-    "#1",
-    "gh",
-    "GH-2",
-    "o/r#3",
-    URL,
-    "o",
-    "/",
-]
-PIECES += [
-    "*",
-    "**",
-    "_",
-    "~~",
-    "`",
-    "[",
-    "]",
-    "](",
-    ")",
-    f"]({URL})",
-    "<",
-    ">",
-    "<b>",
-    "</b>",
-    f'<a href="{URL}">',
-    "!",
-]
-PIECES += [
-    "\\",
-    "&",
-    ";",
-    "&#35;",
-    "&num;",
-    "&#x66;",
-    "&nbsp;",
-    "&colon;",
-    "&sol;",
-    "&#49;",
-    "&amp",
-    "&Tab;",
-    "&NewLine;",
-]
-PIECES += [
-    "<!--",
-    "-->",
-    "<code>",
-    "</code>",
-    "<p>",
-    "<br>",
-    "\n\n",
-    "> ",
-    "- ",
-    "|",
-    "-|-",
-    "\r",
-    "\t",
-    "\0",
-    "\u2028",
-]
-PIECES += [
-    f"[a]: {URL}\n",
-    "[a]",
-    "\ud800",
-    "x",
-    "-",
-    ".",
-    "\ufeff",
-    "ﬁ",
-    "K",
-    "ſ",
-    "http",
-    "https",
-    "://",
-    "    ",
-    "'",
-]
-TEXT = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+SIGNS = "fix es fixes closed RESOLVE : #1 gh GH-2 o/r#3 / - . [a] &#35; &num; &#x66; &nbsp; &colon;"
+PIECES = (
+    *SIGNS.split(),
+    *(URL, f"]({URL})", f'<a href="{URL}">', f"[a]: {URL}\n", "&sol;", "&#49;", "&NewLine;"),
+    *("\u2028", "\ufeff", "ﬁ", "K", "ſ", "https", "://"),
+)
+TEXT = texts(*PIECES, most=14)
 FEW = st.lists(st.sampled_from(PIECES), max_size=3).map("".join)
 GAPS = [" ", ": ", "\n", "&nbsp;", "&colon;", "** **", " <b>", " <!-- -->", "](x) ", "\\\n", " ["]
 NEAR = st.tuples(
@@ -137,7 +55,7 @@ NEAR = st.tuples(
 
 
 @examples(400)
-@given(NEAR | TEXT | st.text(st.characters(), max_size=60))
+@given(NEAR | TEXT)
 def test_the_cheap_scan_misses_nothing(text: str) -> None:
     keywords = [keyword for block in blocks(text) for keyword in closing_keywords(block)]
     assert may_close(text) or not keywords
@@ -145,7 +63,7 @@ def test_the_cheap_scan_misses_nothing(text: str) -> None:
 
 
 @examples(400)
-@given(NEAR | TEXT | st.text(st.characters(), max_size=60))
+@given(NEAR | TEXT)
 def test_a_plain_text_that_mentions_nothing_closes_nothing(text: str) -> None:
     assert find_mentions(text) or not find_closing_keywords(text, markdown=False)
 
@@ -167,27 +85,3 @@ def test_any_text_gives_sound_keywords(text: str, markdown: bool) -> None:
 )
 def test_the_cheap_scan_spares_ordinary_texts(text: str) -> None:
     assert not may_close(text)
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "fixes ",
-        "fixes: ",
-        "fixes #1 ",
-        "fixes #1\n\n",
-        "fixes a/",
-        "fixes o\\",
-        "fix fixes [",
-        "not ",
-        "fixes **",
-        "\n",
-        " ",
-    ],
-)
-@pytest.mark.parametrize("markdown", [True, False])
-def test_hostile_texts_take_linear_time(piece: str, markdown: bool) -> None:
-    text = piece * (200_000 // len(piece))
-    start = time.process_time()
-    find_closing_keywords(text, markdown=markdown)
-    assert time.process_time() - start < 4

@@ -106,7 +106,7 @@ def test_a_folder_brings_a_profile_a_prompt_and_a_form(root: Path, tmp_path: Pat
         "from goldpan.annotation.studio.forms import find_form, read_tasks\n"
         "form = find_form('plain-question')\n"
         f"tasks = list(read_tasks(Path({str(lab / 'datasets' / 'qa')!r}), form))\n"
-        "print(len(tasks), *form.configuration.field('verdict').choices)\n"
+        "print(len(tasks), *form.configuration.question('verdict').labels)\n"
     )
     printed = script(form, tmp_path, PYTHONPATH=str(PLUGINS)).split()
     assert printed == ["5", "plain", "several", "none-asked"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pyarrow as pa
@@ -10,6 +9,8 @@ from hypothesis import strategies as st
 
 from goldpan.text.redaction import (
     ALLOWED_EMAILS,
+    EMAIL,
+    IP_ADDRESS,
     SECRETS_ONLY,
     PrivateRules,
     find_private,
@@ -162,8 +163,8 @@ def test_addresses(kind: str, address: str) -> None:
 def test_rules_say_what_counts() -> None:
     text = f"{GITHUB} alice@gmail.com 93.184.216.34"
     assert redact(text, SECRETS_ONLY).counts == {"secret:github-token": 1}
-    assert redact(text, PrivateRules(secrets=False)).counts == {"email": 1, "ip-address": 1}
-    assert redact(text, PrivateRules(emails=False, ip_addresses=False, secrets=False)).text == text
+    assert redact(text, PrivateRules((EMAIL, IP_ADDRESS))).counts == {"email": 1, "ip-address": 1}
+    assert redact(text, PrivateRules(())).text == text
     ours = PrivateRules(allowed_emails=(*ALLOWED_EMAILS, "*@gmail.com"))
     assert "email" not in redact(text, ours).counts
     assert redact("noreply@github.com", PrivateRules(allowed_emails=())).counts == {"email": 1}
@@ -201,7 +202,7 @@ UTF8 = MADE | DRAWN_BY_FORMAT | st.text(st.characters(codec="utf-8"), max_size=6
 
 @given(st.lists(UTF8, max_size=5))
 def test_no_finding_without_a_mark(texts: list[str]) -> None:
-    for rules in (None, SECRETS_ONLY, PrivateRules(secrets=False)):
+    for rules in (PrivateRules(), SECRETS_ONLY, PrivateRules((EMAIL, IP_ADDRESS))):
         marks = may_be_private(pa.array(texts, pa.string()), rules).to_pylist()
         for text, mark in zip(texts, marks, strict=True):
             assert mark or not find_private(text, rules)
@@ -228,21 +229,8 @@ def test_marks_of_nulls_and_chunks() -> None:
     chunks = pa.chunked_array([["a@b.org", None], ["nothing"]], pa.string())
     assert may_be_private(chunks).to_pylist() == [True, False, False]
     assert may_be_private(pa.array([], pa.string())).to_pylist() == []
-    nothing = PrivateRules(emails=False, ip_addresses=False, secrets=False)
+    nothing = PrivateRules(())
     assert may_be_private(chunks, nothing).to_pylist() == [False] * 3
-
-
-HOSTILE = ["eyJ", "eyJ=", "sk-", " sk-", "password=", "token:", "://a:", "a@a.", "@a", "1.2.3.4 "]
-HOSTILE += ["2a00:", "M" * 24, "AccountKey=", "glagent-" + "a" * 1_025 + " "]
-HOSTILE += ["-----BEGIN PRIVATE KEY-----", f"{KEY}\n"]
-
-
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_hostile_texts_take_little_time(piece: str) -> None:
-    text = piece * (65_536 // len(piece))
-    start = time.process_time()
-    redact(text)
-    assert time.process_time() - start < 5
 
 
 class TestRealTexts:

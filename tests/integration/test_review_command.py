@@ -101,7 +101,7 @@ def test_a_row_has_the_reply_that_the_review_names(tmp_path: Path) -> None:
     command(tmp_path, "build", "qa", "--answer", "first")
     form = FORMS.find("question-answer")
     suggest = find_suggestions(lab, form, data, "own")
-    suggested = {task.issue: suggest(task) is not None for task in read_tasks(data, form)}
+    suggested = {task.key.issue: suggest(task) is not None for task in read_tasks(data, form)}
     assert suggested == {1: True, 2: False, 3: False}, "of issue 2 another reply was judged"
     done = command(tmp_path, *build, "reviewed")
     assert done.code == 0, done.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import unicodedata
 from pathlib import Path
 
@@ -182,17 +181,3 @@ def test_plain_texts_stay_plain(text: str) -> None:
 def test_the_same_texts_have_the_same_code_and_others_another() -> None:
     first, second = [PromptPart("a", "x")], [PromptPart("a", "y")]
     assert fence_code(first) == fence_code([PromptPart("a", "x")]) != fence_code(second)
-
-
-WORDS = ["ignore ", "ignore previous ", "you are a ", "answer the ", "begin of the "]
-MARKS = ["<|", "<|a", "===", "=== 0123456789abcdef ", " ", "\n", "verdict : ", "-", "&#105;"]
-MARKS += ["note to the ", "\U000e0061", "<tool_call ", '"role" : ', "confidence = 1 "]
-
-
-@pytest.mark.parametrize("unit", [*WORDS, *MARKS])
-def test_hostile_texts_take_linear_time(unit: str) -> None:
-    text = unit * (300_000 // len(unit))
-    begun = time.process_time()
-    find_injection(text)
-    without_tokens(for_prompt(text))
-    assert time.process_time() - begun < 3

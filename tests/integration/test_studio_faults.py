@@ -10,8 +10,6 @@ import pytest
 
 from goldpan.annotation.studio.client import Server as Address
 from goldpan.annotation.studio.client import Studio, StudioError, StudioFaultError
-from goldpan.annotation.studio.serve import find_server
-from goldpan.core.errors import UsageError
 from tests.hostile import Answer, Got, Server, break_off, echo_page
 
 TOKEN = "5tud10" + "0a1b2c3d" * 4
@@ -140,9 +138,3 @@ def test_a_redirect_is_not_followed(server: Server) -> None:
         pytest.raises(StudioError, match=r"redirects to https://elsewhere\.example/x"),
     ):
         studio.users()
-
-
-@pytest.mark.parametrize("url", ["http://[", "http://x:99999", "http://x:y", "http://", "x"])
-def test_an_address_that_is_none_is_told(url: str) -> None:
-    with pytest.raises(UsageError, match="is not the address of a Label Studio server"):
-        find_server(url, {"LABEL_STUDIO_API_KEY": TOKEN})

@@ -198,7 +198,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     if name != "issue-type" and name != "question-answer":
         monospace = "getComputedStyle(document.querySelector('.gp-page :is(td, pre)')).fontFamily"
         assert "monospace" in ann.ask(monospace)
-    field = load(name).field(find_form(name).decides)
+    field = load(name).question(find_form(name).decides)
     keys = {
         "0" if alias == "cannot-tell" else str(at): label
         for at, (alias, label) in enumerate(field.labels.items(), 1)
@@ -219,7 +219,7 @@ def test_every_form_is_answered_by_keys_however_long_its_texts_are(
     assert pull(workspace, studio.server, project_of(name), QUIET).answers == 1
     rows = open_project(workspace, project_of(name)).annotations().to_pylist()
     values = {entry["field"]: entry["values"] for entry in rows}
-    expected = sorted(field.choices[: 2 if field.multiple else 1])
+    expected = sorted([*field.labels][: 2 if field.multiple else 1])
     assert sorted(values[find_form(name).decides]) == expected
     assert values["doubt"] == ["doubt"]
 
@@ -231,7 +231,9 @@ def test_what_is_filled_in_is_seen_and_told_apart(
 
     def suggest(task: StudioTask) -> Suggestion | None:
         values = {"verdict": ("partly",)}
-        return None if task.issue == 3 else Suggestion("a language model", values, 0.83, "times=4")
+        return (
+            None if task.key.issue == 3 else Suggestion("a language model", values, 0.83, "times=4")
+        )
 
     push(workspace, studio.server, "seen", form, fix_pairs(3), QUIET, suggest=suggest)
     ann.label(open_project(workspace, "seen").page)

@@ -64,7 +64,7 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
     name = adjudication_name("conflicts")
     with Studio(studio.server) as connection:
         (task,) = connection.newest_tasks(open_project(workspace, name).number)
-    note = task["data"]["note"]
+    note = task.data["note"]
     assert "Fixes the issue" in note
     assert "Does not fix it" in note
     assert "Shakes &lt;b&gt;once&lt;/b&gt; more" in note
@@ -73,11 +73,11 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
         assert who not in note
 
     # Somebody whose own answer is in dispute cannot decide it.
-    studio.answer(1, task["id"], "fixes")
+    studio.answer(1, task.id, "fixes")
     own = pull(workspace, studio.server, name, QUIET)
     assert (own.answers, own.problems) == (0, {"own-case": 1})
     assert decide(workspace, "conflicts")[1].how == "conflict"
-    studio.answer(3, task["id"], "unrelated")
+    studio.answer(3, task.id, "unrelated")
     assert pull(workspace, studio.server, name, QUIET).answers == 1
     decided = write_decisions(workspace, "conflicts")[1]
     assert (decided.how, decided.values) == ("adjudicated", ("unrelated",))

@@ -70,7 +70,11 @@ def test_labels_of_a_dataset_become_choices_of_the_form(
     label: str | None, choices: tuple[str, ...]
 ) -> None:
     task = make_task(find_form("issue-type"), issue(1, label))
-    assert (task.subject, task.subject_id, task.dataset_labels) == ("text", "issue_type:1", choices)
+    assert (task.key.subject, task.key.subject_id, task.dataset_labels) == (
+        "text",
+        "issue_type:1",
+        choices,
+    )
     # Neither the label nor GitHub's labels reach an annotator.
     shown = str(task.data())
     assert "good first issue" not in shown
@@ -84,7 +88,9 @@ def test_rows_of_other_languages_are_passed_over(tmp_path: Path) -> None:
     ]
     folder = dataset(tmp_path / "both", examples)
     subjects = {
-        name: [task.subject_id for task in read_tasks(folder, find_form(f"code-comment-{name}"))]
+        name: [
+            task.key.subject_id for task in read_tasks(folder, find_form(f"code-comment-{name}"))
+        ]
         for name in ("java", "pharo")
     }
     assert subjects == {"java": ["c:Java", "c:java"], "pharo": ["c:Smalltalk"]}
@@ -110,7 +116,7 @@ def test_annotators_see_what_stands_around_a_sentence() -> None:
     assert "class Pan {}" in shown["code_panel"]
     bare = make_task(find_form("code-comment-java"), {"id": "c:1", "repo": None, "text": "i wash"})
     assert "only the sentence" in bare.panels["code_panel"]
-    assert bare.repo == ""
+    assert bare.key.repo == ""
 
 
 @pytest.fixture

@@ -281,7 +281,7 @@ def test_kills_leave_neither_gaps_nor_copies(tmp_path: Path, studio: Annotators)
     push(workspace, studio.server, "kills", FORM, fix_pairs(1500), QUIET)
     with Studio(studio.server) as connection:
         counts = Counter(
-            task["data"]["id"]
+            task.data["id"]
             for task in connection.newest_tasks(open_project(workspace, "kills").number)
         )
     assert len(counts) == 1500

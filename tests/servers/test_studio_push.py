@@ -30,7 +30,7 @@ def send(
 def on_server(studio: Annotators, workspace: WorkspaceLayout, name: str) -> list[str]:
     number = open_project(workspace, name).number
     with Studio(studio.server) as connection:
-        return sorted(task["data"]["id"] for task in connection.newest_tasks(number))
+        return sorted(task.data["id"] for task in connection.newest_tasks(number))
 
 
 def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators) -> None:
@@ -58,7 +58,9 @@ def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators, note
     tasks = fix_pairs(3, start=3)
     with Studio(studio.server) as connection:
         if noted:
-            TaskJournal(project.path("tasks.jsonl")).sending([task.subject_id for task in tasks])
+            TaskJournal(project.path("tasks.jsonl")).sending(
+                [task.key.subject_id for task in tasks]
+            )
         connection.import_tasks(project.number, [{"data": task.data()} for task in tasks])
     again = send(workspace, studio, "killed", 6)
     assert (again.added, again.known) == (1, 5)
@@ -70,7 +72,7 @@ def test_a_batch_that_never_arrived_is_sent(tmp_path: Path, studio: Annotators) 
     workspace = WorkspaceLayout(tmp_path)
     send(workspace, studio, "lost", 1)
     journal = open_project(workspace, "lost").path("tasks.jsonl")
-    TaskJournal(journal).sending([task.subject_id for task in fix_pairs(2, start=2)])
+    TaskJournal(journal).sending([task.key.subject_id for task in fix_pairs(2, start=2)])
     with journal.open("ab") as file:
         file.write(b'{"made": [[7, "pai')  # the kill cut this line
     assert send(workspace, studio, "lost", 3).added == 2
@@ -114,19 +116,19 @@ def test_a_project_whose_number_was_never_noted_is_found(
 def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: Annotators) -> None:
     workspace = WorkspaceLayout(tmp_path)
     tasks = fix_pairs(2)
-    suggestions = {tasks[0].subject_id: Suggestion("tiny", YES, 0.9)}
+    suggestions = {tasks[0].key.subject_id: Suggestion("tiny", YES, 0.9)}
 
     def suggest(task: StudioTask) -> Suggestion | None:
-        return suggestions.get(task.subject_id)
+        return suggestions.get(task.key.subject_id)
 
     seen = push(workspace, studio.server, "seen", FORM, tasks, QUIET, suggest=suggest)
     assert (seen.added, seen.suggested) == (2, 1)
     with pytest.raises(UsageError, match="begun with blind False"):
         push(workspace, studio.server, "seen", FORM, tasks, QUIET)
-    suggestions[tasks[1].subject_id] = Suggestion("tiny", {"verdict": ("maybe",)})
+    suggestions[tasks[1].key.subject_id] = Suggestion("tiny", {"verdict": ("maybe",)})
     with pytest.raises(UsageError, match="unknown-choice"):
         push(workspace, studio.server, "wrong", FORM, tasks, QUIET, suggest=suggest)
-    suggestions[tasks[1].subject_id] = Suggestion("tiny", {"mood": ("good",)})
+    suggestions[tasks[1].key.subject_id] = Suggestion("tiny", {"mood": ("good",)})
     with pytest.raises(UsageError, match="names the field mood"):
         push(workspace, studio.server, "other", FORM, tasks, QUIET, suggest=suggest)
     task = studio.call(0, "GET", f"/api/tasks/{task_numbers(workspace, 'seen')[1]}/")

@@ -39,7 +39,7 @@ def test_a_server_for_a_user_who_has_none(tmp_path: Path, installed: Path, prepa
     with serve(directory, port, ["dora@example.org"], QUIET, environment=environment) as run:
         assert listening(port) == {"0100007F"}  # 127.0.0.1 alone
         with Studio(run.server) as studio:
-            addresses = [user.address for user in studio.users()]
+            addresses = [user.email for user in studio.users()]
         assert addresses == [OWNER, *PEOPLE, "dora@example.org"]
         with pytest.raises(UsageError, match="in use"):
             check_port(port)

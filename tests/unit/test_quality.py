@@ -16,6 +16,7 @@ from goldpan.filters.issues.text_quality import (
     has_prose,
 )
 from goldpan.text.lines import is_known, template_lines
+from tests.drawing import texts
 from tests.filtering import LONG, build, comment, dropped, issue, judge
 from tests.real_texts import needs_real_texts, real_entries
 
@@ -236,25 +237,11 @@ def test_a_line_forgotten_early_counts_when_it_comes_back() -> None:
     assert template_lines(texts, 0.5, window=10) == {"a line", "other"}
 
 
-PIECES = st.lists(
-    st.sampled_from(
-        [
-            SENTENCE,
-            TRACE,
-            LOG,
-            FORM,
-            HIDDEN,
-            *("```\n", "<!--", "-->", "> ", "    ", "- [ ] ", "\n", "\r"),
-        ]
-    )
-    | st.sampled_from(
-        ["The ", "word, ", "a b c d e ", "1 ", "`", "1a2b3c4d", "<b", ">", "](", "_", "http://x"]
-    )
-    | st.sampled_from(
-        ["\n\n", "### ", "**", "é", "打开", "\ud800", "None", "x;", ":", "at a.b(c)"]
-    ),
-    max_size=12,
-).map("".join)
+PIECES = texts(
+    *(SENTENCE, TRACE, LOG, FORM, HIDDEN, "The ", "word, ", "a b c d e ", "1 ", "1a2b3c4d"),
+    *("None", ":", "at a.b(c)"),
+    most=12,
+)
 
 
 @given(PIECES, st.integers(1, 60))
@@ -265,7 +252,7 @@ def test_reading_only_the_beginning_finds_the_same_faults(text: str, least: int)
     assert not has_prose(text, least) or quality.prose_characters >= least
 
 
-@given(PIECES | st.text(st.characters(), max_size=60))
+@given(PIECES)
 def test_shares_are_shares(text: str) -> None:
     quality = describe(text)
     assert 0 <= quality.trace_share + quality.template_share <= 1.0001

@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.annotation.studio import panels
 from goldpan.annotation.studio.annotations import (
     Annotation,
     People,
@@ -26,15 +26,16 @@ from goldpan.annotation.studio.annotations import (
     settle,
     table,
 )
-from goldpan.annotation.studio.client import Server, StudioError, User
+from goldpan.annotation.studio.client import ExportedTask, Server, StudioError, User
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
-from goldpan.annotation.studio.panels import inline
+from goldpan.annotation.studio.panels import answers_panel, draw, inline
 from goldpan.annotation.studio.project import (
     ExportHistory,
     Project,
     ProjectFacts,
     RawExports,
+    SubjectKey,
     begin_project,
 )
 from goldpan.annotation.studio.serve import (
@@ -63,13 +64,13 @@ def a_project(root: Path) -> Project:
 @pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_every_configuration_belongs_to_a_form_and_can_be_answered(name: str) -> None:
     configuration, form = load(name), find_form(name)
-    assert form.keeps <= set(configuration.field(form.decides).choices)
-    assert configuration.field(form.decides).required
+    assert form.keeps <= set(configuration.question(form.decides).labels)
+    assert configuration.question(form.decides).required
     assert {"note", *configuration.panels} == set(configuration.panels)
     hotkeys = re.findall(r'hotkey="(.)"', configuration.xml)
-    choices = sum(len(field.choices) for field in configuration.fields)
+    choices = sum(len(question.choices) for question in configuration.questions)
     assert len(set(hotkeys)) == choices == len(hotkeys)
-    for choice in configuration.field(form.decides).choices:
+    for choice in configuration.question(form.decides).labels:
         assert check(configuration, [part(form.decides, "choices", [choice])]).problem is None
 
 
@@ -102,7 +103,7 @@ def test_whatever_an_annotation_holds_it_is_judged(result: object) -> None:
     assert set(checked.values) == {"verdict", "doubt", "reason"}
     if checked.problem is None:
         (verdict,) = checked.values["verdict"]
-        assert verdict in configuration.field("verdict").choices
+        assert verdict in configuration.question("verdict").labels
 
 
 def test_none_of_these_goes_with_nothing_else() -> None:
@@ -119,7 +120,17 @@ def test_none_of_these_goes_with_nothing_else() -> None:
 def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
     at = NOON + timedelta(minutes=minute)
     made = Annotation(
-        number, 1, {"id": "s"}, annotator, {"verdict": ("fixes",)}, None, False, {}, 1.0, at, at
+        number,
+        1,
+        SubjectKey("s", "text", ""),
+        annotator,
+        {"verdict": ("fixes",)},
+        None,
+        False,
+        {},
+        1.0,
+        at,
+        at,
     )
     return replace(made, **more)  # type: ignore[arg-type]
 
@@ -174,7 +185,8 @@ def test_what_was_filled_in_is_told_apart(tmp_path: Path, other: object) -> None
             for number, annotation in enumerate((*begun_from, other), 1)
         ],
     }
-    read = list(read_annotations([task], configuration, People(a_project(tmp_path))))
+    exported = [msgspec.convert(task, ExportedTask)]
+    read = list(read_annotations(exported, configuration, People(a_project(tmp_path))))
     assert [verdict.problem for verdict in read] == [None] * 3
     rows = table(read, configuration, "parts").to_pylist()
     assert all(row["suggested"] for row in rows)
@@ -201,16 +213,17 @@ OURS |= {"b", "i", "code", "@class", "@colspan"}
 @given(st.text() | st.just(HOSTILE), st.text() | st.just(HOSTILE))
 def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
     diff = f"--- a\n+++ b\n@@ -1 +1 @@\n-{before}\n+{after}\n"
+    turn = {"role": before, "content": after, "comment_id": 1}
     drawn = [
-        panels.heading(before),
-        panels.document(before, after, before),
-        panels.change(before, diff),
-        panels.dialogue([(before, after, True)]),
-        panels.answers_panel([(before, [(before, after)])]),
-        panels.code(before, before),
-        panels.text(before, before),
-        panels.sentence(before),
-        panels.nothing(before),
+        draw("heading", before),
+        draw("document", before, after, before),
+        draw("change", before, diff),
+        draw("dialogue", {"dialogue": [turn], "answer_comment_id": 1}),
+        answers_panel([(before, [(before, after)])]),
+        draw("code", before, before),
+        draw("text", before, before),
+        draw("sentence", {"text": before}),
+        draw("quiet", before),
     ]
     tags = Tags()
     tags.feed("".join(drawn))
@@ -221,10 +234,10 @@ def test_only_our_own_elements_are_drawn(before: str, after: str) -> None:
 def test_huge_texts_are_cut_and_quick() -> None:
     begun = time.process_time()
     for text in ("<" * 2_000_000, "\u202e" * 500_000, "```\n" * 200_000, "a\n\n" * 300_000):
-        assert len(panels.document(text, text)) < 1_000_000
-        assert len(panels.code(text)) < 500_000
+        assert len(draw("document", text, text)) < 1_000_000
+        assert len(draw("code", text)) < 500_000
     lines = "".join(f"-{n}\n+{n + 1}\n" for n in range(20_000))
-    change = panels.change("x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
+    change = draw("change", "x", f"--- a\n+++ b\n@@ -1,20000 +1,20000 @@\n{lines}")
     assert len(change) < 1_000_000
     assert "more changed lines are not shown" in change
     assert time.process_time() - begun < 20
@@ -236,7 +249,11 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
     row = {"repo": "octo/gem", "issue": 7, "title": "Leak", "body": None, "other": 1}
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "data" / "test-0.parquet")
     (task,) = read_tasks(tmp_path, form)
-    assert (task.subject_id, task.subject, task.pull) == ("issue:octo/gem#7", "issue", None)
+    assert (task.key.subject_id, task.key.subject, task.key.pull) == (
+        "issue:octo/gem#7",
+        "issue",
+        None,
+    )
     assert set(task.data()) == {
         *("id", "subject", "repo", "issue", "pull_repo", "pull", "comment"),
         *("note", "issue_panel"),
@@ -252,12 +269,12 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
 
 def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     project = a_project(tmp_path / "one")
-    ann = User(2, "ann@example.org", "", "2026-01-01T00:00:00.000001Z")
+    ann = User(2, "ann@example.org", "2026-01-01T00:00:00.000001Z")
     first = People(project)
     first.meet([ann])
     name = first.annotator(2)
     again = People(project)
-    again.meet([replace(ann, address="ann@new.example.org")])
+    again.meet([msgspec.structs.replace(ann, email="ann@new.example.org")])
     assert (again.annotator(2), again.renamed) == (name, [name])
     assert again.annotator(2, named=True) == "ann@new.example.org"
     # An account that is gone keeps its pseudonym; one that was never seen gets one.
@@ -277,13 +294,16 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     raw = RawExports(tmp_path / "raw")
     data = fix_pairs(1)[0].data()
     task = '{"id": %d, "data": {"id": "s"}, "annotations": [%s]}'
-    answer_json = '{"id": 5, "was_cancelled": false}'
+    answer_json = (
+        '{"id": 5, "was_cancelled": false, "completed_by": 1, "lead_time": 1.5, "result": [],'
+        ' "created_at": "2026-01-01T12:00:00Z", "updated_at": "2026-01-01T12:00:00Z"}'
+    )
     raw.add(1, [1, 2], f"[{task % (1, answer_json)},{task % (2, '')}]".encode())
     raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
     history = ExportHistory(raw.read())
     assert history.counts() == (1, 0, 0)
-    assert [task["annotations"][0]["id"] for task in history.deleted()] == [5]
-    assert (raw.last_pull(), raw.fetched_tasks(2), raw.fetched_tasks(3)) == (2, {1, 2}, set())
+    assert [task.annotations[0].id for task in history.deleted()] == [5]
+    assert history.fetched == {1: {1, 2}, 2: {1, 2}}
     assert data["id"] == "pair:octo/gem#1+1001"
     next((tmp_path / "raw").glob("000002-*")).write_bytes(b"torn")
     with pytest.raises(WorkspaceError, match="is damaged"):
@@ -294,7 +314,10 @@ def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     ("url", "environment", "message"),
     [
         (None, TOKEN, "No Label Studio server is named"),
-        ("ftp://x", TOKEN, "not the address"),
+        *(
+            (url, TOKEN, "is not the address of a Label Studio server")
+            for url in ("ftp://x", "http://[", "http://x:99999", "http://x:y", "http://", "x")
+        ),
         ("http://a:b@x", TOKEN, "holds credentials"),
         ("http://x", {}, "no access token"),
         ("http://x", {"LABEL_STUDIO_API_KEY": "two words"}, "no access token"),

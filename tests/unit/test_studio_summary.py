@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.annotation.agreement import Rating, agree
-from goldpan.annotation.studio.configuration import CONFIGURATIONS, load, parse, read_guideline
+from goldpan.annotation.studio.configuration import CONFIGURATIONS, load, parse
 from goldpan.annotation.studio.summary import Adjudicated, AnnotationTimes, Conflict, Round, Summary
 from goldpan.annotation.studio.summary_markdown import render, write_summary
 from goldpan.core.errors import UsageError
@@ -52,15 +52,8 @@ def a_round(items: int = 1) -> Round:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS.names())
 def test_a_guideline_holds_every_word_of_its_form(name: str) -> None:
-    configuration = load(name)
-    guideline = read_guideline(configuration)
-    assert [question.field for question in guideline.questions] == [
-        question.name for question in configuration.fields
-    ]
-    for question, field in zip(guideline.questions, configuration.fields, strict=True):
-        assert tuple(choice.value for choice in question.choices) == field.choices
-        assert tuple(choice.label for choice in question.choices) == tuple(field.labels.values())
-        assert question.words or field.name == "doubt"
+    guideline = load(name)
+    assert all(question.words or question.field == "doubt" for question in guideline.questions)
     text = render(Summary((guideline,), ()))
     for question in guideline.questions:
         for choice in question.choices:
@@ -72,7 +65,7 @@ def test_what_somebody_wrote_above_a_form_is_told() -> None:
     xml = load("fix-pair").xml.replace(
         "<View>", '<View><Header value="Read both"/><Text name="t" value="$note"/>', 1
     )
-    guideline = read_guideline(parse("fix-pair", xml))
+    guideline = parse("fix-pair", xml)
     assert guideline.statements == ("Read both",)
     assert "> Read both" in render(Summary((guideline,), ()))
 

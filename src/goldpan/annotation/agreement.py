@@ -122,8 +122,7 @@ def agree(
             if set(pair) <= set(labels_by_rater)
         ]
         if shared:
-            table = _Square(shared)
-            kappa = estimate(table.kappa, len(shared))
+            kappa = estimate(_kappa(shared), len(shared))
             same = sum(first == other for first, other in shared) / len(shared)
             pairs.append(PairAgreement(pair, len(shared), same, kappa))
     return Agreement(
@@ -218,20 +217,13 @@ def bootstrap(
     return Estimate(value, float(low), float(high))
 
 
-class _Square:
-    """Two raters' choices, so that kappa of a resampling is one count."""
-
-    def __init__(self, shared: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
-        names = sorted({labels for pair in shared for labels in pair})
-        places = {labels: index for index, labels in enumerate(names)}
-        self._size = len(names)
-        self._cells = np.array(
-            [places[first] * len(names) + places[other] for first, other in shared]
-        )
-
-    def kappa(self, weights: Weights) -> float | None:
-        table = np.bincount(self._cells, weights, self._size**2)
-        return cohen_kappa(table.reshape(self._size, self._size))
+def _kappa(shared: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> Statistic:
+    """Return Cohen's kappa of two raters' choices, as one count of cells for each resampling."""
+    names = sorted({labels for pair in shared for labels in pair})
+    places = {labels: index for index, labels in enumerate(names)}
+    size = len(names)
+    cells = np.array([places[first] * size + places[other] for first, other in shared])
+    return lambda weights: cohen_kappa(np.bincount(cells, weights, size**2).reshape(size, size))
 
 
 def _by_item(ratings: Iterable[Rating]) -> dict[str, dict[str, tuple[str, ...]]]:

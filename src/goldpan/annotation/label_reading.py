@@ -358,8 +358,9 @@ def read_in_studio(
     Returns the address where they begin. An answer on another reply than the row has now is of a
     row that changed, and not kept.
     """
-    from goldpan.annotation.studio.decisions import read_answers
+    from goldpan.annotation.studio.annotations import stored_annotations
     from goldpan.annotation.studio.forms import find_form, make_task
+    from goldpan.annotation.studio.project import open_project
     from goldpan.annotation.studio.pull import collect
     from goldpan.annotation.studio.push import push
 
@@ -368,12 +369,13 @@ def read_in_studio(
     pushed = push(workspace, server, name, form, tasks, reporter)
     collect(workspace, server, name, reporter)
     items = {
-        (task.subject_id, task.comment): drawn.item
+        (task.key.subject_id, task.key.comment): drawn.item
         for task, drawn in zip(tasks, sample.rows, strict=True)
     }
-    for key, answer in read_answers(workspace, name):
-        item = items.get((key["subject_id"], key["comment"]))
-        if item is not None:
-            (value,) = answer.values
-            sample.keep(item, answer.annotator, form.gold.get(value, value), answer.reason)
+    for answer in stored_annotations(open_project(workspace, name)):
+        item = items.get((answer.key.subject_id, answer.key.comment))
+        if item is not None and answer.problem is None:
+            (value,) = answer.chosen(form.decides)
+            label = form.gold.get(value, value)
+            sample.keep(item, answer.annotator, label, answer.reason)
     return pushed.page

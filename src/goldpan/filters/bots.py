@@ -84,12 +84,7 @@ class Catalogue:
 @cache
 def catalogue() -> Catalogue:
     """Return the catalogue of bots that ships with Goldpan."""
-    data = read_toml(files("goldpan.filters") / "bots.toml").values
-    responses = [
-        Response(response["name"], tuple(response["starts"]), tuple(response["examples"]))
-        for response in data["responses"]
-    ]
-    return Catalogue(frozenset(data["logins"]), tuple(responses))
+    return read_toml(files("goldpan.filters") / "bots.toml").read(Catalogue)
 
 
 def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
@@ -136,6 +131,7 @@ WITH gists AS MATERIALIZED (
 SELECT number, comment_id, max(sign) AS sign FROM found GROUP BY ALL
 """
 
+_SIGNS = pa.schema([(name, pa.string()) for name in ("author", "author_type", "sign")])
 _VIEWS = """
 CREATE TEMP TABLE robot_accounts AS FROM found_accounts;
 CREATE TEMP VIEW texts AS
@@ -172,15 +168,12 @@ def mark_bots(
         "SELECT author, author_type FROM said WHERE author IS NOT NULL"
         " UNION SELECT author, author_type FROM entries WHERE author IS NOT NULL ORDER BY ALL"
     ).fetchall()
-    signs = [(login, kind, bot_sign(login, kind, bots)) for login, kind in accounts]
-    present = [sign for sign in signs if sign[2] is not None]
-    connection.register(
-        "found_accounts",
-        pa.table(
-            [pa.array([sign[column] for sign in present], pa.string()) for column in range(3)],
-            names=["author", "author_type", "sign"],
-        ),
-    )
+    signs = [
+        {"author": login, "author_type": kind, "sign": sign}
+        for login, kind in accounts
+        if (sign := bot_sign(login, kind, bots)) is not None
+    ]
+    connection.register("found_accounts", pa.Table.from_pylist(signs, _SIGNS))
     known = {"responses": bots.responses, "pattern": catalogue().pattern(), "start": _START}
     gists = {"variable": _VARIABLE, "compared": _COMPARED, "date": _DATE}
     often = {"repeated": bots.repeated, "shortest": _SHORTEST_REPEATED, "titled": _SHORTEST_SERIES}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,12 @@ from goldpan.filters.duplicates.settings import DuplicateSettings
 _INPUTS_KEY = b"goldpan.inputs"
 _BATCH = 4_096
 _TASK_TEXTS = """
-SELECT epoch_us(created_at), repo, number, coalesce(title, ''), coalesce(body, '')
-FROM entries WHERE (repo, number) IN (SELECT repo, number FROM wanted)
+SELECT coalesce(epoch_us(created_at), 9223372036854775807), repo, number,
+       coalesce(title, ''), coalesce(body, '')
+FROM entries WHERE (repo, number) IN (
+  SELECT repo, number FROM near
+  UNION ALL SELECT representative_repo, representative_number FROM near
+)
 """
 _NEAR = 5_000
 """Near duplicates whose texts one process holds, as far as one cluster allows."""
@@ -121,26 +126,17 @@ def _mark(workspace: WorkspaceLayout, clusters: Clusters) -> pa.Table:
 def _tasks(workspace: WorkspaceLayout, duplicates: pa.Table) -> dict[Name, ComparedIssue]:
     """Return what near duplicates and their representatives say, the earliest first."""
     near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
-    wanted = pa.table(
-        {
-            name: pa.chunked_array(
-                [*near[name].chunks, *near[f"representative_{name}"].chunks],
-                near.schema.field(name).type,
-            )
-            for name in ("repo", "number")
-        }
-    )
-    titles: list[tuple[int | None, str, int, ComparedIssue]] = []
-    for repo in pc.unique(wanted["repo"]).to_pylist():
+    repos = {*near["repo"].to_pylist(), *near["representative_repo"].to_pylist()}
+    tasks: list[tuple[int, str, int, ComparedIssue]] = []
+    for repo in sorted(repos):
         with open_tables(workspace, repo, ["entries"]) as connection:
-            connection.register("wanted", wanted)
+            connection.register("near", near)
             rows = connection.execute(_TASK_TEXTS)
             while batch := rows.fetchmany(_BATCH):
-                titles += [
-                    (row[0], row[1], row[2], ComparedIssue.of(row[3], row[4])) for row in batch
-                ]
-    titles.sort(key=lambda row: (row[0] is None, row[0] or 0, row[1], row[2]))
-    return {(repo, number): task for _, repo, number, task in titles}
+                tasks += [(*row[:3], ComparedIssue.of(row[3], row[4])) for row in batch]
+    return {
+        (repo, number): task for _, repo, number, task in sorted(tasks, key=itemgetter(0, 1, 2))
+    }
 
 
 def _digest(workspace: WorkspaceLayout, repos: Sequence[str], settings: DuplicateSettings) -> bytes:

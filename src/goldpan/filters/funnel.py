@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -168,8 +167,13 @@ def _left(funnel: Funnel, criteria: Sequence[str]) -> int:
     return next((count for count in reversed(left) if count is not None), funnel.rows)
 
 
-_SUBJECT = ("repo", "issue", "pull_repo", "pull")
-_KEPT_BY = (*_SUBJECT, "subject", "criterion", "decides", "keep")
+_KEPT_BY = ("repo", "issue", "pull_repo", "pull", "subject", "decides", "keep")
+_KEPT = """
+SELECT subject, count(*) FILTER (kept) FROM (
+  SELECT subject, bool_and(keep IS TRUE OR NOT decides) AS kept
+  FROM verdicts GROUP BY subject, repo, issue, pull_repo, pull
+) GROUP BY subject
+"""
 
 
 def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) -> Funnel:
@@ -205,22 +209,22 @@ def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) ->
     return Funnel(subject, rows, left, tuple(steps))
 
 
+def count_funnels(verdicts: pa.Table, decide: Sequence[str]) -> tuple[Funnel, Funnel, Funnel]:
+    """Count the verdicts on issues, on discussions and on fix pairs."""
+    issues, discussions, pairs = (count_funnel(verdicts, subject, decide) for subject in KEYS)
+    return issues, discussions, pairs
+
+
 def count_kept(workspace: WorkspaceLayout, repo: str, profile: str) -> dict[Subject, int]:
     """Count what a profile keeps of a repository, by kind: `Funnel.kept` alone.
 
     Raises `WorkspaceError` where it was not filtered by the profile.
     """
     verdicts = read_verdicts(workspace, repo, profile, _KEPT_BY)
-    return {subject: _count_kept(verdicts, subject) for subject in KEYS}
-
-
-def _count_kept(verdicts: pa.Table, subject: Subject) -> int:
-    about = verdicts.filter(pc.equal(verdicts["subject"], subject))
-    counts = pc.value_counts(about["criterion"]).field("counts")
-    is_kept = pc.fill_null(about["keep"], False)
-    dropped = about.filter(pc.and_(about["decides"], pc.invert(is_kept)))
-    subjects = dropped.group_by(list(_SUBJECT)).aggregate([])
-    return (pc.max(counts).as_py() or 0) - len(subjects)
+    with connect() as connection:
+        connection.register("verdicts", verdicts)
+        counts = dict(connection.execute(_KEPT).fetchall())
+    return {subject: counts.get(subject, 0) for subject in KEYS}
 
 
 def read_funnels(workspace: WorkspaceLayout, repos: Sequence[str], profile: Profile) -> Funnels:
@@ -231,10 +235,7 @@ def read_funnels(workspace: WorkspaceLayout, repos: Sequence[str], profile: Prof
     """
     verdicts = pa.concat_tables([profile_verdicts(workspace, repo, profile) for repo in repos])
     return Funnels(
-        count_funnel(verdicts, "issue", profile.decide),
-        count_funnel(verdicts, "discussion", profile.decide),
-        count_funnel(verdicts, "pair", profile.decide),
-        tuple(find_basis(workspace, repos, profile.name)),
+        *count_funnels(verdicts, profile.decide), tuple(find_basis(workspace, repos, profile.name))
     )
 
 

@@ -30,7 +30,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
-from goldpan.filters.funnel import Funnel, count_funnel
+from goldpan.filters.funnel import Funnel, count_funnels
 from goldpan.filters.profile import Profile, setting_texts
 from goldpan.filters.repo_view import RepoView, open_repo_view
 from goldpan.filters.stored import (
@@ -223,9 +223,7 @@ def _filter(
     return FilterResult(
         name,
         profile.name,
-        count_funnel(verdicts, "issue", profile.decide),
-        count_funnel(verdicts, "discussion", profile.decide),
-        count_funnel(verdicts, "pair", profile.decide),
+        *count_funnels(verdicts, profile.decide),
         tuple(run.judged),
         tuple(run.reused),
         workspace.clone(repo).exists(),

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 import pyarrow as pa
 
@@ -82,13 +83,8 @@ def read_stored_profile(path: Path) -> StoredProfile | None:
     if text is None:
         return None
     facts = orjson.loads(text)
-    return StoredProfile(
-        facts["stated"],
-        tuple(facts["extends"]),
-        facts["version"],
-        tuple(facts["judged"]),
-        {name: StoredCriterion(name=name, **criterion) for name, criterion in facts["criteria"]},
-    )
+    criteria = {name: {"name": name, **criterion} for name, criterion in facts["criteria"]}
+    return msgspec.convert({**facts, "criteria": criteria}, StoredProfile)
 
 
 def stored_profile(profile: Profile, judged: Sequence[str]) -> bytes:

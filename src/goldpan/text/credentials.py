@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from detect_secrets.filters.heuristic import is_sequential_string, is_templated_secret
 from detect_secrets.plugins.aws import AWSKeyDetector
@@ -104,12 +103,8 @@ def is_key_block(value: str) -> bool:
     return _KEY_BODY.search(value) is not None
 
 
-class Secret(NamedTuple):
-    """Where a secret stands, in code points, and of what kind it is."""
-
-    kind: str
-    start: int
-    end: int
+Span = tuple[int, int]
+"""Start and end of a finding, in code points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +235,8 @@ SECRET_HINT = "|".join(form.hint for form in _FORMATS)
 """Expression that holds for every text in which `find_secrets` finds something."""
 
 
-def find_secrets(text: str) -> Iterator[Secret]:
-    """Yield the secrets of a text, format by format; they may overlap."""
+def find_secrets(text: str) -> Iterator[tuple[str, Span]]:
+    """Yield the kind and span of each secret in a text, format by format; they may overlap."""
     lower = text.lower()
     for form, hint in _HINTS:
         if form.words and not any(word in lower for word in form.words):
@@ -252,11 +247,11 @@ def find_secrets(text: str) -> Iterator[Secret]:
             if start < free or (form.alone and _WORD.match(text, max(0, start - 1), start)):
                 continue
             if span := _match(form, text, start):
-                yield Secret(form.kind, *span)
+                yield form.kind, span
                 free = span[1]
 
 
-def _match(form: _Format, text: str, start: int) -> tuple[int, int] | None:
+def _match(form: _Format, text: str, start: int) -> Span | None:
     for pattern in form.patterns:
         match = pattern.match(text, start, start + form.longest)
         if not match or not form.check(match[form.group]):

@@ -38,18 +38,13 @@ class Detected:
     doubt: Doubt | None
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageRules:
-    """When a language counts as known."""
-
-    least_characters: int = 20
-    english_score: float = 0.2
-    other_score: float = 0.6
-    sure_score: float = 0.9  # of another language in few letters, and of a second language
-    surest_score: float = 0.95  # of another language in very few letters
-    few_characters: int = 60  # without an accent among them
-    very_few_characters: int = 30
-    mixed_share: float = 0.25  # of the letters in a second language makes a text mixed
+LEAST_CHARACTERS = 20
+"""The letters of prose below which the language of a text is not known."""
+_ENGLISH_SCORE, _OTHER_SCORE = 0.2, 0.6
+_SURE_SCORE = 0.9  # of another language in few letters, and of a second language
+_SUREST_SCORE = 0.95  # of another language in very few letters
+_FEW_CHARACTERS, _VERY_FEW_CHARACTERS = 60, 30  # few: without an accent among them
+_MIXED_SHARE = 0.25  # of the letters in a second language makes a text mixed
 
 
 class _Window(NamedTuple):
@@ -97,7 +92,7 @@ _ENDS = ".,;:!?()[]\"'*"
 def detect_languages(
     texts: Sequence[str],
     *,
-    rules: LanguageRules | None = None,
+    least_characters: int = LEAST_CHARACTERS,
     template: frozenset[str] = frozenset(),
 ) -> list[Detected]:
     """Return the language of each text's prose, in order.
@@ -105,8 +100,7 @@ def detect_languages(
     An issue is best given as title, blank line and body. `template` has the repository's own
     template lines.
     """
-    rules = rules or LanguageRules()
-    return [_detect(prose(text, template=template), rules) for text in texts]
+    return [_detect(prose(text, template=template), least_characters) for text in texts]
 
 
 def model_languages(texts: Sequence[str]) -> list[str]:
@@ -117,10 +111,10 @@ def model_languages(texts: Sequence[str]) -> list[str]:
     return [_predict(" ".join(text.split()), 1)[0][0] for text in texts]
 
 
-def _detect(text: str, rules: LanguageRules) -> Detected:
-    windows = [_judge(window, rules) for window in _windows(text)]
+def _detect(text: str, least_characters: int) -> Detected:
+    windows = [_judge(window) for window in _windows(text)]
     characters = sum(window.weight for window in windows)
-    if characters < rules.least_characters:
+    if characters < least_characters:
         return Detected(None, 0.0, characters, "short")
     weights: Counter[str] = Counter()
     scores: dict[str, float] = {}
@@ -133,13 +127,13 @@ def _detect(text: str, rules: LanguageRules) -> Detected:
     (language, most), *others = weights.most_common(2)
     score = round(scores[language] / characters, 4)
     for second, weight in others:
-        needed, least = rules.sure_score, rules.few_characters
+        needed, least = _SURE_SCORE, _FEW_CHARACTERS
         if second == "en":
-            needed, least = rules.other_score, rules.very_few_characters
+            needed, least = _OTHER_SCORE, _VERY_FEW_CHARACTERS
         sure = scores[second] >= needed * weight
-        if sure and weight >= max(least, rules.mixed_share * characters):
+        if sure and weight >= max(least, _MIXED_SHARE * characters):
             return Detected(None, score, characters, "mixed")
-    if most < max(rules.least_characters, characters / 4):
+    if most < max(least_characters, characters / 4):
         return Detected(None, score, characters, "unsure")
     return Detected(language, score, characters, None)
 
@@ -181,10 +175,10 @@ def _pieces(line: str) -> Iterator[str]:
         yield line[at:]
 
 
-def _judge(text: str, rules: LanguageRules) -> _Window:
+def _judge(text: str) -> _Window:
     weight = letters(text)
     if text.isascii():
-        return _ask_model(text, weight, rules)
+        return _ask_model(text, weight)
     kana, han, hangul = (len(script.findall(text)) for script in (_KANA, _HAN, _HANGUL))
     weight += (_WEIGHT - 1) * (kana + han + hangul)
     counts = [(len(script.letters.findall(text)), script.languages) for script in _SCRIPTS]
@@ -193,7 +187,7 @@ def _judge(text: str, rules: LanguageRules) -> _Window:
     counts.append((_WEIGHT * (kana + han), ("ja",) if japanese else ("zh",)))
     foreign, languages = max(counts, key=lambda count: count[0])
     if foreign < _FOREIGN_SHARE * weight:
-        return _ask_model(text, weight, rules)
+        return _ask_model(text, weight)
     if len(languages) == 1:
         return _Window(languages[0], 1.0, weight)
     for language, score in _predict(text, len(languages)):
@@ -202,13 +196,13 @@ def _judge(text: str, rules: LanguageRules) -> _Window:
     return _Window(languages[0], 0.5, weight)
 
 
-def _ask_model(text: str, weight: int, rules: LanguageRules) -> _Window:
+def _ask_model(text: str, weight: int) -> _Window:
     ((language, score),) = _predict(text, 1)
-    needed = _needed(language, weight, _ACCENTED.search(text) is not None, rules)
+    needed = _needed(language, weight, _ACCENTED.search(text) is not None)
     return _Window(language if score >= needed else None, score, weight)
 
 
-def _needed(language: str, weight: int, accented: bool, rules: LanguageRules) -> float:
+def _needed(language: str, weight: int, accented: bool) -> float:
     """Return the score that a language of Latin script needs.
 
     What was English and passed for another language had no accents; other languages in as few
@@ -217,12 +211,12 @@ def _needed(language: str, weight: int, accented: bool, rules: LanguageRules) ->
     if language in _OTHER_SCRIPTS:
         return math.inf
     if language == "en":
-        return rules.english_score
-    if weight < rules.very_few_characters:
-        return rules.sure_score if accented else rules.surest_score
-    if weight < rules.few_characters and not accented:
-        return rules.sure_score
-    return rules.other_score
+        return _ENGLISH_SCORE
+    if weight < _VERY_FEW_CHARACTERS:
+        return _SURE_SCORE if accented else _SUREST_SCORE
+    if weight < _FEW_CHARACTERS and not accented:
+        return _SURE_SCORE
+    return _OTHER_SCORE
 
 
 def _predict(text: str, count: int) -> list[tuple[str, float]]:

@@ -18,15 +18,13 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.text.credentials import SECRET_HINT, find_secrets
+from goldpan.text.credentials import SECRET_HINT, Span, find_secrets
 
 # Addresses of people and machines in a text: e-mail and public IP.
 #
 # The two `..._HINT` expressions hold for every text in which something can be found; they are
 # written for both `re` and RE2.
 
-Span = tuple[int, int]
-"""Start and end of a finding, in code points."""
 _LATIN = "A-Za-z0-9À-ɏ"
 EMAIL_HINT = f"[{_LATIN}_%+-]@[{_LATIN}]"
 IP_HINT = r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[23][0-9A-Fa-f]{3}:(?:[0-9A-Fa-f]{0,4}:){1,6}"
@@ -136,6 +134,8 @@ def _is_version(text: str, match: re.Match[str]) -> bool:
 
 
 EMAIL, IP_ADDRESS, SECRET = "email", "ip-address", "secret"
+_HINTS = {SECRET: SECRET_HINT, EMAIL: EMAIL_HINT, IP_ADDRESS: IP_HINT}
+KINDS = tuple(_HINTS)
 _ASSIGNED = f"{SECRET}:assigned"
 _MOST_ROUNDS = 4  # real texts take one; each costs as much as the first
 ALLOWED_EMAILS = (
@@ -150,15 +150,13 @@ ALLOWED_EMAILS = (
 
 @dataclass(frozen=True, slots=True)
 class PrivateRules:
-    """Kinds of text that count as private."""
+    """What counts as private: kinds of text, and e-mail addresses that do not."""
 
-    emails: bool = True
-    ip_addresses: bool = True
-    secrets: bool = True
+    kinds: tuple[str, ...] = KINDS
     allowed_emails: tuple[str, ...] = ALLOWED_EMAILS  # patterns of the shell's kind
 
 
-SECRETS_ONLY = PrivateRules(emails=False, ip_addresses=False)
+SECRETS_ONLY = PrivateRules((SECRET,))
 """For code files, which must stay byte for byte: a file with a finding is left out as a whole."""
 
 
@@ -179,17 +177,14 @@ class Redacted:
     counts: dict[str, int]
 
 
-def find_private(text: str, rules: PrivateRules | None = None) -> tuple[PrivateSpan, ...]:
+def find_private(text: str, rules: PrivateRules = PrivateRules()) -> tuple[PrivateSpan, ...]:
     """Find what is private, in reading order, none overlapping."""
-    rules = rules or PrivateRules()
     findings: list[PrivateSpan] = []
-    if rules.secrets:
-        findings += [
-            PrivateSpan(f"{SECRET}:{kind}", start, end) for kind, start, end in find_secrets(text)
-        ]
-    if rules.emails:
+    if SECRET in rules.kinds:
+        findings += [PrivateSpan(f"{SECRET}:{kind}", *span) for kind, span in find_secrets(text)]
+    if EMAIL in rules.kinds:
         findings += [PrivateSpan(EMAIL, *span) for span in find_emails(text, rules.allowed_emails)]
-    if rules.ip_addresses:
+    if IP_ADDRESS in rules.kinds:
         findings += [PrivateSpan(IP_ADDRESS, *span) for span in find_ip_addresses(text)]
     return tuple(_merge(findings))
 
@@ -208,7 +203,7 @@ def _merge(findings: Iterable[PrivateSpan]) -> list[PrivateSpan]:
     return merged
 
 
-def redact(text: str, rules: PrivateRules | None = None) -> Redacted:
+def redact(text: str, rules: PrivateRules = PrivateRules()) -> Redacted:
     """Replace what is private by `<EMAIL>`, `<IP_ADDRESS>` or `<SECRET:...>`.
 
     The number of lines stays, and what stays of a line keeps its place in it. Redacting again
@@ -246,21 +241,11 @@ def _placeholder(kind: str) -> str:
 
 
 def may_be_private(
-    texts: pa.Array | pa.ChunkedArray, rules: PrivateRules | None = None
+    texts: pa.Array | pa.ChunkedArray, rules: PrivateRules = PrivateRules()
 ) -> pa.Array:
     """Mark the texts in which `find_private` could find something, at memory speed.
 
     No text without a mark has a finding. About one text in a hundred gets one. Nulls have none.
     """
-    rules = rules or PrivateRules()
-    hints = [
-        hint
-        for is_on, hint in (
-            (rules.emails, EMAIL_HINT),
-            (rules.ip_addresses, IP_HINT),
-            (rules.secrets, SECRET_HINT),
-        )
-        if is_on
-    ]
-    marks = pc.match_substring_regex(texts, "|".join(hints or [_NOTHING]))
-    return pc.fill_null(marks, False)
+    hints = "|".join(_HINTS[kind] for kind in rules.kinds) or _NOTHING
+    return pc.fill_null(pc.match_substring_regex(texts, hints), False)

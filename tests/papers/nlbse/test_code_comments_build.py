@@ -356,7 +356,9 @@ def test_annotations_that_do_not_fit_are_refused(
 def test_annotators_can_be_asked_about_every_row(whole: tuple[Case, CommentsResult]) -> None:
     forms = ("code-comment-java", "code-comment-pharo", "code-comment-python")
     directory = whole[1].written.directory
-    asked = [task.subject_id for name in forms for task in read_tasks(directory, find_form(name))]
+    asked = [
+        task.key.subject_id for name in forms for task in read_tasks(directory, find_form(name))
+    ]
     assert sorted(asked) == sorted(row["id"] for row in rows(whole[1]))
 
 

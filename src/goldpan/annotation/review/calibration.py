@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -114,16 +115,9 @@ def calibrate(
     review names. `traits` tells languages and signals apart (`read_traits`). Raises
     `UsageError` where no subject has both.
     """
-    ours = _by_key(models, criterion)
-    theirs = _by_key(people, None)
-    replies = (_replies(models, criterion), _replies(people, None))
+    ours, theirs = _by_key(models, criterion), _by_key(people, None)
     shared = sorted(
-        (
-            key
-            for key in ours.keys() & theirs.keys()
-            if len({named[key] for named in replies if key in named}) < 2
-        ),
-        key=str,
+        (key for key in ours.keys() & theirs.keys() if _same_reply(ours[key], theirs[key])), key=str
     )
     if not shared:
         raise UsageError(
@@ -140,16 +134,12 @@ def calibrate(
     return Calibration(
         criterion,
         tuple(
-            _group(name, [(ours[key], theirs[key]) for key in keys], seed, samples)
+            _group(name, [(ours[key].keep, theirs[key].keep) for key in keys], seed, samples)
             for name, keys in groups.items()
         ),
         len(ours.keys() - theirs.keys()),
         len(theirs.keys() - ours.keys()),
-        tuple(
-            key
-            for key in shared
-            if None not in (ours[key], theirs[key]) and ours[key] != theirs[key]
-        ),
+        tuple(key for key in shared if {ours[key].keep, theirs[key].keep} == {True, False}),
     )
 
 
@@ -242,27 +232,25 @@ def _group(
     )
 
 
-def _by_key(verdicts: pa.Table, criterion: str | None) -> dict[Key, bool | None]:
-    answers: dict[Key, bool | None] = {}
-    for row in verdicts.select([*_COLUMNS, "criterion", "keep"]).to_pylist():
+class _Verdict(NamedTuple):
+    keep: bool | None
+    reply: int | None
+    """The reply that it is about, where it names one."""
+
+
+def _same_reply(ours: _Verdict, theirs: _Verdict) -> bool:
+    return None in (ours.reply, theirs.reply) or ours.reply == theirs.reply
+
+
+def _by_key(verdicts: pa.Table, criterion: str | None) -> dict[Key, _Verdict]:
+    answers: dict[Key, _Verdict] = {}
+    for row in verdicts.to_pylist():
         if criterion in (None, row["criterion"]):
             key: Key = tuple(row[name] for name in _COLUMNS)
             if key in answers:
                 raise UsageError(f"{_subject_name(key)} has two verdicts", "Give one a subject")
-            answers[key] = row["keep"]
+            answers[key] = _Verdict(row["keep"], named_comment(row.get("evidence")))
     return answers
-
-
-def _replies(verdicts: pa.Table, criterion: str | None) -> dict[Key, int]:
-    """Return the reply that a verdict is about, where it names one."""
-    if "evidence" not in verdicts.column_names:
-        return {}
-    named = {
-        tuple(row[name] for name in _COLUMNS): named_comment(row["evidence"])
-        for row in verdicts.select([*_COLUMNS, "criterion", "evidence"]).to_pylist()
-        if criterion in (None, row["criterion"])
-    }
-    return {key: comment for key, comment in named.items() if comment is not None}
 
 
 def _subject_name(key: Key) -> str:

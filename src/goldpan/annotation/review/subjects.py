@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from io import BufferedReader
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -313,10 +314,7 @@ class CaseFile:
             self._path.open("rb") as packed,
             unpacker.stream_reader(packed, read_across_frames=True) as file,
         ):
-            rest = b""
-            while chunk := file.read(2**20):
-                *lines, rest = (rest + chunk).split(b"\n")
-                yield from map(_CASES.decode, lines)
+            yield from map(_CASES.decode, BufferedReader(file))
 
 
 @contextmanager

@@ -36,12 +36,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 import pyarrow as pa
 
-from goldpan.annotation.studio.client import User
+from goldpan.annotation.studio.client import ExportedAnswer, ExportedTask, User
 from goldpan.annotation.studio.configuration import Configuration, check
-from goldpan.annotation.studio.project import KEYS, Project
+from goldpan.annotation.studio.project import Project, SubjectKey
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.storage.workspace import write_whole
@@ -70,23 +71,21 @@ class People:
         self.renamed: list[str] = []
         """Pseudonyms of those whose address or name changed since the last pull."""
         if self._path.exists():
-            stored = orjson.loads(self._path.read_bytes())
-            self._by_number = {
-                int(number): Annotator(**person) for number, person in stored.items()
-            }
+            stored = self._path.read_bytes()
+            self._by_number = msgspec.json.decode(stored, type=dict[int, Annotator])
 
     def meet(self, users: Sequence[User]) -> None:
         """Take in who has an account now, and keep it."""
         for user in users:
-            self._addresses[user.number] = user.address
-            name_hash = self._hash(f"called {user.address.lower()} {user.name}")
-            known = self._by_number.get(user.number)
+            self._addresses[user.id] = user.email
+            name_hash = self._hash(f"called {user.email.lower()} {user.name}")
+            known = self._by_number.get(user.id)
             if known is None:
-                pseudonym = self._hash(f"account {user.number} {user.joined}")
-                self._by_number[user.number] = Annotator(pseudonym, name_hash)
+                pseudonym = self._hash(f"account {user.id} {user.date_joined}")
+                self._by_number[user.id] = Annotator(pseudonym, name_hash)
             elif known.called != name_hash:
                 self.renamed.append(known.annotator)
-                self._by_number[user.number] = Annotator(known.annotator, name_hash)
+                self._by_number[user.id] = Annotator(known.annotator, name_hash)
         options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
         stored = orjson.dumps(dict(sorted(self._by_number.items())), option=options)
         write_whole(self._path, stored, private=True)
@@ -123,30 +122,48 @@ def _salt(path: Path) -> bytes:
     return salt
 
 
-_KINDS: tuple[Any, ...] = (str, str, str, int | None, str | None, int | None, int | None)
-
-
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """One person's answer to one task."""
 
     number: int
     task: int
-    data: Mapping[str, Any]
-    """The task's data: which subject it is."""
+    key: SubjectKey
     annotator: str
     values: Mapping[str, tuple[str, ...]]
+    """By field; empty where nothing was said."""
     problem: str | None
+    """Why it does not count; None where it does."""
     suggested: bool
-    filled_in: Mapping[str, tuple[str, ...]]
-    """The values filled in before the annotator looked, by field."""
+    """True where something was filled in before the person looked."""
+    origins: Mapping[str, str]
+    """By field for which something was filled in, `accepted` or `changed`."""
     seconds: float | None
     created_at: datetime
     updated_at: datetime
 
+    @property
+    def doubt(self) -> bool:
+        """Tell whether the annotator was in doubt."""
+        return bool(self.values.get("doubt"))
+
+    @property
+    def reason(self) -> str:
+        """Return the reason in the annotator's words."""
+        return " ".join(self.values.get("reason", ()))
+
+    @property
+    def origin(self) -> str | None:
+        """Return what became of the suggestion: one changed field makes the answer changed."""
+        return max(self.origins.values(), default=None)
+
+    def chosen(self, field: str) -> tuple[str, ...]:
+        """Return the sorted values of a field."""
+        return tuple(sorted(self.values.get(field, ())))
+
 
 def read_annotations(
-    exported: Iterable[Mapping[str, Any]],
+    exported: Iterable[ExportedTask],
     configuration: Configuration,
     people: People,
     *,
@@ -154,34 +171,30 @@ def read_annotations(
 ) -> Iterator[Annotation]:
     """Yield what an export's tasks hold, each answer checked by itself."""
     for task in exported:
-        data = {key: task["data"].get(key) for key in KEYS}
-        kinds = zip(data.values(), _KINDS, strict=True)
-        if not all(isinstance(value, kind) for value, kind in kinds):
+        try:
+            key = msgspec.convert(task.data, SubjectKey)
+        except msgspec.ValidationError:
             continue  # somebody changed the task on the server: whose answer it is cannot be told
-        for annotation in task["annotations"]:
-            author = author_of(annotation)
-            checked = check(configuration, annotation["result"])
-            filled_in = _filled_in(annotation, configuration)
-            problem = "skipped" if annotation["was_cancelled"] else checked.problem
+        for answer in task.annotations:
+            checked = check(configuration, answer.result)
+            filled_in = _filled_in(answer, configuration)
+            problem = "skipped" if answer.was_cancelled else checked.problem
             yield Annotation(
-                int(annotation["id"]),
-                int(task["id"]),
-                data,
-                people.annotator(author, named=named),
+                answer.id,
+                task.id,
+                key,
+                people.annotator(answer.author, named=named),
                 checked.values,
-                problem or ("unknown-annotator" if author is None else None),
-                bool(filled_in) or bool(task.get("total_predictions")),
-                filled_in,
-                annotation["lead_time"],
-                datetime.fromisoformat(annotation["created_at"]),
-                datetime.fromisoformat(annotation["updated_at"]),
+                problem or ("unknown-annotator" if answer.author is None else None),
+                bool(filled_in) or bool(task.total_predictions),
+                {
+                    name: "accepted" if set(values) == set(checked.values[name]) else "changed"
+                    for name, values in filled_in.items()
+                },
+                answer.lead_time,
+                answer.created_at,
+                answer.updated_at,
             )
-
-
-def author_of(annotation: Mapping[str, Any]) -> int | None:
-    """Return the number of who gave an exported answer; None where nobody is known to have."""
-    author = annotation["completed_by"]
-    return author.get("id") if isinstance(author, Mapping) else author
 
 
 def settle(
@@ -194,7 +207,7 @@ def settle(
     """
     by_subject: dict[str, list[Annotation]] = defaultdict(list)
     for annotation in annotations:
-        by_subject[annotation.data["id"]].append(annotation)
+        by_subject[annotation.key.subject_id].append(annotation)
     settled: list[Annotation] = []
     for subject, own in by_subject.items():
         marked = {annotation.number: annotation for annotation in own}
@@ -231,42 +244,63 @@ def table(
     digest = configuration.digest
     rows = [
         {
-            **{name: annotation.data[name] for name in KEYS if name != "id"},
-            "subject_id": annotation.data["id"],
+            **msgspec.structs.asdict(annotation.key),
             "project": project,
             "form": configuration.name,
             "configuration": digest,
             "task": annotation.task,
             "annotation": annotation.number,
             "annotator": annotation.annotator,
-            "field": field.name,
-            "values": list(annotation.values[field.name]),
+            "field": question.field,
+            "values": list(annotation.values[question.field]),
             "counts": annotation.problem is None,
             "problem": annotation.problem,
             "suggested": annotation.suggested,
-            "origin": _origin(annotation.filled_in.get(field.name), annotation.values[field.name]),
+            "origin": annotation.origins.get(question.field),
             "seconds": annotation.seconds,
             "created_at": annotation.created_at,
             "updated_at": annotation.updated_at,
         }
         for annotation in annotations
-        for field in configuration.fields
+        for question in configuration.questions
     ]
     return ANNOTATIONS.ordered(pa.Table.from_pylist(rows, schema=ANNOTATIONS.schema))
 
 
+def stored_annotations(project: Project) -> list[Annotation]:
+    """Return the answers in a project's table, by subject and number.
+
+    Raises `WorkspaceError` before the first pull.
+    """
+    by_number: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for row in project.annotations().to_pylist():
+        by_number[row["subject_id"], row["annotation"]].append(row)
+    return [_of_rows(rows) for _, rows in sorted(by_number.items())]
+
+
+def _of_rows(rows: Sequence[Mapping[str, Any]]) -> Annotation:
+    row = rows[0]
+    return Annotation(
+        row["annotation"],
+        row["task"],
+        SubjectKey(*(row[name] for name in SubjectKey.__struct_fields__)),
+        row["annotator"],
+        {row["field"]: tuple(row["values"]) for row in rows},
+        row["problem"],
+        row["suggested"],
+        {row["field"]: row["origin"] for row in rows if row["origin"]},
+        row["seconds"],
+        row["created_at"],
+        row["updated_at"],
+    )
+
+
 def _filled_in(
-    annotation: Mapping[str, Any], configuration: Configuration
+    answer: ExportedAnswer, configuration: Configuration
 ) -> Mapping[str, tuple[str, ...]]:
     """Return the suggestion that an answer was begun from, by field; empty where it was none."""
-    begun_from = annotation.get("prediction")
-    result = begun_from.get("result") if isinstance(begun_from, Mapping) else None
+    begun_from = answer.prediction
+    result = begun_from.get("result") if isinstance(begun_from, dict) else None
     if not result:
         return {}
     return {name: values for name, values in check(configuration, result).values.items() if values}
-
-
-def _origin(filled_in: tuple[str, ...] | None, values: tuple[str, ...]) -> str | None:
-    if not filled_in:
-        return None
-    return "accepted" if set(filled_in) == set(values) else "changed"

@@ -43,27 +43,27 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Question:
     """One question of a configuration."""
 
-    name: str
-    kind: Kind
-    options: tuple[Choice, ...] = ()
-    """In the order in which annotators see them."""
-    words: str | None = None
+    field: str
+    """The name under which its answer is stored."""
+    words: str | None
     """The sentence that the form asks."""
-    multiple: bool = False
     required: bool = False
+    multiple: bool = False
+    choices: tuple[Choice, ...] = ()
+    """In the order in which annotators see them; empty where the answer is free text."""
 
     @property
-    def choices(self) -> tuple[str, ...]:
-        """Return the stored values of its options."""
-        return tuple(option.value for option in self.options)
+    def kind(self) -> Kind:
+        """Return which kind of answer it takes."""
+        return "choices" if self.choices else "text"
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Return what annotators read for each stored value."""
-        return {option.value: option.label for option in self.options}
+        """Return what annotators read for each stored value, in the order of its choices."""
+        return {choice.value: choice.label for choice in self.choices}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +72,29 @@ class Configuration:
 
     name: str
     xml: str
-    fields: tuple[Field, ...]
+    questions: tuple[Question, ...]
     panels: tuple[str, ...]
     """The keys of a task's data that are shown."""
 
     target: str
     """The panel that answers are tied to."""
 
+    statements: tuple[str, ...]
+    """Headings and sentences of the page."""
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Return the texts of an item that stand on the page."""
+        return tuple(name.removesuffix("_panel") for name in self.panels)
+
     @property
     def digest(self) -> str:
         """Return a short hash of the configuration."""
         return digest(self.xml)
 
-    def field(self, name: str) -> Field:
-        """Return a field by its name."""
-        return next(field for field in self.fields if field.name == name)
+    def question(self, field: str) -> Question:
+        """Return a question by the name of its field."""
+        return next(question for question in self.questions if question.field == field)
 
 
 def _files() -> dict[str, Path | Traversable]:
@@ -125,25 +133,27 @@ def parse(name: str, xml: str) -> Configuration:
         root = ET.fromstring(xml)  # noqa: S314 - our own file, or our copy of it
     except ET.ParseError as error:
         raise UsageError(f"The configuration {name} is not XML ({error})", "Correct it") from None
-    fields = []
+    questions = []
     for node in root.iter():
         if node.tag == "Choices":
-            options = tuple(map(_option, node.iter("Choice")))
+            choices = tuple(map(_choice, node.iter("Choice")))
             several, required = node.get("choice") == "multiple", node.get("required") == "true"
             words = node.get("requiredMessage")
-            fields.append(Field(node.attrib["name"], "choices", options, words, several, required))
+            questions.append(Question(node.attrib["name"], words, required, several, choices))
         elif node.tag == "TextArea":
-            fields.append(Field(node.attrib["name"], "text", words=node.get("placeholder")))
+            questions.append(Question(node.attrib["name"], node.get("placeholder")))
     panels = tuple(
         node.attrib["value"].removeprefix("$")
         for node in root.iter("HyperText")
         if node.get("value")
     )
     target = next((node.attrib["toName"] for node in root.iter() if "toName" in node.attrib), "")
-    return Configuration(name, xml, tuple(fields), panels, target)
+    values = [node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS]
+    statements = tuple(text for text in values if text and not text.startswith("$"))
+    return Configuration(name, xml, tuple(questions), panels, target, statements)
 
 
-def _option(node: ET.Element) -> Choice:
+def _choice(node: ET.Element) -> Choice:
     label = node.attrib["value"]
     return Choice(node.get("alias") or label, label, node.get("hint"))
 
@@ -166,32 +176,32 @@ class CheckedAnswer:
 
 def check(configuration: Configuration, result: object) -> CheckedAnswer:
     """Check what an annotation holds against what was asked."""
-    values: dict[str, tuple[str, ...]] = {field.name: () for field in configuration.fields}
-    fields = {field.name: field for field in configuration.fields}
+    questions = {question.field: question for question in configuration.questions}
+    values: dict[str, tuple[str, ...]] = dict.fromkeys(questions, ())
     problem: str | None = None
     for part in result if isinstance(result, Sequence) else [None]:
         name = part.get("from_name") if isinstance(part, Mapping) else None
         if not isinstance(part, Mapping) or not isinstance(name, str):
             problem = problem or "malformed"
             continue
-        if name not in fields:
+        if name not in questions:
             problem = problem or "unknown-name"
             continue
-        offered = _values(part, fields[name])
+        offered = _values(part, questions[name])
         if offered is None:
             problem = problem or "malformed"
             continue
         values[name] = tuple(dict.fromkeys((*values[name], *offered)))
-    for field in configuration.fields:
-        problem = problem or _problem(field, values[field.name])
+    for name, question in questions.items():
+        problem = problem or _problem(question, values[name])
     return CheckedAnswer(values, problem)
 
 
-def _values(part: Mapping[str, Any], field: Field) -> tuple[str, ...] | None:
+def _values(part: Mapping[str, Any], question: Question) -> tuple[str, ...] | None:
     value = part.get("value")
-    if part.get("type") not in (None, "choices" if field.kind == "choices" else "textarea"):
+    if part.get("type") not in (None, "choices" if question.choices else "textarea"):
         return None
-    values = value.get(field.kind) if isinstance(value, Mapping) else None
+    values = value.get(question.kind) if isinstance(value, Mapping) else None
     if isinstance(values, str):
         values = [values]
     if not isinstance(values, Sequence) or not all(isinstance(item, str) for item in values):
@@ -199,57 +209,14 @@ def _values(part: Mapping[str, Any], field: Field) -> tuple[str, ...] | None:
     return tuple(item[:_MOST_TEXT] for item in values)
 
 
-def _problem(field: Field, values: tuple[str, ...]) -> str | None:
-    if field.kind == "choices":
-        if not set(values) <= set(field.choices):
+def _problem(question: Question, values: tuple[str, ...]) -> str | None:
+    if question.choices:
+        if not set(values) <= question.labels.keys():
             return "unknown-choice"
-        if len(values) > 1 and not field.multiple:
+        if len(values) > 1 and not question.multiple:
             return "several-choices"
         if len(values) > 1 and NONE in values:
             return "contradiction"
-        if field.required and not values:
+        if question.required and not values:
             return "missing-answer"
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class FormQuestion:
-    """One question of a form."""
-
-    field: str
-    words: str | None
-    """The sentence of the form about it."""
-    required: bool
-    multiple: bool
-    choices: tuple[Choice, ...]
-    """Empty where the answer is free text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Guideline:
-    """The guideline of a form: its statements and questions."""
-
-    form: str
-    configuration: str
-    """Digest of what was asked."""
-    shown: tuple[str, ...]
-    """The texts of an item that stand on the page."""
-    statements: tuple[str, ...]
-    """Headings and sentences of the page."""
-    questions: tuple[FormQuestion, ...]
-
-
-def read_guideline(configuration: Configuration) -> Guideline:
-    """Return what a configuration tells annotators, in the order of the page."""
-    root = ET.fromstring(configuration.xml)  # noqa: S314 - parsed before, by `parse`
-    statements = (node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS)
-    return Guideline(
-        configuration.name,
-        configuration.digest,
-        tuple(name.removesuffix("_panel") for name in configuration.panels),
-        tuple(text for text in statements if text and not text.startswith("$")),
-        tuple(
-            FormQuestion(field.name, field.words, field.required, field.multiple, field.options)
-            for field in configuration.fields
-        ),
-    )

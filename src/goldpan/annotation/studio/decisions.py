@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
 import pyarrow as pa
 
+from goldpan.annotation.studio.annotations import Annotation, stored_annotations
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE, Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
@@ -25,6 +27,7 @@ from goldpan.annotation.studio.panels import Fields, answers_panel, without_answ
 from goldpan.annotation.studio.project import (
     Project,
     RawExports,
+    SubjectKey,
     adjudications,
     check_server,
     open_project,
@@ -60,10 +63,12 @@ def adjudicate(
     check_server(project, server)
     form = form_of(project)
     undecided = {
-        decision.key["subject_id"]: decision
+        decision.key.subject_id: decision
         for decision in decide(workspace, name)
         if decision.how in ("conflict", "adjudicated")
-        or (doubts and decision.how == "agreed" and decision.doubted)
+        or (
+            doubts and decision.how == "agreed" and any(answer.doubt for answer in decision.answers)
+        )
     }
     if not undecided:
         raise UsageError(
@@ -80,7 +85,7 @@ def _shown_data(
     raw: RawExports, decisions: Mapping[str, Decision], configuration: Configuration
 ) -> dict[str, Mapping[str, Any]]:
     """Return the data of wanted subjects as the annotators saw it."""
-    every = (task["data"] for export in raw.read() for task in export.tasks)
+    every = (task.data for export in raw.read() for task in export.tasks)
     wanted = {"id", *configuration.panels}
     return {data["id"]: data for data in every if wanted <= set(data) and data["id"] in decisions}
 
@@ -91,29 +96,29 @@ def _tasks(
     decides: str,
     configuration: Configuration,
 ) -> Iterator[StudioTask]:
-    labels = configuration.field(decides).labels
+    labels = configuration.question(decides).labels
     for subject in sorted(shown):
         data, decision = shown[subject], decisions[subject]
         panels = {name: str(data[name]) for name in configuration.panels}
-        panels["note"] = without_answers(panels["note"]) + answers_panel(
-            _answers(subject, decision.answers, labels)
-        )
-        key = {name: value for name, value in decision.key.items() if name != "subject_id"}
-        yield StudioTask(subject_id=subject, panels=panels, **key)
+        given = answers_panel(_answers(decision, decides, labels))
+        panels["note"] = without_answers(panels["note"]) + given
+        yield StudioTask(decision.key, panels)
 
 
 def _answers(
-    subject: str, answers: Iterable[PersonAnswer], labels: Mapping[str, str]
+    decision: Decision, decides: str, labels: Mapping[str, str]
 ) -> Iterator[tuple[str, Fields]]:
     """Yield the answers in an order that only the subject and the words decide."""
 
-    def order(answer: PersonAnswer) -> str:
-        return hashlib.sha256(f"{subject} {answer.values} {answer.reason}".encode()).hexdigest()
+    def order(answer: Annotation) -> str:
+        words = f"{decision.key.subject_id} {answer.chosen(decides)} {answer.reason}"
+        return hashlib.sha256(words.encode()).hexdigest()
 
     for letter, answer in zip(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(answers, key=order), strict=False
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZ", sorted(decision.answers, key=order), strict=False
     ):
-        fields = [("Answer:", ", ".join(labels[value] for value in answer.values) or "nothing")]
+        chosen = ", ".join(labels[value] for value in answer.chosen(decides))
+        fields = [("Answer:", chosen or "nothing")]
         if answer.doubt:
             fields.append(("In doubt.", ""))
         if answer.reason:
@@ -127,36 +132,24 @@ STAGE = "people"
 
 
 @dataclass(frozen=True, slots=True)
-class PersonAnswer:
-    """One person's answer that counts, to the question that decides."""
-
-    annotator: str
-    values: tuple[str, ...]
-    doubt: bool
-    reason: str
-    at: datetime
-    suggested: bool
-    """True where something was filled in before the person looked."""
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """The decision of people on one subject."""
 
-    key: Mapping[str, Any]
-    """repo, subject, subject_id, issue, pull_repo, pull and comment."""
+    key: SubjectKey
     how: How
     values: tuple[str, ...]
-    answers: tuple[PersonAnswer, ...]
-    """The answers that it rests on, or that are in conflict."""
+    answers: tuple[Annotation, ...]
+    """The answers that it rests on, or that are in conflict; one at least."""
 
     @property
-    def doubted(self) -> bool:
-        """Tell whether anybody was in doubt."""
-        return any(answer.doubt for answer in self.answers)
+    def annotators(self) -> list[str]:
+        """Return who gave the answers, sorted."""
+        return sorted({answer.annotator for answer in self.answers})
 
-
-_KEY = ("repo", "subject", "subject_id", "issue", "pull_repo", "pull", "comment")
+    @property
+    def at(self) -> datetime:
+        """Return when the last of the answers was given."""
+        return max(answer.updated_at for answer in self.answers)
 
 
 def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
@@ -170,55 +163,44 @@ def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
         raise UsageError(
             f"{name} adjudicates {project.facts.of}", f"Ask for --project {project.facts.of}"
         )
-    form = find_form(project.facts.form)
-    answers, keys = _answers_that_count(project.annotations(), form)
-    third: dict[str, list[PersonAnswer]] = {}
+    decides = find_form(project.facts.form).decides
+    third: dict[str, list[Annotation]] = defaultdict(list)
     for other in adjudications(workspace, name):
         if other.path("annotations.parquet").exists():
-            for subject, own in _answers_that_count(other.annotations(), form)[0].items():
-                third.setdefault(subject, []).extend(own)
+            for subject, own in _by_subject(other).items():
+                third[subject] += own
     annotators = project.facts.annotators
     return [
-        _decision(keys[subject], answers[subject], third.get(subject, ()), annotators)
-        for subject in sorted(answers)
+        _decision(answers, third[subject], decides, annotators)
+        for subject, answers in _by_subject(project).items()
     ]
-
-
-def read_answers(
-    workspace: WorkspaceLayout, name: str
-) -> Iterator[tuple[Mapping[str, Any], PersonAnswer]]:
-    """Yield each answer that counts, to the question that decides, with the subject's key.
-
-    Raises `WorkspaceError` before the first pull.
-    """
-    project = open_project(workspace, name)
-    answers, keys = _answers_that_count(project.annotations(), find_form(project.facts.form))
-    for subject in sorted(answers):
-        yield from ((keys[subject], answer) for answer in answers[subject])
 
 
 def write_decisions(workspace: WorkspaceLayout, name: str) -> list[Decision]:
     """Decide, and write the project's decisions; those of a judging form also as verdicts."""
     project = open_project(workspace, name)
-    decisions = decide(workspace, name)
+    form, decisions = find_form(project.facts.form), decide(workspace, name)
+    settings = project.configuration.digest
     rows = [
         {
-            **decision.key,
+            **msgspec.structs.asdict(decision.key),
             "project": name,
-            "form": project.facts.form,
-            "configuration": project.configuration.digest,
+            "form": form.name,
+            "configuration": settings,
             "values": list(decision.values),
             "how": decision.how,
-            "annotators": sorted({answer.annotator for answer in decision.answers}),
-            "decided_at": max((answer.at for answer in decision.answers), default=None),
+            "annotators": decision.annotators,
+            "decided_at": decision.at,
         }
         for decision in decisions
     ]
     tables = {project.path("decisions.parquet"): (DECISIONS, _sorted(rows, DECISIONS))}
-    form = find_form(project.facts.form)
     if form.keeps:
-        judged = verdicts(decisions, project, form)
-        tables[project.path("verdicts.parquet")] = (VERDICTS, judged)
+        judged = [
+            {**_verdict(decision, form), "profile": name, "settings": settings}
+            for decision in decisions
+        ]
+        tables[project.path("verdicts.parquet")] = (VERDICTS, _sorted(judged, VERDICTS))
     replace_tables(workspace, tables)
     return decisions
 
@@ -250,35 +232,26 @@ def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
     ]
 
 
-def verdicts(decisions: Iterable[Decision], project: Project, form: Form) -> pa.Table:
-    """Return decisions in the columns of the table `verdicts`, stage `people`.
+def _verdict(decision: Decision, form: Form) -> dict[str, Any]:
+    """Return a decision in the columns of the table `verdicts`, stage `people`.
 
     A subject that is not decided yet is one that could not be judged: `keep` is null.
     """
-    rows = []
-    for decision in decisions:
-        open_ = decision.how in ("conflict", "unfinished")
-        keep = None if open_ else set(decision.values) <= form.keeps
-        who = ", ".join(sorted({answer.annotator for answer in decision.answers}))
-        when = max(answer.at for answer in decision.answers)
-        text = "/".join(decision.values) if decision.values else decision.how
-        seen = ", not blind" if any(answer.suggested for answer in decision.answers) else ""
-        evidence = f"{text}, {decision.how} by {who}, {when:%Y-%m-%d %H:%M} UTC{seen}"
-        comment = decision.key["comment"]
-        rows.append(
-            {
-                **{key: decision.key[key] for key in _KEY if key in VERDICTS.schema.names},
-                "stage": STAGE,
-                "criterion": form.name,
-                "decides": True,
-                "keep": keep,
-                "reason": None if keep else (decision.how if open_ else decision.values[0]),
-                "evidence": evidence if comment is None else of_comment(comment, evidence),
-                "profile": project.name,
-                "settings": project.configuration.digest,
-            }
-        )
-    return _sorted(rows, VERDICTS)
+    settled, comment = decision.how in SETTLED, decision.key.comment
+    keep = set(decision.values) <= form.keeps if settled else None
+    text = "/".join(decision.values) or decision.how
+    seen = ", not blind" if any(answer.suggested for answer in decision.answers) else ""
+    who = ", ".join(decision.annotators)
+    evidence = f"{text}, {decision.how} by {who}, {decision.at:%Y-%m-%d %H:%M} UTC{seen}"
+    return {
+        **msgspec.structs.asdict(decision.key),
+        "stage": STAGE,
+        "criterion": form.name,
+        "decides": True,
+        "keep": keep,
+        "reason": None if keep else (decision.values[0] if settled else decision.how),
+        "evidence": evidence if comment is None else of_comment(comment, evidence),
+    }
 
 
 def _sorted(rows: list[dict[str, Any]], table: TableSchema) -> pa.Table:
@@ -286,44 +259,26 @@ def _sorted(rows: list[dict[str, Any]], table: TableSchema) -> pa.Table:
     return table.ordered(pa.Table.from_pylist(whole, schema=table.schema))
 
 
-def _answers_that_count(
-    annotations: pa.Table, form: Form
-) -> tuple[dict[str, list[PersonAnswer]], dict[str, dict[str, Any]]]:
-    answers: dict[tuple[str, int], dict[str, Any]] = {}
-    for row in annotations.to_pylist():
-        if row["counts"]:
-            answer = answers.setdefault((row["subject_id"], row["annotation"]), {"row": row})
-            answer[row["field"]] = tuple(row["values"])
-    by_subject: dict[str, list[PersonAnswer]] = defaultdict(list)
-    keys: dict[str, dict[str, Any]] = {}
-    for (subject, _), answer in sorted(answers.items()):
-        row = answer["row"]
-        keys[subject] = {key: row[key] for key in _KEY}
-        by_subject[subject].append(
-            PersonAnswer(
-                row["annotator"],
-                tuple(sorted(answer.get(form.decides, ()))),
-                bool(answer.get("doubt")),
-                " ".join(answer.get("reason", ())),
-                row["updated_at"],
-                row["suggested"],
-            )
-        )
-    return by_subject, keys
+def _by_subject(project: Project) -> dict[str, list[Annotation]]:
+    """Return the answers that count, by subject, both in order."""
+    by_subject: dict[str, list[Annotation]] = defaultdict(list)
+    for answer in stored_annotations(project):
+        if answer.problem is None:
+            by_subject[answer.key.subject_id].append(answer)
+    return by_subject
 
 
 def _decision(
-    key: Mapping[str, Any],
-    answers: Sequence[PersonAnswer],
-    third: Sequence[PersonAnswer],
-    annotators: int,
+    answers: Sequence[Annotation], third: Sequence[Annotation], decides: str, annotators: int
 ) -> Decision:
+    key = answers[-1].key
     if len(answers) < annotators:
         return Decision(key, "unfinished", (), tuple(answers))
+    values = {answer.chosen(decides) for answer in answers}
     doubted = any(answer.doubt for answer in answers)
-    if len({answer.values for answer in answers}) == 1 and not (third and doubted):
-        return Decision(key, "agreed", answers[0].values, tuple(answers))
+    if len(values) == 1 and not (third and doubted):
+        return Decision(key, "agreed", values.pop(), tuple(answers))
     if not third:
         return Decision(key, "conflict", (), tuple(answers))
-    last = max(third, key=lambda answer: (answer.at, answer.annotator))
-    return Decision(key, "adjudicated", last.values, (last,))
+    last = max(third, key=lambda answer: (answer.updated_at, answer.annotator))
+    return Decision(key, "adjudicated", last.chosen(decides), (last,))

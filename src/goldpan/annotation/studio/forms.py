@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+import msgspec
 import pyarrow.parquet as pq
 
 from goldpan.annotation.studio.configuration import NONE, Configuration, complete, load
@@ -28,7 +29,7 @@ from goldpan.annotation.studio.panels import (
     RowShape,
     SubjectKind,
 )
-from goldpan.annotation.studio.project import Project
+from goldpan.annotation.studio.project import Project, SubjectKey
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
@@ -48,25 +49,15 @@ _TONGUES = {"smalltalk": "pharo"}
 class StudioTask:
     """A subject as it is put before annotators."""
 
-    subject_id: str
-    subject: SubjectKind
-    repo: str
-    """Empty where the source does not tell."""
-    issue: int | None
-    pull_repo: str | None
-    pull: int | None
+    key: SubjectKey
     panels: Mapping[str, str]
     """HTML by the panel's name."""
     dataset_labels: tuple[str, ...] = ()
     """The labels that the dataset gives it, as choices of the form; annotators do not see them."""
-    comment: int | None = None
-    """The reply that is judged, of a question with its answer."""
 
     def data(self) -> dict[str, object]:
         """Return the task's data on the server."""
-        key = {"subject": self.subject, "repo": self.repo, "issue": self.issue}
-        key |= {"pull_repo": self.pull_repo, "pull": self.pull, "comment": self.comment}
-        return {"id": self.subject_id, **key, **self.panels}
+        return {**msgspec.to_builtins(self.key), **self.panels}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +164,14 @@ def make_task(form: Form, row: DatasetRow) -> StudioTask:
     """Return the task of a row."""
     reading = form.reading(set(row))
     repo, issue, pull = row["repo"], row.get("issue"), row.get("pull")
-    if reading.subject == "pair":
-        name, pull_repo = f"pair:{repo}#{issue}+{pull}", repo
-    elif reading.subject == "issue":
-        name, pull_repo, pull = f"issue:{repo}#{issue}", None, None
-    else:
-        name, pull_repo, pull, issue = str(row["id"]), None, None, None
-    subject = (name, reading.subject, repo or "", issue, pull_repo, pull)
     comment = row["answer_comment_id"] if reading is QUESTION_ANSWER else None
-    return StudioTask(*subject, reading.draw(row), given_labels(form, row), comment)
+    if reading.subject == "pair":
+        key = SubjectKey(f"pair:{repo}#{issue}+{pull}", "pair", repo or "", issue, repo, pull)
+    elif reading.subject == "issue":
+        key = SubjectKey(f"issue:{repo}#{issue}", "issue", repo or "", issue, comment=comment)
+    else:
+        key = SubjectKey(str(row["id"]), "text", repo or "")
+    return StudioTask(key, reading.draw(row), given_labels(form, row))
 
 
 def given_labels(form: Form, row: DatasetRow) -> tuple[str, ...]:
@@ -202,7 +192,7 @@ def choice_of(form: Form, label: str) -> str | None:
 
     Names are compared by their words alone; a form that was made of a task has its very labels.
     """
-    choices = form.configuration.field(form.decides).choices
+    choices = form.configuration.question(form.decides).labels
     if form.own is not None:
         return label if label in choices else None
     word = "-".join(_WORD.findall(label.casefold()))

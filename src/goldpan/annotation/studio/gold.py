@@ -18,6 +18,7 @@ from typing import Any
 import orjson
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
+from goldpan.annotation.studio.annotations import stored_annotations
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
@@ -87,14 +88,15 @@ def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating
     Raises `WorkspaceError` before the first pull.
     """
     project = open_project(workspace, name)
-    ratings: dict[str, list[Rating]] = {
-        field.name: [] for field in project.configuration.fields if field.required
+    answers = [answer for answer in stored_annotations(project) if answer.problem is None]
+    return {
+        question.field: [
+            Rating(answer.key.subject_id, answer.annotator, answer.values[question.field])
+            for answer in answers
+        ]
+        for question in project.configuration.questions
+        if question.required
     }
-    for row in project.annotations().to_pylist():
-        if row["counts"] and row["field"] in ratings:
-            rating = Rating(row["subject_id"], row["annotator"], tuple(row["values"]))
-            ratings[row["field"]].append(rating)
-    return ratings
 
 
 def ratings_beside_dataset(workspace: WorkspaceLayout, name: str) -> list[Rating]:
@@ -105,7 +107,7 @@ def ratings_beside_dataset(workspace: WorkspaceLayout, name: str) -> list[Rating
     reference = DatasetLabels(open_project(workspace, name)).labels
     ratings = []
     for decision in decide(workspace, name) if reference else []:
-        subject = decision.key["subject_id"]
+        subject = decision.key.subject_id
         if decision.how in SETTLED and subject in reference:
             ratings += [
                 Rating(subject, "dataset", reference[subject]),
@@ -115,7 +117,6 @@ def ratings_beside_dataset(workspace: WorkspaceLayout, name: str) -> list[Rating
 
 
 _READERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-_UNDECIDED = ("conflict", "unfinished")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +161,22 @@ def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
     Raises `UsageError` for a form of which no gold set is made, for different forms, for an item
     that two projects label differently, and where nothing is decided.
     """
+    forms = {name: _form(workspace, name) for name in names}
+    asked = sorted({form.name for form in forms.values()})
+    if len(asked) > 1:
+        raise UsageError(
+            f"The projects ask different questions: {' and '.join(asked)}",
+            "Make one gold set per project",
+        )
     items: dict[Item, GoldItem] = {}
-    forms: set[str] = set()
     undecided = 0
-    for name in dict.fromkeys(names):
-        form = _form(workspace, name)
-        forms.add(form.name)
-        if len(forms) > 1:
-            raise UsageError(
-                f"The projects ask different questions: {' and '.join(sorted(forms))}",
-                "Make one gold set per project",
-            )
+    for name, form in forms.items():
         read = _read(workspace, name, form)
         for decision in decide(workspace, name):
-            if decision.how in _UNDECIDED:
+            if decision.how not in SETTLED:
                 undecided += 1
                 continue
-            gold = _item(form, decision, read[decision.key["subject_id"]], name)
+            gold = _item(form, decision, read[decision.key.subject_id], name)
             if items.setdefault(gold.item, gold).label != gold.label:
                 repo, issue, number = gold.item
                 raise UsageError(
@@ -187,8 +187,7 @@ def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
         raise UsageError(
             "Nothing is decided yet", "Run goldpan annotate pull once people have answered"
         )
-    column = _column(FORMS.find(forms.pop()))
-    return GoldSet(column, tuple(items[item] for item in sorted(items)), undecided)
+    return GoldSet(_column(form), tuple(items[item] for item in sorted(items)), undecided)
 
 
 def write_gold(gold: GoldSet, path: Path) -> None:
@@ -224,16 +223,14 @@ def _read(workspace: WorkspaceLayout, name: str, form: Form) -> Mapping[str, tup
 
 def _item(form: Form, decision: Decision, read: tuple[str, ...], name: str) -> GoldItem:
     key = decision.key
-    number = key["pull"] if form.subject == "pair" else key["comment"]
-    if number is None:
+    number = key.pull if form.subject == "pair" else key.comment
+    if number is None or key.issue is None:
         raise UsageError(
             f"The project {name} does not say which reply people judged",
             "Push the dataset to a new project",
         )
     (value,) = decision.values
-    return GoldItem(
-        (key["repo"].lower(), key["issue"], number), key["repo"], form.gold[value], read
-    )
+    return GoldItem((key.repo.lower(), key.issue, number), key.repo, form.gold[value], read)
 
 
 _OUTCOMES = ("kept", "changed", "outside", "absent")
@@ -264,7 +261,7 @@ def read_corrections(
         decisions = decide(workspace, name)
         for decision in decisions:
             if decision.how in SETTLED:
-                subject = decision.key["subject_id"]
+                subject = decision.key.subject_id
                 labels = _labels(decision, meant, several=task.type == "multi-label")
                 own = Decided(name, labels, subject in controls)
                 if decided.setdefault(subject, own).labels != labels:
@@ -329,7 +326,7 @@ def _described(
     measured = agree(form.decides, ratings)
     how = Counter(decision.how for decision in decisions)
     settled = sorted(
-        (decision.key["subject_id"], decision.how, sorted(decision.values))
+        (decision.key.subject_id, decision.how, sorted(decision.values))
         for decision in decisions
         if decision.how in SETTLED
     )

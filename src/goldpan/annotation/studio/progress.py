@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any
 
+from goldpan.annotation.studio.annotations import Annotation, stored_annotations
 from goldpan.annotation.studio.project import ExportHistory, RawExports, TaskJournal, open_project
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -115,18 +115,18 @@ def suggestion_lines(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
 def progress(workspace: WorkspaceLayout, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
-    answers = _answers(project.annotations().to_pylist())
+    answers = stored_annotations(project)
     tasks = TaskJournal(project.path("tasks.jsonl")).subjects
     latest = ExportHistory(RawExports(project.path("raw")).read()).latest
     deleted = {number for number, task in latest.items() if task is None}
     subjects = {subject for number, subject in tasks.items() if number not in deleted}
     counting = [
-        answer for answer in answers if answer["counts"] and answer["subject_id"] in subjects
+        answer for answer in answers if answer.problem is None and answer.key.subject_id in subjects
     ]
-    counts = Counter(answer["subject_id"] for answer in counting)
+    counts = Counter(answer.key.subject_id for answer in counting)
     enough = project.facts.annotators
     finished = {subject for subject, count in counts.items() if count >= enough}
-    skipped = {answer["subject_id"] for answer in answers if answer["problem"] == "skipped"}
+    skipped = {answer.key.subject_id for answer in answers if answer.problem == "skipped"}
     target = enough * len(subjects)
     seconds = _median(counting)
     left = max(0, target - len(counting))
@@ -141,57 +141,37 @@ def progress(workspace: WorkspaceLayout, name: str) -> Progress:
         len((skipped & subjects) - finished),
         target,
         len(counting),
-        tuple(
-            sorted(Counter(answer["problem"] for answer in answers if answer["problem"]).items())
-        ),
+        tuple(sorted(Counter(answer.problem for answer in answers if answer.problem).items())),
         tuple(_by_annotator(answers)),
         seconds,
         None if seconds is None else timedelta(seconds=round(seconds * left)),
-        _end([answer["created_at"] for answer in counting], left),
+        _end([answer.created_at for answer in counting], left),
     )
 
 
-def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row an answer, with whether its annotator was in doubt.
-
-    Of several fields that were filled in, one that was changed makes the answer changed.
-    """
-    latest: dict[int, dict[str, Any]] = {}
-    for row in rows:
-        answer = latest.setdefault(row["annotation"], {**row, "doubt": False})
-        if row["field"] == "doubt":
-            answer["doubt"] = bool(row["values"])
-        if row["origin"] == "changed" or answer["origin"] is None:
-            answer["origin"] = row["origin"]
-    return list(latest.values())
-
-
-def _by_annotator(answers: Sequence[dict[str, Any]]) -> list[AnnotatorProgress]:
-    grouped: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def _by_annotator(answers: Sequence[Annotation]) -> Iterator[AnnotatorProgress]:
+    grouped: dict[str, list[Annotation]] = defaultdict(list)
     for answer in answers:
-        grouped[answer["annotator"]].append(answer)
-    annotators = []
+        grouped[answer.annotator].append(answer)
     for annotator, own in sorted(grouped.items()):
-        counting = [answer for answer in own if answer["counts"]]
-        skipped = sum(answer["problem"] == "skipped" for answer in own)
-        annotators.append(
-            AnnotatorProgress(
-                annotator,
-                len(counting),
-                skipped,
-                len(own) - len(counting) - skipped,
-                sum(answer["doubt"] for answer in counting),
-                sum(answer["origin"] is not None for answer in counting),
-                sum(answer["origin"] == "accepted" for answer in counting),
-                _median(counting),
-                max(answer["updated_at"] for answer in own),
-            )
+        counting = [answer for answer in own if answer.problem is None]
+        origins = Counter(answer.origin for answer in counting)
+        skipped = sum(answer.problem == "skipped" for answer in own)
+        yield AnnotatorProgress(
+            annotator,
+            len(counting),
+            skipped,
+            len(own) - len(counting) - skipped,
+            sum(answer.doubt for answer in counting),
+            len(counting) - origins[None],
+            origins["accepted"],
+            _median(counting),
+            max(answer.updated_at for answer in own),
         )
-    return annotators
 
 
-def _median(answers: Sequence[dict[str, Any]]) -> float | None:
-    seconds = [answer["seconds"] for answer in answers if answer["seconds"] is not None]
+def _median(answers: Sequence[Annotation]) -> float | None:
+    seconds = [answer.seconds for answer in answers if answer.seconds is not None]
     return median(seconds) if seconds else None
 
 

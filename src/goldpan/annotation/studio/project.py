@@ -30,7 +30,7 @@ import orjson
 import pyarrow as pa
 import zstandard
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError
+from goldpan.annotation.studio.client import ExportedTask, Server, Studio, StudioError
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
@@ -316,10 +316,18 @@ class DatasetLabels(_AppendedLines):
         self.labels |= {subject: tuple(names) for subject, names in event.items()}
 
 
-KEYS = ("id", "subject", "repo", "issue", "pull_repo", "pull", "comment")
-"""The keys of a task's data that identify its subject; annotators see the rest."""
-ExportedTask = Mapping[str, Any]
-"""A task as the server exports it, with its annotations."""
+class SubjectKey(msgspec.Struct, frozen=True, rename={"subject_id": "id"}):
+    """The part of a task's data that identifies its subject; annotators see the rest."""
+
+    subject_id: str
+    subject: str
+    repo: str
+    """Empty where the source does not tell."""
+    issue: int | None = None
+    pull_repo: str | None = None
+    pull: int | None = None
+    comment: int | None = None
+    """The reply that is judged, of a question with its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +338,9 @@ class Export:
     asked: tuple[int, ...]
     """Task numbers."""
     tasks: tuple[ExportedTask, ...]
+
+
+_EXPORTS = msgspec.json.Decoder(Export)
 
 
 class RawExports:
@@ -346,25 +357,13 @@ class RawExports:
         body = orjson.dumps({"pull": pull, "asked": list(asked), "tasks": orjson.Fragment(content)})
         packed = zstandard.ZstdCompressor(level=3).compress(body)
         write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
-        return Export(pull, tuple(asked), tuple(orjson.loads(content)))
-
-    def fetched_tasks(self, pull: int) -> set[int]:
-        """Return the tasks that a pull has fetched so far."""
-        return {task for export in self._read(f"{pull:06}-*.json.zst") for task in export.asked}
-
-    def last_pull(self) -> int:
-        """Return the number of the last pull that fetched something; 0 where none did."""
-        return max((int(path.name[:6]) for path in self._directory.glob("*.json.zst")), default=0)
+        return _EXPORTS.decode(body)
 
     def read(self) -> Iterator[Export]:
         """Yield all exports, the oldest first; raises `WorkspaceError` for a damaged file."""
-        yield from self._read("*.json.zst")
-
-    def _read(self, pattern: str) -> Iterator[Export]:
-        for path in sorted(self._directory.glob(pattern)):
+        for path in sorted(self._directory.glob("*.json.zst")):
             try:
-                data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
-                yield msgspec.json.decode(data, type=Export)
+                yield _EXPORTS.decode(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
             except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
                 raise WorkspaceError(
                     f"{path} is damaged ({error})",
@@ -378,18 +377,21 @@ class ExportHistory:
     def __init__(self, exports: Iterable[Export]) -> None:
         self.latest: dict[int, ExportedTask | None] = {}
         """Tasks by number as they were last fetched; None where one was gone."""
+        self.fetched: dict[int, set[int]] = {}
+        """The tasks that each pull fetched, by the pull's number."""
         self._answers: dict[int, ExportedTask] = {}
         for export in exports:
             self.take(export)
 
     def take(self, export: Export) -> None:
         """Take a newer export in."""
+        self.fetched.setdefault(export.pull, set()).update(export.asked)
         self.latest |= dict.fromkeys(export.asked)
         for task in export.tasks:
-            slim = {**task, "data": {key: task["data"].get(key) for key in KEYS}}
-            self.latest[int(task["id"])] = slim
-            for annotation in task["annotations"]:
-                self._answers[int(annotation["id"])] = {**slim, "annotations": [annotation]}
+            key = {name: task.data.get(name) for name in SubjectKey.__struct_encode_fields__}
+            slim = self.latest[task.id] = msgspec.structs.replace(task, data=key)
+            for answer in task.annotations:
+                self._answers[answer.id] = msgspec.structs.replace(slim, annotations=[answer])
 
     def current_tasks(self) -> list[ExportedTask]:
         """Return the tasks that are on the server."""
@@ -397,17 +399,11 @@ class ExportHistory:
 
     def deleted(self) -> list[ExportedTask]:
         """Return a task for each answer that is no longer on the server, with its last version."""
-        now = {
-            int(annotation["id"])
-            for task in self.current_tasks()
-            for annotation in task["annotations"]
-        }
+        now = {answer.id for task in self.current_tasks() for answer in task.annotations}
         return [self._answers[number] for number in sorted(self._answers.keys() - now)]
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many tasks, answers and skipped answers are on the server."""
-        annotations = [
-            annotation for task in self.current_tasks() for annotation in task["annotations"]
-        ]
-        skipped = sum(bool(annotation["was_cancelled"]) for annotation in annotations)
-        return len(self.current_tasks()), len(annotations) - skipped, skipped
+        tasks = self.current_tasks()
+        skipped = [answer.was_cancelled for task in tasks for answer in task.annotations]
+        return len(tasks), len(skipped) - sum(skipped), sum(skipped)

@@ -24,6 +24,7 @@ from goldpan.annotation.studio.annotations import (
     People,
     read_annotations,
     settle,
+    stored_annotations,
     table,
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioFaultError
@@ -103,16 +104,16 @@ class Fetcher:
 
     def surplus(self) -> tuple[int, int, int]:
         """Return what the server counts beyond what is here: tasks, answers, skipped ones."""
-        server = self._studio.project(self._project.number)
-        tasks, answers, skipped = self.history.counts()
-        return (server.tasks - tasks, server.answers - answers, server.skipped - skipped)
+        tasks, answers, skipped = self._studio.project(self._project.number).counts
+        ours = self.history.counts()
+        return tasks - ours[0], answers - ours[1], skipped - ours[2]
 
     def _begin(self, *, whole: bool) -> None:
         began = self._studio.clock()
         task_numbers = set(self._journal.subjects)
         if not whole and self._state.since is not None:
             changed = self._studio.changed_tasks(self._project.number, self._state.since)
-            numbers = {int(task["id"]) for task in changed}
+            numbers = {task.id for task in changed}
             if not numbers:
                 return  # no file of ours changes either
             task_numbers &= numbers
@@ -120,7 +121,7 @@ class Fetcher:
         self._save(
             replace(
                 self._state,
-                pull=self._raw.last_pull() + 1,
+                pull=max(self.history.fetched, default=0) + 1,
                 asked=tuple(sorted(task_numbers)),
                 began=began,
                 whole=whole,
@@ -130,7 +131,7 @@ class Fetcher:
 
     def _finish(self) -> None:
         state = self._state
-        have = self._raw.fetched_tasks(state.pull)
+        have = self.history.fetched.get(state.pull, set())
         missing = [number for number in state.asked or () if number not in have]
         with self._reporter.task(f"{self._project.name}: answers", len(missing)) as progress:
             for start in range(0, len(missing), _AT_ONCE):
@@ -231,7 +232,7 @@ def pull(
     project = open_project(workspace, name)
     check_server(project, server)
     with Studio(server) as studio, locked(project):
-        configuration = studio.project(project.number).configuration
+        configuration = studio.project(project.number).label_config
         changed = digest(configuration) != project.configuration.digest
         if changed and accept_configuration:
             project = _accept(project, configuration)
@@ -249,7 +250,7 @@ def pull(
         tables = {project.path("annotations.parquet"): (ANNOTATIONS, rows)}
         replace_tables(workspace, tables)
     problems = [annotation.problem for annotation in annotations]
-    counts = Counter(one.data["id"] for one in annotations if one.problem is None)
+    counts = Counter(one.key.subject_id for one in annotations if one.problem is None)
     repeated = Counter(journal.subjects.values())
     return PullResult(
         name,
@@ -272,13 +273,10 @@ def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str,
     """Return who may not answer in an adjudication, by subject: whose answers are in dispute."""
     if project.facts.of is None:
         return {}
-    judged = open_project(workspace, project.facts.of).annotations()
     barred: dict[str, set[str]] = {}
-    for subject, annotator, counts in zip(
-        *(judged[name].to_pylist() for name in ("subject_id", "annotator", "counts")), strict=True
-    ):
-        if counts:
-            barred.setdefault(subject, set()).add(annotator)
+    for answer in stored_annotations(open_project(workspace, project.facts.of)):
+        if answer.problem is None:
+            barred.setdefault(answer.key.subject_id, set()).add(answer.annotator)
     return dict(barred)
 
 
@@ -299,9 +297,8 @@ def _settled(
 
 def _accept(project: Project, xml: str) -> Project:
     configuration = parse(project.facts.form, xml)
-    lost = {field.name for field in project.configuration.fields} - {
-        field.name for field in configuration.fields
-    }
+    kept = {question.field for question in configuration.questions}
+    lost = {question.field for question in project.configuration.questions} - kept
     if lost:
         raise UsageError(
             f"The configuration on the server lacks the fields {', '.join(sorted(lost))}",

@@ -16,12 +16,17 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, Studio, StudioError, check_address
+from goldpan.annotation.studio.client import (
+    ExportedTask,
+    Server,
+    Studio,
+    StudioError,
+    check_address,
+)
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
@@ -74,7 +79,7 @@ class SuspectSelection:
 
     def mixed(self, tasks: Iterable[StudioTask]) -> list[StudioTask]:
         """Return tasks in an order that tells nothing about how suspect they are."""
-        return sorted(tasks, key=lambda task: _draw(self.seed, "order", task.subject_id))
+        return sorted(tasks, key=lambda task: _draw(self.seed, "order", task.key.subject_id))
 
 
 def choose(
@@ -209,18 +214,24 @@ def push(
         reference = DatasetLabels(project)
         known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
-            for batch in _batches(project.configuration, tasks, pushed, suggest):
-                progress.extend(len(batch.new))
-                known += batch.known
-                reference.add(batch.dataset_labels)
-                if batch.new:
-                    ids = [subject for subject, _ in batch.new]
-                    journal.sending(ids)
-                    numbers = studio.import_tasks(project.number, [body for _, body in batch.new])
-                    journal.made(list(zip(numbers, ids, strict=True)))
-                    added += len(ids)
-                    suggested += sum("predictions" in body for _, body in batch.new)
-                    progress.advance(len(ids))
+            for batch in _batches(tasks):
+                labels = {task.key.subject_id: task.dataset_labels for task in batch}
+                reference.add({subject: own for subject, own in labels.items() if own})
+                new: dict[str, dict[str, object]] = {}
+                for task in batch:
+                    subject = task.key.subject_id
+                    if subject not in pushed:
+                        pushed.add(subject)
+                        new[subject] = _body(project.configuration, task, suggest)
+                known += len(batch) - len(new)
+                if new:
+                    progress.extend(len(new))
+                    journal.sending(list(new))
+                    numbers = studio.import_tasks(project.number, list(new.values()))
+                    journal.made(list(zip(numbers, new, strict=True)))
+                    added += len(new)
+                    suggested += sum("predictions" in body for body in new.values())
+                    progress.advance(len(new))
         if doubtful:
             repeated += reconcile(project, studio, journal, from_start=True)
     seconds = time.monotonic() - started
@@ -262,49 +273,29 @@ def _unknown(
     highest = 0 if from_start else max(journal.subjects, default=0)
     unknown = {}
     for task in studio.newest_tasks(project.number):
-        if task["id"] <= highest:
+        if task.id <= highest:
             break
-        subject = task["data"].get("id")
-        if isinstance(subject, str) and task["id"] not in journal.subjects:
-            unknown[int(task["id"])] = subject
+        subject = task.data.get("id")
+        if isinstance(subject, str) and task.id not in journal.subjects:
+            unknown[task.id] = subject
     return unknown
 
 
 def _untouched(studio: Studio, project: Project, number: int) -> bool:
-    exported: list[dict[str, Any]] = orjson.loads(studio.export(project.number, [number]))
-    return not any(task["annotations"] or task.get("drafts") for task in exported)
+    exported = msgspec.json.decode(studio.export(project.number, [number]), type=list[ExportedTask])
+    return not any(task.annotations or task.drafts for task in exported)
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    new: list[tuple[str, dict[str, object]]]
-    known: int
-    dataset_labels: dict[str, tuple[str, ...]]
-    """The dataset's own labels, by subject."""
-
-
-def _batches(
-    configuration: Configuration,
-    tasks: Iterable[StudioTask],
-    pushed: set[str],
-    suggest: Suggest | None,
-) -> Iterator[_Batch]:
-    new: list[tuple[str, dict[str, object]]] = []
-    reference: dict[str, tuple[str, ...]] = {}
-    skipped = size = 0
+def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:
+    batch: list[StudioTask] = []
+    size = 0
     for task in tasks:
-        if task.dataset_labels:
-            reference[task.subject_id] = task.dataset_labels
-        if task.subject_id in pushed:
-            skipped += 1
-        else:
-            pushed.add(task.subject_id)
-            new.append((task.subject_id, _body(configuration, task, suggest)))
-            size += sum(len(panel) for panel in task.panels.values())
-        if max(len(new), len(reference)) >= _MOST_TASKS or size >= _MOST_BYTES:
-            yield _Batch(new, skipped, reference)
-            new, reference, skipped, size = [], {}, 0, 0
-    yield _Batch(new, skipped, reference)
+        batch.append(task)
+        size += sum(len(panel) for panel in task.panels.values())
+        if len(batch) >= _MOST_TASKS or size >= _MOST_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
 def _body(
@@ -314,6 +305,6 @@ def _body(
     suggestion = suggest(task) if suggest else None
     if suggestion is None:
         return {"data": data}
-    filled_in = prediction(configuration, task.subject_id, suggestion)
+    filled_in = prediction(configuration, task.key.subject_id, suggestion)
     note = task.panels["note"] + suggestion_panel(configuration, suggestion)
     return {"data": {**data, "note": note}, "predictions": [filled_in]}

@@ -16,13 +16,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 import orjson
 
 from goldpan.annotation.studio.client import Server, StudioError, is_web_address
@@ -47,8 +48,7 @@ def server_directory(workspace: WorkspaceLayout) -> Path:
 def handed_over(directory: Path, server: Server) -> Iterator[None]:
     """Let other commands on the workspace find a server while the block runs."""
     path = directory / _FILE
-    facts = {"url": server.url, "token": server.token}
-    write_whole(path, orjson.dumps(facts), private=True)
+    write_whole(path, orjson.dumps(server), private=True)
     try:
         yield
     finally:
@@ -63,9 +63,9 @@ def choose_server(
     Raises `UsageError` where there is neither, or one is wrong.
     """
     if url is None and not environment.get("LABEL_STUDIO_URL"):
-        with suppress(OSError, ValueError, KeyError, TypeError):  # none runs, or it was killed
-            data = orjson.loads((server_directory(workspace) / _FILE).read_bytes())
-            server = Server(str(data["url"]), str(data["token"]))
+        with suppress(OSError, msgspec.DecodeError):  # none runs, or it was killed
+            stored = (server_directory(workspace) / _FILE).read_bytes()
+            server = msgspec.json.decode(stored, type=Server)
             register(server.token)
             return server
     return find_server(url, environment)
@@ -134,6 +134,15 @@ class Account:
     token: str = field(repr=False)
 
 
+@dataclass(slots=True)
+class _Accounts:
+    """The content of `accounts.json`."""
+
+    accounts: list[Account] = field(default_factory=list)
+    ready: list[str] = field(default_factory=list)
+    """The addresses of those that were made to the end, sorted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Running:
     """A server that runs."""
@@ -193,43 +202,38 @@ def prepare(
     make_directory(directory)
     directory.chmod(0o700)  # the database holds passwords' hashes and tokens
     path = directory / "accounts.json"
-    accounts, ready = _noted(path)
-    addresses = list(dict.fromkeys([OWNER, *accounts, *annotators]))
+    noted = _noted(path)
+    known = {account.address: account for account in noted.accounts}
+    addresses = list(dict.fromkeys([OWNER, *known, *annotators]))
     with reporter.task("accounts", len(addresses)) as progress:
         for address in addresses:
-            if address not in ready:
+            if address not in noted.ready:
                 # Noted before it is made: a kill in between must not lose the password.
-                new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
-                account = accounts.setdefault(address, new)
-                _note(path, accounts, ready)
-                _create(installation, directory, account)
-                ready.add(address)
-                _note(path, accounts, ready)
+                if address not in known:
+                    new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
+                    known[address] = new
+                    noted.accounts.append(new)
+                    _note(path, noted)
+                _create(installation, directory, known[address])
+                noted.ready = sorted([*noted.ready, address])
+                _note(path, noted)
             progress.advance()
-    return tuple(accounts[address] for address in addresses)
+    return tuple(known[address] for address in addresses)
 
 
-def _noted(path: Path) -> tuple[dict[str, Account], set[str]]:
-    """Return the accounts by address, and those that were made to the end."""
+def _noted(path: Path) -> _Accounts:
     if not path.exists():
-        return {}, set()
+        return _Accounts()
     try:
-        stored = orjson.loads(path.read_bytes())
-        return {account["address"]: Account(**account) for account in stored["accounts"]}, set(
-            stored["ready"]
-        )
-    except (ValueError, TypeError, KeyError) as error:
+        return msgspec.json.decode(path.read_bytes(), type=_Accounts)
+    except msgspec.DecodeError as error:
         raise StudioError(
             f"{path} is damaged ({error})", "Restore it, or begin in another directory"
         ) from None
 
 
-def _note(path: Path, accounts: Mapping[str, Account], ready: Set[str]) -> None:
-    stored = {
-        "accounts": [asdict(account) for account in accounts.values()],
-        "ready": sorted(ready),
-    }
-    write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
+def _note(path: Path, noted: _Accounts) -> None:
+    write_whole(path, orjson.dumps(noted, option=orjson.OPT_INDENT_2), private=True)
 
 
 @contextmanager

@@ -97,9 +97,9 @@ def find_suggestions(
     reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
 
     def of_the_same_reply(task: StudioTask) -> Suggestion | None:
-        suggestion = reviewed.get(task.subject_id)
+        suggestion = reviewed.get(task.key.subject_id)
         about = suggestion and suggestion.comment
-        return suggestion if about is None or about == task.comment else None
+        return suggestion if about is None or about == task.key.comment else None
 
     return of_the_same_reply
 
@@ -140,7 +140,7 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
     """Return the panel that tells annotators what is filled in, and by whom."""
     fields = []
     for name, values in suggestion.values.items():
-        labels = configuration.field(name).labels
+        labels = configuration.question(name).labels
         text = ", ".join(labels.get(value, value) for value in values)
         score = "" if suggestion.score is None else f" ({suggestion.score:.2f})"
         fields.append(("Filled in:", f"{text}{score}"))
@@ -154,21 +154,21 @@ def prediction(
 ) -> dict[str, object]:
     """Return a suggestion as Label Studio takes it; raises `UsageError` where it is no answer."""
     kinds = {"choices": "choices", "text": "textarea"}
+    questions = {question.field: question for question in configuration.questions}
     result = []
     for name, values in suggestion.values.items():
-        chosen = next((field for field in configuration.fields if field.name == name), None)
-        if chosen is None:
+        if name not in questions:
             raise UsageError(
                 f"A suggestion for {subject_id} names the field {name}",
-                f"{configuration.name} has "
-                + ", ".join(field.name for field in configuration.fields),
+                f"{configuration.name} has {', '.join(questions)}",
             )
+        kind = questions[name].kind
         result.append(
             {
                 "from_name": name,
                 "to_name": configuration.target,
-                "type": kinds[chosen.kind],
-                "value": {chosen.kind: list(values)},
+                "type": kinds[kind],
+                "value": {kind: list(values)},
             }
         )
     if problem := check(configuration, result).problem:

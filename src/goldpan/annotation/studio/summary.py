@@ -10,13 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 
 from goldpan.annotation.agreement import Agreement, agree
-from goldpan.annotation.studio.annotations import People, author_of
-from goldpan.annotation.studio.configuration import Guideline, read_guideline
+from goldpan.annotation.studio.annotations import Annotation, People, stored_annotations
+from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
@@ -32,9 +31,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 
-def read_aliases(
-    workspace: WorkspaceLayout, projects: Iterable[Project], *, named: bool
-) -> Mapping[str, str]:
+def read_aliases(projects: Iterable[Project], *, named: bool) -> Mapping[str, str]:
     """Return by what the tables of pulled projects call annotators what they are to be called.
 
     That is a pseudonym, also where a project was pulled with names; `named` keeps the names, and
@@ -42,7 +39,7 @@ def read_aliases(
     """
     names: dict[str, str] = {}
     for project in projects:
-        pseudonyms = _pseudonyms(workspace, project)
+        pseudonyms = _pseudonyms(project)
         if not named:
             names |= pseudonyms
             continue
@@ -55,20 +52,17 @@ def read_aliases(
     return names
 
 
-def _pseudonyms(workspace: WorkspaceLayout, project: Project) -> dict[str, str]:
+def _pseudonyms(project: Project) -> dict[str, str]:
     people = People(project)
     history = ExportHistory(RawExports(project.path("raw")).read())
     authors = {
-        int(annotation["id"]): author_of(annotation)
+        answer.id: answer.author
         for task in (*history.current_tasks(), *history.deleted())
-        for annotation in task["annotations"]
+        for answer in task.annotations
     }
-    table = project.annotations()
     return {
-        pseudonym: people.annotator(authors.get(number))
-        for pseudonym, number in zip(
-            table["annotator"].to_pylist(), table["annotation"].to_pylist(), strict=True
-        )
+        answer.annotator: people.annotator(authors.get(answer.number))
+        for answer in stored_annotations(project)
     }
 
 
@@ -152,7 +146,7 @@ class Round:
 class Summary:
     """Rounds of annotation, and what annotators were asked in them."""
 
-    guidelines: tuple[Guideline, ...]
+    guidelines: tuple[Configuration, ...]
     rounds: tuple[Round, ...]
 
 
@@ -164,12 +158,12 @@ def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool =
     the first pull.
     """
     rounds = []
-    guidelines: dict[tuple[str, str], Guideline] = {}
+    guidelines: dict[tuple[str, str], Configuration] = {}
     for name in dict.fromkeys(names):
         decisions = decide(workspace, name)
         project = open_project(workspace, name)
-        guideline = read_guideline(project.configuration)
-        guidelines.setdefault((guideline.form, guideline.configuration), guideline)
+        asked = project.configuration
+        guidelines.setdefault((asked.name, asked.digest), asked)
         rounds.append(_round(workspace, project, decisions, named))
     return Summary(tuple(guidelines.values()), tuple(rounds))
 
@@ -183,7 +177,7 @@ def _round(
         for adjudication in adjudications(workspace, name)
         if adjudication.path("annotations.parquet").exists()
     ]
-    aliases = read_aliases(workspace, [project, *third], named=named)
+    aliases = read_aliases([project, *third], named=named)
     ratings = {
         field: [replace(rating, rater=aliases[rating.rater]) for rating in field_ratings]
         for field, field_ratings in read_ratings(workspace, name).items()
@@ -194,7 +188,7 @@ def _round(
         key=lambda rating: (rating.item, rating.rater),
     ):
         answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
-    rows = _counting(workspace, [project])
+    counting = _counting([project])
     now = progress(workspace, name)
     return Round(
         name,
@@ -208,18 +202,18 @@ def _round(
         now.finished,
         now.answers,
         dict(now.problems),
-        min((row["created_at"] for row in rows), default=None),
-        max((row["updated_at"] for row in rows), default=None),
+        min((answer.created_at for answer in counting), default=None),
+        max((answer.updated_at for answer in counting), default=None),
         sum(decision.how == "agreed" for decision in decisions),
         tuple(_adjudicated(decisions, answers, aliases)),
         tuple(
-            Conflict(decision.key["subject_id"], answers[decision.key["subject_id"]])
+            Conflict(decision.key.subject_id, answers[decision.key.subject_id])
             for decision in decisions
             if decision.how == "conflict"
         ),
         tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
-        tuple(_times(rows, aliases)),
-        tuple(_times(_counting(workspace, third), aliases)),
+        tuple(_times(counting, aliases)),
+        tuple(_times(_counting(third), aliases)),
     )
 
 
@@ -228,7 +222,7 @@ def _adjudicated(
 ) -> Iterable[Adjudicated]:
     for decision in decisions:
         if decision.how == "adjudicated":
-            item = decision.key["subject_id"]
+            item = decision.key.subject_id
             (answer,) = decision.answers
             agreed = len(set(answers[item].values())) == 1
             yield Adjudicated(
@@ -236,23 +230,21 @@ def _adjudicated(
             )
 
 
-def _counting(workspace: WorkspaceLayout, projects: Iterable[Project]) -> list[dict[str, Any]]:
-    counts = {}
-    for project in projects:
-        for row in project.annotations().to_pylist():
-            if row["counts"]:
-                counts[project.name, row["annotation"]] = row
-    return list(counts.values())
+def _counting(projects: Iterable[Project]) -> list[Annotation]:
+    return [
+        answer
+        for project in projects
+        for answer in stored_annotations(project)
+        if answer.problem is None
+    ]
 
 
-def _times(
-    rows: Sequence[Mapping[str, Any]], aliases: Mapping[str, str]
-) -> Iterable[AnnotationTimes]:
+def _times(answers: Sequence[Annotation], aliases: Mapping[str, str]) -> Iterable[AnnotationTimes]:
     seconds: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        own = seconds[aliases[row["annotator"]]]
-        if row["seconds"] is not None:
-            own.append(row["seconds"])
+    for answer in answers:
+        own = seconds[aliases[answer.annotator]]
+        if answer.seconds is not None:
+            own.append(answer.seconds)
     if seconds:
         yield _quartiles(None, [second for own in seconds.values() for second in own])
     for annotator, own in sorted(seconds.items()):

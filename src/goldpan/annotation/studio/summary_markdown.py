@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,18 @@ class AnnotationExport(Result):
 
 def write_summary(summary: Summary, directory: Path) -> tuple[Path, Path]:
     """Write `annotation.md` and `annotation.json`; raises `UsageError` where that fails."""
-    summary_json = orjson.dumps(
-        {"goldpan": __version__, **asdict(summary)}, option=orjson.OPT_INDENT_2
-    )
+    guidelines = [
+        {
+            "form": asked.name,
+            "configuration": asked.digest,
+            "shown": asked.shown,
+            "statements": asked.statements,
+            "questions": asked.questions,
+        }
+        for asked in summary.guidelines
+    ]
+    facts = {"goldpan": __version__, "guidelines": guidelines, "rounds": summary.rounds}
+    summary_json = orjson.dumps(facts, option=orjson.OPT_INDENT_2)
     content = {
         directory / MARKDOWN: render(summary),
         directory / JSON: for_json(summary_json.decode()) + "\n",

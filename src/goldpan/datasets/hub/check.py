@@ -72,11 +72,11 @@ def _check_further(directory: Path, names: list[str]) -> Iterator[PublishProblem
 def _findings(values: pa.Array, column: Column) -> list[tuple[int, str]]:
     """Return each row's number with each kind that was found in it, once and sorted."""
     # Loading the detectors takes a second, which only this check has to wait for.
-    from goldpan.text.redaction import SECRETS_ONLY, find_private, may_be_private
+    from goldpan.text.redaction import SECRETS_ONLY, PrivateRules, find_private, may_be_private
 
     texts = [(at, text) for at, value in enumerate(values.to_pylist()) for text in _texts(value)]
     searched = pa.array([text for _, text in texts], pa.string())
-    likely = may_be_private(searched, SECRETS_ONLY if column.holds == "code" else None)
+    likely = may_be_private(searched, SECRETS_ONLY if column.holds == "code" else PrivateRules())
     kinds = {
         (at, finding.kind)
         for (at, text), is_likely in zip(texts, likely.to_pylist(), strict=True)

@@ -20,10 +20,10 @@ from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketc
 from goldpan.filters.duplicates.texts import (
     Names,
     Portions,
+    joined_names,
     names_of,
     number_texts,
-    read_names,
-    write_names,
+    sort_names,
 )
 
 Source = Callable[[], Iterable[pa.Table | pa.RecordBatch]]
@@ -73,9 +73,10 @@ def _find(
     on_source: Callable[[], None],
 ) -> pa.Table:
     units = [_Portion(number, source) for number, source in enumerate(sources)]
-    counts = []
-    for count in engine.map(partial(_sketch, folder, settings), units):
+    counts, tables = [], []
+    for count, table in engine.map(partial(_sketch, folder, settings), units):
         counts.append(count)
+        tables.append(table)
         on_source()
     portions = Portions.of([_path(folder, unit) for unit in units], counts)
     for path in portions.paths:
@@ -84,23 +85,24 @@ def _find(
                 f"What a machine wrote to {folder} is not there",
                 "Put the workspace where all machines of the cluster see the same files",
             )
-    names = read_names(portions)
+    names = sort_names(portions, tables)
+    del tables
     numbering = number_texts(portions, names.slots)
     links = link(portions, numbering, settings, folder, engine)
     return _table(names, numbering.text, links, settings)
 
 
-def _sketch(folder: Path, settings: DuplicateSettings, unit: _Portion) -> int:
-    """Write the sketches of a portion and what names its texts; return how many are distinct."""
-    path, count = _path(folder, unit), 0
-    names = []
-    with sketch_file(path) as target:
+def _sketch(folder: Path, settings: DuplicateSettings, unit: _Portion) -> tuple[int, pa.Table]:
+    """Write the sketches of a portion; return how many texts are distinct, and their names."""
+    count, tables = 0, []
+    with sketch_file(_path(folder, unit)) as target:
         for batch in unit.source():
-            names.append(names_of(batch))
-            for sketched in sketches(batch["text"].to_pylist(), settings):
-                count = max(count, 1 + int(target.append(sketched).max(initial=NO_TEXT)))
-    write_names(path, names)
-    return count
+            texts = batch["text"].to_pylist()
+            parts = [target.append(sketched) for sketched in sketches(texts, settings)]
+            rows = np.concatenate([np.empty(0, np.int64), *parts])
+            count = max(count, 1 + int(rows.max(initial=NO_TEXT)))
+            tables.append(names_of(batch, rows))
+    return count, joined_names(tables)
 
 
 def _path(folder: Path, unit: _Portion) -> Path:

@@ -11,18 +11,10 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.feather as feather
 from numpy.typing import NDArray
 
 from goldpan.core.errors import UsageError
-from goldpan.filters.duplicates.sketches import (
-    HASH_BITS,
-    NO_TEXT,
-    Hashes,
-    Ids,
-    SketchFile,
-    replacing,
-)
+from goldpan.filters.duplicates.sketches import HASH_BITS, NO_TEXT, Hashes, Ids, SketchFile
 
 _AT_ONCE = 2**21
 """Shingles that are compared at once, as far as one pair allows."""
@@ -139,7 +131,12 @@ def _flat(sets: dict[int, bytes], places: Ids) -> Hashes:
 
 _REPO = pa.dictionary(pa.int32(), pa.string())
 _NAMES = pa.schema(
-    [("repo", _REPO), ("number", pa.int64()), ("created_at", pa.timestamp("us", tz="UTC"))]
+    [
+        ("repo", _REPO),
+        ("number", pa.int64()),
+        ("created_at", pa.timestamp("us", tz="UTC")),
+        ("row", pa.int64()),
+    ]
 )
 _NEVER = np.iinfo(np.int64).max
 
@@ -158,43 +155,39 @@ class Names:
         return self.repo.take(pa.array(rows)).cast(pa.string())
 
 
-def names_of(batch: pa.Table | pa.RecordBatch) -> pa.Table:
-    """Return what names the texts of a batch."""
+def names_of(batch: pa.Table | pa.RecordBatch, rows: Ids) -> pa.Table:
+    """Return what names the texts of a batch, with the row of each in its file of sketches."""
     if "created_at" in batch.schema.names:
         created = batch["created_at"]
     else:
         created = pa.nulls(len(batch), pa.null())
-    return pa.table([batch["repo"], batch["number"], created], _NAMES.names).cast(_NAMES)
+    columns = [batch["repo"], batch["number"], created, pa.array(rows)]
+    return pa.table(columns, _NAMES.names).cast(_NAMES)
 
 
-def write_names(sketches: Path, tables: Sequence[pa.Table]) -> None:
-    """Write what names the texts of a file of sketches beside it."""
-    rows = pa.concat_tables([_NAMES.empty_table(), *tables]).unify_dictionaries()
-    with replacing(_path(sketches)) as path:
-        feather.write_feather(rows.combine_chunks(), str(path), compression="uncompressed")
+def joined_names(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the names of several batches or portions as one table."""
+    joined = pa.concat_tables([_NAMES.empty_table(), *tables])
+    return joined.unify_dictionaries().combine_chunks()
 
 
-def read_names(portions: Portions) -> Names:
-    """Return the names of all texts; raises `UsageError` where a (repo, number) comes twice."""
-    tables, slots = [_NAMES.empty_table()], [np.empty(0, np.int64)]
-    for path, offset in zip(portions.paths, portions.offsets.tolist(), strict=False):
-        tables.append(feather.read_table(_path(path), memory_map=False))
-        with SketchFile(path) as file:
-            which = file.column("which")
-        slots.append(np.where(which == NO_TEXT, NO_TEXT, which + offset))
-    rows = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
-    del tables
-    repo = rows["repo"].combine_chunks()
-    number = rows["number"].to_numpy()
+def sort_names(portions: Portions, tables: Sequence[pa.Table]) -> Names:
+    """Return the names of all texts, of a table each portion.
+
+    Raises `UsageError` where a (repo, number) comes twice.
+    """
+    slots = [np.empty(0, np.int64)]
+    for table, offset in zip(tables, portions.offsets.tolist(), strict=False):
+        row = table["row"].to_numpy()
+        slots.append(np.where(row == NO_TEXT, NO_TEXT, row + offset))
+    names = joined_names(tables)
+    repo = names["repo"].combine_chunks()
+    number = names["number"].to_numpy()
     rank = _ranks(repo)
     _check(repo, rank, number)
-    created = rows["created_at"].cast(pa.int64()).fill_null(_NEVER).to_numpy()
+    created = names["created_at"].cast(pa.int64()).fill_null(_NEVER).to_numpy()
     order = np.lexsort((number, rank, created))
     return Names(repo.take(pa.array(order)), number[order], np.concatenate(slots)[order])
-
-
-def _path(sketches: Path) -> Path:
-    return sketches.with_suffix(".names")
 
 
 def _ranks(repo: pa.DictionaryArray) -> Ids:

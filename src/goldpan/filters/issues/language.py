@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
-from goldpan.text.language import Detected, LanguageRules, detect_languages
+from goldpan.text.language import LEAST_CHARACTERS, Detected, detect_languages
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class LanguageSettings:
 
     languages: tuple[str, ...] = ("en",)
     """ISO 639 codes."""
-    least_characters: int = 20
+    least_characters: int = LEAST_CHARACTERS
     """Fewer letters of prose than this leave the language undecided."""
     unknown: bool = True
     """True where an issue whose language cannot be determined is kept."""
@@ -31,10 +31,10 @@ _BATCH = 1_000
 
 
 def _judge(view: RepoView, settings: LanguageSettings) -> pa.Table:
-    rules = LanguageRules(least_characters=settings.least_characters)
     rows = []
     for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
-        languages = detect_languages(batch["text"].to_pylist(), rules=rules)
+        texts = batch["text"].to_pylist()
+        languages = detect_languages(texts, least_characters=settings.least_characters)
         for issue, detected in zip(batch["issue"].to_pylist(), languages, strict=True):
             rows.append({"issue": issue, **_verdict(detected, settings)})
     return answer_table(rows, "issue")

@@ -12,15 +12,12 @@ from goldpan.filters.criterion import Criterion
 from goldpan.filters.repo_view import RepoView
 from goldpan.text.redaction import (
     ALLOWED_EMAILS,
-    EMAIL,
-    IP_ADDRESS,
+    KINDS,
     SECRET,
     PrivateRules,
     find_private,
     may_be_private,
 )
-
-_KINDS = (SECRET, EMAIL, IP_ADDRESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +31,18 @@ class PrivateSettings:
     """Addresses that are nobody's, as patterns of the shell's kind."""
 
     def __post_init__(self) -> None:
-        if strange := sorted(set(self.drop) - set(_KINDS)):
+        if strange := sorted(set(self.drop) - set(KINDS)):
             raise UsageError(
                 f"The filter setting private.drop names {strange[0]!r}",
-                f"Choose from {', '.join(_KINDS)}",
+                f"Choose from {', '.join(KINDS)}",
             )
 
 
 _QUERY = "SELECT number, coalesce(comment_id::VARCHAR, source) AS place, text FROM texts"
 _BATCH = 8_192
+_FINDINGS = pa.schema(
+    [("number", pa.int64()), ("place", pa.string()), ("kind", pa.string()), ("n", pa.int64())]
+)
 
 _ANSWER = """
 SELECT i.number AS issue, n IS NULL AS keep, reason, coalesce(n, 0) AS value, evidence
@@ -55,27 +55,18 @@ FROM issues i LEFT JOIN (
 
 
 def _judge(view: RepoView, settings: PrivateSettings) -> pa.Table:
-    rules = PrivateRules(
-        emails=EMAIL in settings.drop,
-        ip_addresses=IP_ADDRESS in settings.drop,
-        secrets=SECRET in settings.drop,
-        allowed_emails=settings.allowed_emails,
-    )
+    rules = PrivateRules(settings.drop, settings.allowed_emails)
     counts: Counter[tuple[int, str, str]] = Counter()
     for batch in view.connection.sql(_QUERY).to_arrow_reader(_BATCH):
         suspicious = batch.filter(may_be_private(batch["text"], rules))
         for row in suspicious.to_pylist():
             for finding in find_private(row["text"], rules):
                 counts[row["number"], row["place"], finding.kind] += 1
-    columns = list(zip(*counts, strict=True)) or [(), (), ()]
-    findings = pa.table(
-        {
-            "number": pa.array(columns[0], pa.int64()),
-            "place": pa.array(columns[1], pa.string()),
-            "kind": pa.array(columns[2], pa.string()),
-            "n": pa.array(counts.values(), pa.int64()),
-        }
-    )
+    rows = [
+        {"number": number, "place": place, "kind": kind, "n": count}
+        for (number, place, kind), count in counts.items()
+    ]
+    findings = pa.Table.from_pylist(rows, _FINDINGS)
     return view.sql_over("private_findings", findings, _ANSWER)
 
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -57,25 +58,14 @@ LEFT JOIN (SELECT number, count(*) AS files FROM changes GROUP BY number) c ON c
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _ComparedFile:
-    """The result of comparing one changed file."""
-
-    row: Row
-    keep: bool | None
-    reason: str | None
-    tokens: int = 0
-    evidence: str = ""
-
-
 def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
     verdicts: list[Row] = []
     with view.objects() as objects:
         if objects:
             rows = view.rows(_CHANGES, most_files=settings.most_files)
             judged = _compare(rows, objects, view.workers, settings.timeout)
-            for number, files in groupby(judged, key=lambda compared: compared.row["number"]):
-                verdicts.append({"number": number, **_sum_up(list(files))})
+            by_pull = groupby(judged, itemgetter("number"))
+            verdicts = [_sum_up(list(files)) for _, files in by_pull]
     return view.sql_over(
         "substance_found",
         answer_table(verdicts, "number"),
@@ -85,10 +75,8 @@ def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
     )
 
 
-def _compare(
-    rows: Iterable[Row], objects: Objects, workers: int, timeout: float
-) -> Iterator[_ComparedFile]:
-    """Judge changed files in order; what cannot be read goes past the workers."""
+def _compare(rows: Iterable[Row], objects: Objects, workers: int, timeout: float) -> Iterator[Row]:
+    """Yield a verdict for each changed file, in order; what cannot be read passes the workers."""
     waiting: deque[tuple[Row, str | None]] = deque()
 
     def pairs() -> Iterator[FilePair]:
@@ -99,10 +87,10 @@ def _compare(
                 old, new = before.data if before else None, after.data if after else None
                 yield FilePair(old, new, row["path"], row["previous_path"])
 
-    def unread() -> Iterator[_ComparedFile]:
+    def unread() -> Iterator[Row]:
         while waiting and waiting[0][1]:
             row, obstacle = waiting.popleft()
-            yield _ComparedFile(row, None, obstacle)
+            yield _verdict(row, None, obstacle, 0, "")
 
     for compared in compare_all(pairs(), workers, timeout):
         yield from unread()
@@ -132,28 +120,27 @@ def _obstacle(row: Row, before: Object | None, after: Object | None) -> str | No
     return None
 
 
-def _judged(row: Row, substance: Substance) -> _ComparedFile:
+def _judged(row: Row, substance: Substance) -> Row:
     how = "" if substance.parsed == "tree" else f" ({substance.parsed})"
-    evidence = (
-        f"{row['path']}{how}: {substance.evidence}" if substance.evidence else f"{row['path']}{how}"
-    )
-    return _ComparedFile(row, substance.keep, substance.reason, substance.changed_tokens, evidence)
+    said = f": {substance.evidence}" if substance.evidence else ""
+    tokens, evidence = substance.changed_tokens, f"{row['path']}{how}{said}"
+    return _verdict(row, substance.keep, substance.reason, tokens, evidence)
 
 
-def _sum_up(files: list[_ComparedFile]) -> Row:
+def _verdict(row: Row, keep: bool | None, reason: str | None, value: int, evidence: str) -> Row:
+    words = {"keep": keep, "reason": reason, "value": value, "evidence": evidence[:200] or None}
+    return {"number": row["number"], **words}
+
+
+def _sum_up(files: list[Row]) -> Row:
     """Return one verdict on the files of a pull request: any file with substance is enough."""
-    changed = [file for file in files if file.keep]
-    dropped = [file for file in files if file.keep is False]
+    changed = [file for file in files if file["keep"]]
+    dropped = [file for file in files if file["keep"] is False]
     # A text in no programming language has no substance of this kind, and is no obstacle.
-    unknown = [file for file in files if file.keep is None]
-    unclear = [file for file in unknown if file.reason != "unknown-language"]
+    unknown = [file for file in files if file["keep"] is None]
+    unclear = [file for file in unknown if file["reason"] != "unknown-language"]
     first = next(iter(changed or unclear or dropped or unknown))
-    return {
-        "keep": first.keep,
-        "reason": first.reason,
-        "value": sum(file.tokens for file in files),
-        "evidence": first.evidence[:200] or None,
-    }
+    return {**first, "value": sum(file["value"] for file in files)}
 
 
 SUBSTANCE = Criterion(
