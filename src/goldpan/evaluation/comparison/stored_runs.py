@@ -146,15 +146,12 @@ def compare_runs(
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    return _with_deciding(_compare(result, tasks, question), tasks)
-
-
-def _with_deciding(result: ComparisonResult, tasks: Mapping[str, Task]) -> ComparisonResult:
+    result = _compare(result, tasks, question)
     if isinstance(result.comparison, str):
         return result
-    systems = {system.name: system for system in result.systems}
-    first, second = (systems[name] for name in result.comparison.models[:2])
-    return replace(result, deciding=deciding_rows(first, second, result.block.tasks, tasks))
+    by_name = {system.name: system for system in systems}
+    first, second = (by_name[name] for name in result.comparison.models[:2])
+    return replace(result, deciding=deciding_rows(first, second, block.tasks, tasks))
 
 
 def _compare(
@@ -262,7 +259,7 @@ def deciding_rows(
     return DecidingRows(first.name, second.name, differ, rows)
 
 
-def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, list[object]]:
+def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, set[object]]:
     """Return what a model says of each row, each outcome once, or whether it is right."""
     by_right = task is not None and (
         task.type in ("binary", "multi-class") or task.source.builder == PATHS
@@ -273,4 +270,4 @@ def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, list[object]]:
         for row in table.to_pylist():
             answer = row["answer"] == row["truth"] if by_right else repr(row["answer"])
             said.setdefault(row["id"], set()).add(answer)
-    return {row: sorted(outcomes, key=repr) for row, outcomes in said.items()}
+    return said

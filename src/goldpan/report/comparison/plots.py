@@ -343,18 +343,15 @@ def curves(compared: ComparisonResult) -> tuple[Content, ...]:
 
 
 def _figures(systems: Sequence[System], task: str, label: str) -> tuple[Figure, Figure]:
-    roc: list[Curve] = []
-    pr: list[Curve] = []
+    pairs: list[tuple[Curve, Curve]] = []
     marks: list[Point] = []
     for system in systems:
         run = system.runs[task][0]
-        pair = _curves(system, run, label)
-        if pair:
-            roc.append(pair[0])
-            pr.append(pair[1])
-        counts = positive_counts(run.scores).get(label)
-        if counts is not None:
+        if pair := _curves(system, run, label):
+            pairs.append(pair)
+        if counts := positive_counts(run.scores).get(label):
             marks += points(system.name, {"": counts})
+    roc, pr = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     caption = f"{label}, against the rest. A line: every threshold; a mark: the model's answers."
     return (
         Figure(f"ROC: {task}, {label}", caption, roc_plot(marks, roc)),

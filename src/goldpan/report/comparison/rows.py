@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ class Wrong:
     truth: Any
     severity: float
     why: str
-    answers: Mapping[str, Any]
+    answers: dict[str, Any] = field(default_factory=dict)
     """By model."""
 
 
@@ -179,22 +179,19 @@ def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
         if not _right(best, truth, answer):
             severity, why = _severity(best, truth, answer, scores, labels)
             source = ", ".join(filter(None, [repo, document]))
-            errors.append(Wrong(id_, source, truth, severity, why, {}))
+            errors.append(Wrong(id_, source, truth, severity, why))
     # Ties are parted by the others' answers, which are read for the worst alone.
     errors = sorted(errors, key=lambda wrong: (-wrong.severity, wrong.id))[: 20 * most]
-    answered = {
-        system.name: _answers(system.runs[task][0], [error.id for error in errors])
-        for system in systems
-    }
-    errors = [
-        replace(wrong, answers={name: answers.get(wrong.id) for name, answers in answered.items()})
-        for wrong in errors
-    ]
-    right = {
-        wrong.id: sum(_right(best, wrong.truth, answer) for answer in wrong.answers.values())
-        for wrong in errors
-    }
-    return sorted(errors, key=lambda wrong: (-wrong.severity, right[wrong.id], wrong.id))[:most]
+    for system in systems:
+        answers = _answers(system.runs[task][0], [error.id for error in errors])
+        for wrong in errors:
+            wrong.answers[system.name] = answers.get(wrong.id)
+
+    def order(wrong: Wrong) -> tuple[float, int, str]:
+        right = sum(_right(best, wrong.truth, answer) for answer in wrong.answers.values())
+        return -wrong.severity, right, wrong.id
+
+    return sorted(errors, key=order)[:most]
 
 
 def _answers(run: Run, ids: Sequence[str]) -> dict[str, Any]:
