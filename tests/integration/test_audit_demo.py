@@ -13,7 +13,6 @@ from goldpan import Workspace, load
 from goldpan.audit.finding import Finding
 from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
-from goldpan.core.proportions import wilson
 from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.terminal import Reporter
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
@@ -109,7 +108,7 @@ def test_what_running_tests_proved_counts_before_texts(tmp_path: Path) -> None:
     names = runs[0].predictions()["id"].to_pylist()
     for run in runs:
         patches = tuple(PatchScore(name, "resolved", 1.0, exact=True) for name in names)
-        result = ResolvedResult((), wilson(0, 0), patches)
+        result = ResolvedResult(0, patches, ())
         write_resolved(run.directory / "predictions.parquet", result)
     cases = lab.audit(TASK).findings[0].cases
     assert cases == {"all": len(names)}
@@ -139,11 +138,11 @@ def test_a_row_that_a_blind_run_solves_measures_nothing(tmp_path: Path) -> None:
     assert count.cases == {"solved-without": 2}  # the others have one comment
     lab.evaluate.run(task="code_edit", model="copy-ins-input", ablate="file_before")
     run = read_runs(lab.layout, tasks=["code_edit"])[-1]
-    assert run.record.settings["ablate"] == "file_before"
+    assert run.settings["ablate"] == "file_before"
     assert run.scores.value("patch_applied") == 0
     first = run.predictions()["id"][0].as_py()
     patches = (PatchScore(first, "resolved", 1.0, exact=True),)
-    write_resolved(run.directory / "predictions.parquet", ResolvedResult((), wilson(0, 0), patches))
+    write_resolved(run.directory / "predictions.parquet", ResolvedResult(0, patches, ()))
     (example,) = lab.audit("code-edit", finding="measures-nothing").examples
     assert (example.id, example.finding.case) == (first, "solved-without")
     assert "copy-ins-input without file_before" in example.finding.why

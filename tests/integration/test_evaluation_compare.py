@@ -21,7 +21,6 @@ from goldpan.evaluation.comparison.question import (
     ComparisonResult,
     DecidingRows,
     complete,
-    mean_score,
 )
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
@@ -80,16 +79,6 @@ def test_models_are_ranked_over_tasks(workspace: WorkspaceLayout) -> None:
     assert places["bad"] == (3, 3)
     assert [system.name for system in result.ranked] == list(ranking.models)
     assert compared(workspace) == result
-
-
-def test_a_frequentist_comparison_is_there_to_choose(workspace: WorkspaceLayout) -> None:
-    six_tasks(workspace)
-    ranking = comparison(compared(workspace, ComparisonQuestion("frequentist")))
-    assert ranking.test.approach == "frequentist"
-    assert ranking.decision("good", "bad") == "better"
-    named = comparison(compared(workspace, ComparisonQuestion("bayesian")))
-    assert named.test.name == "bayesian signed rank"
-    assert compared(workspace, ComparisonQuestion("bayesian")).new_tasks is None
 
 
 def test_one_task_is_compared_by_the_answers_to_it(workspace: WorkspaceLayout) -> None:
@@ -167,7 +156,7 @@ def test_every_metric_that_sums_over_examples_can_be_shuffled(workspace: Workspa
         assert single.decision("good", "bad") == "better", single.tasks
         for standing in single.standings:
             system = next(system for system in result.systems if system.name == standing.model)
-            assert standing.mean == pytest.approx(mean_score(system, single.tasks[0]))
+            assert standing.mean == pytest.approx(system.mean(single.tasks[0]))
 
 
 def test_settings_and_protocols_tell_systems_apart_where_they_differ(
@@ -211,13 +200,6 @@ def test_nothing_is_left_out_where_nothing_is_missing() -> None:
     assert complete({"a": "xyz", "b": "xyz", "c": "z"}).models == ("a", "b")
     assert len(complete({"a": "x", "b": "y"}).models) == 1
     assert complete({"a": "xy", "b": "x"}, keep_models=True).tasks == ("x",)
-
-
-def test_one_model_is_no_comparison(workspace: WorkspaceLayout) -> None:
-    add_run(workspace, two_labels(), "alone", 0.9)
-    assert compared(workspace).comparison == "There is one model, alone; a comparison needs two"
-    add_run(workspace, two_labels("bug_issue"), "other", 0.9)
-    assert compared(workspace).comparison == "No two models have scores on the same task"
 
 
 def test_runs_that_contradict_each_other_are_named(workspace: WorkspaceLayout) -> None:
@@ -290,7 +272,7 @@ def test_seeds_count_by_the_mean_of_their_scores(workspace: WorkspaceLayout) -> 
     assert ranking.models == ("steady", "collapsing")
     for system in result.systems:
         (standing,) = [standing for standing in ranking.standings if standing.model == system.name]
-        assert standing.mean == pytest.approx(mean_score(system, "requirement_type"))
+        assert standing.mean == pytest.approx(system.mean("requirement_type"))
 
 
 @pytest.mark.parametrize("alpha", [-1.0, 0.0, 1.0, 5.0, float("nan")])

@@ -66,6 +66,7 @@ def test_json_holds_the_whole_comparison(root: Path) -> None:
     wider = run_json(*arguments, "--rope", "5", "--seed", "3")
     assert {pair["decision"] for pair in wider["comparison"]["pairs"]} == {"equal"}
     assert wider["comparison"]["test"]["seed"] == 3
+    assert wider["new_tasks"] is None
 
 
 def test_methods_by_name_do_not_say_better(root: Path) -> None:

@@ -62,7 +62,7 @@ def test_runs_and_reports_count_rows_on_either_side(tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     plain = invoke("evaluate", *command, "--model", "tfidf-svm")
     assert plain.exit_code == 0, plain.output
-    dates = {run.model: run.record.dates for run in read_runs(workspace)}
+    dates = {run.model: run.dates for run in read_runs(workspace)}
     named, unnamed = dates["majority"], dates["tfidf-svm"]
     assert named is not None
     assert unnamed is not None

@@ -69,13 +69,13 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
     assert text.index(WARNING) < text.index("macro_f1")
     assert "This model reads the date itself" in text
     (done,) = read_runs(workspace)
-    assert done.record.date_signal is not None
-    assert done.record.date_signal.rows == 240
+    assert done.date_signal is not None
+    assert done.date_signal.rows == 240
     assert invoke("evaluate", *command, "majority").exit_code == 0
     page = tmp_path / "page.html"
     compared = invoke("evaluate", "compare", "--workspace", tmp_path, "--output", page)
     assert compared.exit_code == 0, compared.output
-    share = done.record.date_signal.right / 240
+    share = done.date_signal.right / 240
     told = f"{WARNING} {share:.1%} of 240 train rows of nlbse24_issue_type"
     assert told in " ".join(compared.stdout.split())
     assert "dates reads the date itself." in " ".join(compared.stdout.split())

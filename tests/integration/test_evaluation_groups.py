@@ -71,7 +71,7 @@ def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) ->
     assert "says nothing of new texts" in lines[1]
     assert lines[1].strip().startswith("WARNING")
     assert "macro_f1" in lines[2]
-    record = read_runs(WorkspaceLayout(tmp_path))[0].record
+    record = read_runs(WorkspaceLayout(tmp_path))[0]
     (texts, *_) = record.leaks.without
     assert (texts.left, texts.value) == (0, None)
     assert "too few" in texts.reason

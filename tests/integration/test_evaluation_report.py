@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.core.proportions import wilson
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData
@@ -129,6 +128,12 @@ def test_the_summary_says_what_differs_and_on_how_much_data(report: Report) -> N
     assert any("opened 18 times" in warning for warning in report.warnings)
 
 
+def test_degradation_of_what_was_not_chosen_is_unknown(report: Report) -> None:
+    assert "Degradation is unknown" in texts(report, "s8")
+    for row in tables(report, "s8")["Overfitting and degradation by model"].rows:
+        assert (row[2], row[5]) == (None, None)
+
+
 def test_ties_are_shown_as_ties(report: Report) -> None:
     ranking = tables(report, "ranking")["Ranking by macro_f1"]
     places = {row[1]: row[0] for row in ranking.rows}
@@ -167,20 +172,6 @@ def test_the_worst_errors_come_with_their_texts(report: Report) -> None:
     assert "not in the workspace, so only ids are shown" in texts(report, "errors")
 
 
-def test_overfitting_is_told(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    add_runs(workspace, two_labels(), {"a": 0.9, "b": 0.6})
-    path = next(tmp_path.glob("runs/*/a/*/result.json"))
-    report = reported(workspace)
-    row = tables(report, "s8")["Overfitting and degradation by model"].rows[0]
-    (run,) = [run for run in read_runs(workspace) if run.directory == path.parent]
-    assert run.value is not None
-    assert row[:4] == ("a", run.train_scores.value("macro_f1"), None, run.value)
-    assert row[4] == pytest.approx(run.value - (run.train_scores.value("macro_f1") or 0))
-    assert row[5] is None
-    assert "Degradation is unknown" in texts(report, "s8")
-
-
 def test_seeds_are_no_further_data_sets(tmp_path: Path) -> None:
     """Two seeds of one test set give a difference, and nothing to test."""
     workspace = WorkspaceLayout(tmp_path)
@@ -203,16 +194,18 @@ def test_steps_that_want_labels_or_a_second_model_are_skipped(tmp_path: Path) ->
     assert "one model" in skipped[10]
 
 
-def test_degradation_is_told_of_what_was_chosen(tmp_path: Path) -> None:
+def test_overfitting_and_degradation_are_told(tmp_path: Path) -> None:
     workspace = ran(tmp_path, two_labels(train=400), "a", "b", share=0.8, depth=1)
     report = reported(workspace)
     row = tables(report, "s8")["Overfitting and degradation by model"].rows[0]
     (run,) = [run for run in read_runs(workspace) if run.model == row[0]]
     assert run.value is not None
-    assert run.validation_scores.examples == run.record.learned_from.validation == 40
-    validated = run.validation_scores.value("macro_f1")
-    assert row[2] == validated
-    assert row[5] == pytest.approx(run.value - (validated or 0))
+    assert run.validation_scores.examples == run.learned_from.validation == 40
+    learned, validated = (
+        scores.value("macro_f1") or 0 for scores in (run.train_scores, run.validation_scores)
+    )
+    assert row[1:4] == (learned, validated, run.value)
+    assert row[4:] == pytest.approx((run.value - learned, run.value - validated))
     assert "Degradation (test - validation)" in tables(report, "s8")
     (chosen, *_) = tables(report, "s3")["What settings were chosen on"].rows
     assert chosen[1:3] == ("a part of train", "3")
@@ -384,7 +377,7 @@ def test_runs_whose_patches_were_tested_have_resolved_beside_similarity(tmp_path
         PatchScore("3", "tests-fail", 0.6, False),
     )
     resolutions = tuple(Resolution(instance, outcome) for outcome in outcomes)
-    write_resolved(predictions, ResolvedResult(resolutions, wilson(2, 4), patches))
+    write_resolved(predictions, ResolvedResult(4, patches, resolutions))
     (table,) = section(reported(workspace), "resolved").content
     assert isinstance(table, ReportTable)
     (row,) = table.rows

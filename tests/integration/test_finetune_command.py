@@ -98,8 +98,8 @@ def test_people_see_the_run_and_a_cutoff_as_of_any_model(tmp_path: Path) -> None
     assert "macro_f1" in done.stdout
     assert "so the cut-off 2023-09-15 says nothing" in " ".join(done.stdout.split())
     (made,) = read_runs(WorkspaceLayout(root))
-    assert made.record.dates is not None
-    assert made.record.dates.cutoff == "2023-09-15"
+    assert made.dates is not None
+    assert made.dates.cutoff == "2023-09-15"
     refused = _say(root, *command, "--set", "cutoff=last year")
     assert (refused.exit_code, "'last year' is not a date" in refused.stderr) == (2, True)
 

@@ -31,8 +31,6 @@ from tests.invoking import invoke
 from tests.shared_names import find_pairs
 
 EXPLAINED = {
-    frozenset({"ComparedPair", "PairVerdict"}): "what a test decides, and "
-    "the row of a comparison with it",
     frozenset({"resolve_all", "verify_all"}): "two steps on one machinery; their operations take "
     "it as one Sandbox and one Execution",
     frozenset({"UnitRecord", "UnitResult"}): "a unit as it is stored, and as a run tells of it",

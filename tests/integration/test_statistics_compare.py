@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.statistics.decide import compare
+from goldpan.evaluation.statistics.decide import Choice, compare
 from goldpan.evaluation.statistics.scores import (
     RunScore,
     ScoreMatrix,
@@ -121,15 +121,6 @@ def test_the_same_input_gives_the_same_bytes(approach: str) -> None:
     json.dumps(made[0].as_json(), allow_nan=False)
 
 
-def test_normal_scores_that_vary_alike_take_anova_and_tukey() -> None:
-    comparison = compare(matrix(THREE, 15), approach="frequentist")
-    tests = (comparison.test.omnibus, comparison.test.name, comparison.central)
-    assert tests == ("anova", "tukey", "mean")
-    assert comparison.decision("good", "bad") == "better"
-    assert comparison.decision("good", "also good") == "undecided"
-    assert "pass as normal" in comparison.test.why
-
-
 def outliers() -> ScoreMatrix:
     """Return scores of which one model has two that are far off."""
     base = matrix(THREE, 15)
@@ -141,31 +132,37 @@ def outliers() -> ScoreMatrix:
     return score_matrix(odd, "macro F1")
 
 
-def test_other_scores_take_friedman_and_nemenyi() -> None:
-    comparison = compare(outliers(), approach="frequentist")
-    assert (comparison.test.omnibus, comparison.test.name) == ("friedman", "nemenyi")
-    assert (comparison.central, comparison.effect_size) == ("mean rank", "akinshin gamma")
-    assert comparison.test.critical_difference == pytest.approx(0.856, abs=0.001)
-    assert "are not normal" in comparison.test.why
+THREE_ON_15, TWO_ON_10 = matrix(THREE, 15), matrix({"good": 0.8, "bad": 0.6}, 10)
+
+
+@pytest.mark.parametrize(
+    ("scores", "choice", "chosen", "why"),
+    [
+        (THREE_ON_15, "auto", ("anova", "tukey", "mean"), "pass as normal"),
+        (outliers(), "auto", ("friedman", "nemenyi", "mean rank"), "are not normal"),
+        (THREE_ON_15, "nonparametric", ("friedman", "nemenyi", "mean rank"), "demanded: nonpara"),
+        (THREE_ON_15, "pairwise", (None, "wilcoxon", "mean rank"), "demanded: pairwise"),
+        (TWO_ON_10, "auto", (None, "paired t", "mean"), "pass as normal"),
+        (TWO_ON_10, "nonparametric", (None, "wilcoxon", "mean rank"), "demanded: nonparametric"),
+    ],
+)
+def test_scores_and_demands_choose_the_test(
+    scores: ScoreMatrix, choice: Choice, chosen: tuple[str | None, str, str], why: str
+) -> None:
+    comparison = compare(scores, approach="frequentist", choice=choice)
+    assert (comparison.test.omnibus, comparison.test.name, comparison.central) == chosen
+    assert why in comparison.test.why
     assert comparison.decision("good", "bad") == "better"
+    if "also good" in scores.models:
+        assert comparison.decision("good", "also good") == "undecided"
+
+
+def test_scores_that_are_not_normal_have_another_effect_size() -> None:
+    comparison = compare(outliers(), approach="frequentist")
+    assert comparison.effect_size == "akinshin gamma"
+    assert comparison.test.critical_difference == pytest.approx(0.856, abs=0.001)
     by_cohen = compare(outliers(), approach="frequentist", effect_size="cohen d")
     assert by_cohen.effect_size == "cohen d"
-
-
-def test_what_is_demanded_is_done_and_said() -> None:
-    forced = compare(matrix(THREE, 15), approach="frequentist", choice="nonparametric")
-    assert forced.test.name == "nemenyi"
-    assert forced.test.why.endswith("demanded: nonparametric")
-    pairwise = compare(matrix(THREE, 15), approach="frequentist", choice="pairwise")
-    assert (pairwise.test.name, pairwise.test.omnibus) == ("wilcoxon", None)
-
-
-def test_two_models_take_a_paired_test() -> None:
-    two = {"a": 0.8, "b": 0.6}
-    assert compare(matrix(two, 10), approach="frequentist").test.name == "paired t"
-    comparison = compare(matrix(two, 10), approach="frequentist", choice="nonparametric")
-    assert comparison.test.name == "wilcoxon"
-    assert comparison.decision("a", "b") == "better"
 
 
 def test_five_tasks_are_too_few_for_wilcoxon_to_decide() -> None:
@@ -183,23 +180,17 @@ def test_no_pair_is_decided_where_the_omnibus_test_sees_nothing() -> None:
     assert "finds no difference" in comparison.test.why
 
 
-@pytest.mark.parametrize("tasks", [1, 4])
-def test_few_tasks_with_one_seed_stay_untested_with_the_reason(tasks: int) -> None:
-    comparison = compare(matrix(THREE, tasks))
+@pytest.mark.parametrize(("tasks", "seeds"), [(1, 1), (4, 1), (2, 5)])
+def test_few_tasks_stay_untested_and_seeds_do_not_stand_in(tasks: int, seeds: int) -> None:
+    comparison = compare(matrix(THREE, tasks, seeds=seeds))
     assert comparison.test.name == "none"
     assert {pair.decision for pair in comparison.pairs} == {"untested"}
     assert "answers to test rows" in comparison.test.why
+    assert "share a test set" in comparison.test.why
+    assert all(bool(standing.seed_sd) == (seeds > 1) for standing in comparison.standings)
     assert {(one.best, one.worst, one.tier) for one in comparison.standings} == {(1, 3, 1)}
     assert (comparison.standings[0].sd is None) == (tasks == 1)
     json.dumps(comparison.as_json(), allow_nan=False)
-
-
-def test_seeds_never_stand_in_for_tasks() -> None:
-    comparison = compare(matrix(THREE, 2, seeds=5))
-    assert comparison.test.name == "none"
-    assert {pair.decision for pair in comparison.pairs} == {"untested"}
-    assert "share a test set" in comparison.test.why
-    assert all(standing.seed_sd for standing in comparison.standings)
 
 
 def test_bayesian_comparisons_use_an_absolute_rope_where_wanted() -> None:

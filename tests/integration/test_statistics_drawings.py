@@ -72,13 +72,6 @@ def test_drawings_are_whole_svg_with_the_same_bytes_and_harmless_names() -> None
     assert "critical difference" in first["critical difference"]
 
 
-def test_what_cannot_be_drawn_is_said() -> None:
-    with pytest.raises(StatisticsError, match="has no critical difference"):
-        critical_difference_plot(comparison())
-    with pytest.raises(StatisticsError, match="no posterior probabilities"):
-        posterior_plot(comparison("frequentist"))
-
-
 def test_points_know_what_divides_by_zero() -> None:
     never, other, pooled = points(
         "m", {"a": BinaryConfusion(0, 0, 9, 1), "b": BinaryConfusion(3, 1, 5, 1)}

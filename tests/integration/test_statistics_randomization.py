@@ -30,14 +30,13 @@ def test_it_is_the_exact_test_where_all_swaps_can_be_tried() -> None:
     actual = abs(moved.mean())
     swaps = [abs(float(np.mean(moved * np.array(signs)))) for signs in product((1, -1), repeat=10)]
     exact = np.mean([swap >= actual - 1e-12 for swap in swaps])
-    test = randomization_test(first, second, mean_of(10), rounds=20_000)
-    assert test.p == pytest.approx(float(exact), abs=0.01)
-    assert test.difference == pytest.approx(float(moved.mean()))
+    p = randomization_test(first, second, mean_of(10), rounds=20_000)
+    assert p == pytest.approx(float(exact), abs=0.01)
 
 
 def test_equal_models_differ_as_seldom_as_alpha_says() -> None:
     ps = [
-        randomization_test(right(0.7, 80, at), right(0.7, 80, at + 999), mean_of(80), rounds=300).p
+        randomization_test(right(0.7, 80, at), right(0.7, 80, at + 999), mean_of(80), rounds=300)
         for at in range(200)
     ]
     assert np.mean(np.array(ps) < 0.05) < 0.1
@@ -46,7 +45,7 @@ def test_equal_models_differ_as_seldom_as_alpha_says() -> None:
 
 def test_the_same_answers_give_a_p_of_one_and_the_same_seed_the_same_p() -> None:
     same = right(0.5)
-    assert randomization_test(same, same, mean_of(200)).p == 1
+    assert randomization_test(same, same, mean_of(200)) == 1
     answers = (right(0.6), right(0.5, seed=5))
     assert randomization_test(*answers, mean_of(200)) == randomization_test(*answers, mean_of(200))
 
@@ -58,25 +57,15 @@ def test_examples_of_one_project_are_swapped_together() -> None:
     groups = [f"project {at // 20}" for at in range(200)]
     alone = randomization_test(first, second, mean_of(200))
     grouped = randomization_test(first, second, mean_of(200), groups=groups)
-    assert alone.p < 0.001
-    assert grouped.p == 1
-    with pytest.raises(StatisticsError, match="200 examples and 3 names"):
-        randomization_test(first, second, mean_of(200), groups=groups[:3])
-
-
-def test_answers_to_other_examples_are_refused() -> None:
-    with pytest.raises(StatisticsError, match="3 and 4 answers are not to the same examples"):
-        randomization_test(right(0.5, 3), right(0.5, 4), mean_of(3))
-    with pytest.raises(StatisticsError, match="score is missing"):
-        randomization_test(np.full((3, 1), np.nan), right(0.5, 3), mean_of(3))
+    assert alone < 0.001
+    assert grouped == 1
 
 
 def test_800_000_examples_take_a_moment() -> None:
     """They have no more kinds of pairs of answers than 80."""
     first, second = right(0.800, 800_000, 1), right(0.802, 800_000, 2)
     started = time.process_time()
-    test = randomization_test(first, second, mean_of(800_000))
-    assert test.p < 0.05
+    assert randomization_test(first, second, mean_of(800_000)) < 0.05
     assert time.process_time() - started < 20
 
 

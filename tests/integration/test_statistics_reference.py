@@ -171,7 +171,7 @@ def test_paired_tests_and_their_edges() -> None:
 
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
 
 
 def test_effect_sizes_by_hand() -> None:

@@ -15,7 +15,7 @@ from goldpan.datasets.tasks.task import TaskType
 from goldpan.evaluation.metrics.estimate import Scores, Totals
 from goldpan.evaluation.metrics.patches import PatchPair, apply_answer, patch_evidence, patch_path
 from goldpan.evaluation.score import score
-from goldpan.evaluation.slices import length_thirds, score_by_length
+from goldpan.evaluation.slices import score_by_length
 from goldpan.evaluation.task_input import MODULES, ablate, relative_change, without
 from tests.scoring import make_predictions, make_task
 
@@ -137,13 +137,6 @@ def test_the_changes_of_table_5() -> None:
     assert relative_change(0, 0) is None
 
 
-def test_thirds_are_even_and_ties_go_by_id() -> None:
-    assert length_thirds({"c": 5, "a": 5, "b": 1, "d": 9}) == (("b", "a"), ("c",), ("d",))
-    assert length_thirds({}) == ((), (), ())
-    sizes = [len(third) for third in length_thirds({str(n): n % 7 for n in range(300)})]
-    assert sizes == [100, 100, 100]
-
-
 def test_scores_by_length() -> None:
     truths = ["a.py"] * 6
     answers = ["a.py", "a.py", "b.py", "a.py", "b.py", "b.py"]
@@ -151,6 +144,8 @@ def test_scores_by_length() -> None:
     task = make_task("text-generation", builder="fault-localization")
     lengths = {f"made_up:{number:06}": 100 * number for number in range(6)}
     thirds = score_by_length(task, table, lengths, resamples=0)
+    even = score_by_length(task, table.slice(0, 4), dict.fromkeys(lengths, 7), resamples=0)
+    assert [third.scores.value("exact_match") for third in even] == [1, 0, 1]  # ties go by id
     shown = [(third.name, third.shortest, third.longest) for third in thirds]
     assert shown == [("short", 0, 100), ("medium", 200, 300), ("long", 400, 500)]
     assert [third.scores.value("exact_match") for third in thirds] == [1, 0.5, 0]

@@ -178,20 +178,15 @@ def test_the_report_has_the_steps_of_ecser(tmp_path: Path) -> None:
         ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has 3.5 as its tn"),
         ("model,task,score,score\na,t,1,1\n", "two columns called 'score'"),
         ('model,task,score\n"a,t,1\n', "line 2: the row does not have"),
+        ("{", "cannot be read"),
+        ('{"a": 1}', "holds no list"),
+        ("[1]", "Row 1 .* is not an object"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_row(tmp_path: Path, text: str, problem: str) -> None:
+    name = "x.json" if text.startswith(("{", "[")) else "x.csv"
     with pytest.raises(GoldpanError, match=problem):
-        read_scores(write(tmp_path / "x.csv", text))
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [("{", "cannot be read"), ('{"a": 1}', "holds no list"), ("[1]", "Row 1 .* is not an object")],
-)
-def test_json_that_holds_no_rows_is_named(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(GoldpanError, match=problem):
-        read_scores(write(tmp_path / "x.json", text))
+        read_scores(write(tmp_path / name, text))
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
@@ -203,10 +198,8 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
         read_scores(tmp_path / "no.csv")
 
 
-def test_models_must_have_answered_the_same_rows(tmp_path: Path) -> None:
-    text = "model,task,id,truth,answer\na,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\nb,t,2,x,y\n"
-    with pytest.raises(EvaluationError, match="do not agree on row '2'"):
-        compared(write(tmp_path / "x.csv", text))
+def test_metrics_and_parts_that_are_not_there_are_named(tmp_path: Path) -> None:
+    text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     with pytest.raises(EvaluationError, match="give no kappa"):
         compared(write(tmp_path / "x.csv", text), metric="kappa")
     none = "model,task,part,score\na,t,train,1\nb,t,train,1\n"
@@ -217,6 +210,7 @@ def test_models_must_have_answered_the_same_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
+        ("a,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\nb,t,2,x,y\n", "do not agree on row '2'"),
         ("a,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\n", "1 row of t, such as '2', is not there for both b"),
         ("a,t,1,0.0,0\na,t,2,1.0,1\nb,t,1,0.0,1\nb,t,2,1.0,0\n", r"\(0, 1\) is one of its truths"),
     ],

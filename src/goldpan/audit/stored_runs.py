@@ -87,7 +87,7 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
     is_blind = {run.directory: _is_blind(run, tasks[run.task]) for run in runs}
     blind = [run for run in runs if is_blind[run.directory]]
     models = [
-        run for run in runs if not is_blind[run.directory] and ABLATE not in run.record.settings
+        run for run in runs if not is_blind[run.directory] and ABLATE not in run.settings
     ]
     inputs = {
         str(path.relative_to(workspace.root)): file_digest(path)
@@ -114,7 +114,7 @@ def _by_system(
             for key, is_right in (right or {}).items():
                 shares.setdefault(key, []).append(is_right)
         if shares:
-            lacking = system.every()[0].record.settings.get(ABLATE)
+            lacking = system.every()[0].settings.get(ABLATE)
             name = f"{system.model} without {lacking}" if lacking else system.name
             solved[name] = {key: fmean(seeds) > 0.5 for key, seeds in shares.items()}
     return solved, unscored
@@ -208,7 +208,7 @@ def _is_blind(run: Run, task: Task) -> bool:
         return False
     if run.model in _BASELINES:
         return True
-    family, removed = built_family(task), set(run.record.settings.get(ABLATE, "").split("+"))
+    family, removed = built_family(task), set(run.settings.get(ABLATE, "").split("+"))
     if family is None:
         return False
     texts, code = [name for name in MODULES if name in family.inputs], code_parts(family)

@@ -136,13 +136,9 @@ def _settings_name(protocol: Protocol, model: str) -> str:
 
 
 def _value_text(value: object) -> str:
-    return (
-        "nothing"
-        if value in (None, "")
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )
+    if value in (None, ""):
+        return "nothing"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _listed(steps: Sequence[str]) -> str:
@@ -209,10 +205,13 @@ class HeldOut(Protocol):
 
 def held_out_column(kind: str) -> str:
     """Return the column that `--hold-out` names; raises `UsageError` where it names none."""
-    match = _KIND.fullmatch(kind)
-    if match is None:
-        raise UsageError(f"Rows cannot be held out by {kind!r}", f"Give {_FORMS}")
-    return match["column"]
+    return _held_out(kind)["column"]
+
+
+def _held_out(kind: str) -> re.Match[str]:
+    if match := _KIND.fullmatch(kind):
+        return match
+    raise UsageError(f"Rows cannot be held out by {kind!r}", f"Give {_FORMS}")
 
 
 def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[TaskData, HeldOut]:
@@ -222,9 +221,8 @@ def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[
     official partition no longer counts. Raises `UsageError` for a kind that is not known, for
     rows without a value, or with too few values to hold any out.
     """
-    column = held_out_column(kind)
-    match = _KIND.fullmatch(kind)
-    assert match is not None
+    match = _held_out(kind)
+    column = match["column"]
     rows = pa.concat_tables(data.splits.values()).sort_by("id")
     if column not in rows.column_names:
         raise UsageError(

@@ -19,7 +19,7 @@ from goldpan.core.result import Block, Line, Table, Title
 from goldpan.core.sanitize import line
 from goldpan.datasets.tasks.leakage import DateSignal
 from goldpan.evaluation.finetune.job import FEWEST_STEPS
-from goldpan.evaluation.metrics.estimate import Interval, Metric, Scores
+from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.slices import ByColumn, Leaks, RowDates, headline
@@ -331,22 +331,18 @@ def _label_blocks(scores: Scores) -> Iterator[Block]:
     counts = scores.label_confusions
     if not counts:
         return
+    names = ("precision", "recall", "f1")
     cells = [
         (
             f"  {confusion.label}",
-            *(_of(scores, name, confusion.label) for name in ("precision", "recall", "f1")),
+            *(_number(scores.value(name, confusion.label)) for name in names),
             confusion.tp + confusion.fn,
         )
         for confusion in counts[:_LABELS]
     ]
-    yield Table(("  label", "precision", "recall", "f1", "rows"), cells)
+    yield Table(("  label", *names, "rows"), cells)
     if len(counts) > _LABELS:
         yield Line(f"  and {len(counts) - _LABELS:,} more labels in result.json")
-
-
-def _of(scores: Scores, name: str, label: str) -> str:
-    metric: Metric = scores.metric(name, label)
-    return "-" if metric.value is None else _number(metric.value)
 
 
 def _by_blocks(by: ByColumn) -> Iterator[Block]:
@@ -358,7 +354,7 @@ def _by_blocks(by: ByColumn) -> Iterator[Block]:
     cells = [
         (
             f"  {line(part.value, 60)}",
-            "-" if part.score is None else _number(part.score),
+            _number(part.score),
             _interval(part.interval).strip(),
             part.examples,
         )
@@ -387,8 +383,8 @@ def _rest(result: RunResult) -> Iterator[Block]:
             yield Line(f"  not valid, {answer.count:,} times: {line(answer.raw)}")
 
 
-def _number(value: float) -> str:
-    return f"{value:.4f}"
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
 
 
 def _interval(interval: Interval | None) -> str:

@@ -64,14 +64,56 @@ class Similarity:
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedResult(Result):
+class PatchScores:
+    """Patches to a number of instances, scored by execution and by similarity."""
+
+    instances: int
+    """How many proved issues there are, answered or not."""
+    patches: tuple[PatchScore, ...]
+    """One a patch that was given."""
+
+    @property
+    def resolved(self) -> Estimate:
+        """The share of instances that are resolved, with its 95 % interval (Wilson)."""
+        return wilson(self.right.patches, self.instances)
+
+    @property
+    def right(self) -> Similarity:
+        """Textual similarity to the merged fixes, of patches that resolve their issue."""
+        return _similarity([patch for patch in self.patches if patch.outcome == RESOLVED])
+
+    @property
+    def wrong(self) -> Similarity:
+        """Textual similarity to the merged fixes, of patches that do not resolve their issue."""
+        return _similarity([patch for patch in self.patches if patch.outcome != RESOLVED])
+
+    @property
+    def separation(self) -> float | None:
+        """How often CodeBLEU puts a patch that resolves its issue above one that does not.
+
+        It is the area under the ROC curve, ties counted half: 0.5 is as good as guessing. None
+        where all are right or all wrong.
+        """
+        scores: dict[bool, list[float]] = {True: [], False: []}
+        for patch in self.patches:
+            scores[patch.outcome == RESOLVED].append(patch.codebleu)
+        right, wrong = scores[True], sorted(scores[False])
+        if not right or not wrong:
+            return None
+        below = sum(bisect_left(wrong, score) + bisect_right(wrong, score) for score in right) / 2
+        return below / (len(right) * len(wrong))
+
+
+def _similarity(patches: Sequence[PatchScore]) -> Similarity:
+    mean = fmean(patch.codebleu for patch in patches) if patches else None
+    return Similarity(len(patches), mean, sum(patch.exact for patch in patches))
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedResult(PatchScores, Result):
     """The score of a set of patches by execution."""
 
     resolutions: tuple[Resolution, ...]
-    resolved: Estimate
-    """The share of instances that are resolved, with its 95 % interval (Wilson)."""
-    patches: tuple[PatchScore, ...]
-    """One a patch that was given."""
 
     def plain(self) -> dict[str, Any]:
         """Return the share, the outcomes and what similarity says of the same patches."""
@@ -124,44 +166,6 @@ class ResolvedResult(Result):
         """How many instances have each outcome, the most first."""
         outcomes = Counter(resolution.outcome for resolution in self.resolutions)
         return dict(outcomes.most_common())
-
-    @property
-    def right(self) -> Similarity:
-        """Textual similarity to the merged fixes, of patches that resolve their issue."""
-        return similarity(patch for patch in self.patches if patch.outcome == RESOLVED)
-
-    @property
-    def wrong(self) -> Similarity:
-        """Textual similarity to the merged fixes, of patches that do not resolve their issue."""
-        return similarity(patch for patch in self.patches if patch.outcome != RESOLVED)
-
-    @property
-    def separation(self) -> float | None:
-        """How often CodeBLEU puts a patch that resolves its issue above one that does not."""
-        return separation(self.patches)
-
-
-def similarity(patches: Iterable[PatchScore]) -> Similarity:
-    """Return the mean similarity of patches to their merged fixes."""
-    scores = list(patches)
-    mean = fmean(patch.codebleu for patch in scores) if scores else None
-    return Similarity(len(scores), mean, sum(patch.exact for patch in scores))
-
-
-def separation(patches: Iterable[PatchScore]) -> float | None:
-    """Return the chance that a right patch has a higher CodeBLEU than a wrong one, in [0, 1].
-
-    It is the area under the ROC curve, ties counted half: 0.5 is as good as guessing. None where
-    all are right or all wrong.
-    """
-    scores: dict[bool, list[float]] = {True: [], False: []}
-    for patch in patches:
-        scores[patch.outcome == RESOLVED].append(patch.codebleu)
-    right, wrong = scores[True], sorted(scores[False])
-    if not right or not wrong:
-        return None
-    below = sum(bisect_left(wrong, score) + bisect_right(wrong, score) for score in right) / 2
-    return below / (len(right) * len(wrong))
 
 
 def read_patches(path: Path) -> dict[str, str | None]:
@@ -217,7 +221,6 @@ def summarize(
     resolutions: Sequence[Resolution], patches: Mapping[str, str | None]
 ) -> ResolvedResult:
     """Set what execution found beside what the texts of the same patches say."""
-    count = sum(resolution.outcome == RESOLVED for resolution in resolutions)
     answered = [resolution for resolution in resolutions if resolution.outcome != "no-answer"]
     pairs = []
     for resolution in answered:
@@ -235,7 +238,7 @@ def summarize(
         )
         for resolution, pair, result in zip(answered, pairs, codebleu(pairs), strict=True)
     )
-    return ResolvedResult(tuple(resolutions), wilson(count, len(resolutions)), scores)
+    return ResolvedResult(len(resolutions), scores, tuple(resolutions))
 
 
 def written(patch: str) -> str:
@@ -253,16 +256,7 @@ def written(patch: str) -> str:
 
 
 RESOLVED_FILE = "resolved.json"
-_PATCHES = TypeAdapter(tuple[PatchScore, ...])
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResolved:
-    """Outcomes of a run's patches by running tests."""
-
-    instances: int
-    """How many proved issues there are, answered or not."""
-    patches: tuple[PatchScore, ...]
+_SCORES = TypeAdapter(PatchScores)
 
 
 def write_resolved(predictions: Path, result: ResolvedResult) -> None:
@@ -272,18 +266,18 @@ def write_resolved(predictions: Path, result: ResolvedResult) -> None:
         return
     plain = {
         "predictions": file_digest(predictions),
-        "instances": len(result.resolutions),
+        "instances": result.instances,
         "patches": [asdict(patch) for patch in result.patches],
     }
     write_whole(directory / RESOLVED_FILE, sealed_json(plain))
 
 
-def read_resolved(directory: Path) -> StoredResolved | None:
+def read_resolved(directory: Path) -> PatchScores | None:
     """Return what is kept beside a run, None where nothing is or its predictions are others."""
     try:
         plain = read_json(directory / RESOLVED_FILE)
         if plain["predictions"] != file_digest(directory / PREDICTIONS):
             return None
-        return StoredResolved(plain["instances"], _PATCHES.validate_python(plain["patches"]))
+        return _SCORES.validate_python(plain)
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValidationError):
         return None

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
@@ -42,9 +43,9 @@ from goldpan.evaluation.runs import (
     RESULT,
     TRAIN,
     VALIDATION,
+    Run,
     identity,
     read_result,
-    record_of,
     rescore,
     run_directory,
     scored,
@@ -84,10 +85,17 @@ def parts_of(
                 f"of {data.task.name} lack some",
                 "Choose another --protocol, or import the rows with their projects",
             )
-    values = {name: values_of(rows, column) for name, rows in data.splits.items()}
+    values = {
+        name: np.array(values_of(rows, column), dtype=object) for name, rows in data.splits.items()
+    }
     parts = []
     for value in sorted(set(values["test"]) - {NO_VALUE}):
-        splits = dict(_split(data.splits, values, value, without=bool(protocol.leave_out)))
+        splits = {}
+        for name, rows in data.splits.items():
+            without = bool(protocol.leave_out) and name != "test"
+            matching = rows.filter(pa.array((values[name] == value) != without))
+            if len(matching):
+                splits[name] = matching
         if needs_train and not len(splits.get("train", ())):
             raise EvaluationError(
                 f"{data.task.name} has no train rows for {column} {value}, and the protocol "
@@ -96,19 +104,6 @@ def parts_of(
             )
         parts.append(RunPart(value, splits))
     return tuple(parts)
-
-
-def _split(
-    splits: Mapping[str, pa.Table], values: Mapping[str, list[str]], value: str, *, without: bool
-) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of one part; `without` learns from all other values."""
-    for name, rows in splits.items():
-        same = name == "test" or not without
-        matching = rows.filter(
-            pa.array([(other == value) == same for other in values[name]], pa.bool_())
-        )
-        if len(matching):
-            yield name, matching
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +127,7 @@ class RunResult(Result):
     @property
     def record(self) -> RunRecord:
         """The same, typed."""
-        return record_of(self.directory, self.result)
+        return Run.of(self.directory, self.result)
 
 
 def run(
@@ -264,13 +259,9 @@ def _learning(learning: Sequence[SelectionInfo], parts: Sequence[RunPart]) -> di
 def _joined(tables: Iterable[pa.Table]) -> pa.Table:
     """Put the answers of several models together; a train row that several had stands once."""
     joined = pa.concat_tables(tables).sort_by("id")
-    names = joined["id"].to_pylist()
-    order = [
-        position
-        for position, name in enumerate(names)
-        if not position or names[position - 1] != name
-    ]
-    return joined if len(order) == len(names) else joined.take(pa.array(order))
+    names = joined["id"].to_numpy()
+    first = np.append([True], names[1:] != names[:-1])[: len(names)]
+    return joined.filter(pa.array(first))
 
 
 def _finished(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from goldpan.evaluation.metrics.estimate import Scores, added_names
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.score import score
+from goldpan.evaluation.score import RESAMPLES, score
 from goldpan.evaluation.slices import leaks_of, scores_by
 from goldpan.evaluation.task_input import PLACE, values_of
 
@@ -62,12 +62,15 @@ def scored(
 ) -> dict[str, Any]:
     """Return all that a result says of stored predictions."""
     predictions = tables[PREDICTIONS]
-    leaks = leaks_of(task, predictions, kinds=kinds, learned=learns, seed=seed, files=files)
+
+    def scoring(rows: pa.Table, resamples: int) -> Scores:
+        return score(task, rows, seed=seed, resamples=resamples, files=files)
+
     return {
-        "leaks": asdict(leaks),
-        "scores": asdict(score(task, predictions, seed=seed, files=files)),
+        "leaks": asdict(leaks_of(scoring, predictions, task, kinds=kinds, learned=learns)),
+        "scores": asdict(scoring(predictions, RESAMPLES)),
         "scores_by": {
-            name: asdict(scores_by(task, predictions, name, seed=seed, files=files))
+            name: asdict(scores_by(scoring, predictions, name, task.metric))
             for name in dict.fromkeys(by)
         },
         "train_scores": asdict(score(task, tables[TRAIN], seed=seed, resamples=0)),
@@ -91,19 +94,6 @@ def read_result(directory: Path) -> dict[str, Any]:
             "Use the version of Goldpan that wrote it, or run it again",
         )
     return dict(result)
-
-
-def record_of(directory: Path, result: Mapping[str, Any]) -> RunRecord:
-    """Return what `read_result` read as a record; raises `EvaluationError` where it is none."""
-    try:
-        return RunRecord.model_validate(orjson.loads(orjson.dumps(result)))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise EvaluationError(
-            f"{directory / RESULT} cannot be read ({key}: {first['msg']})",
-            "Remove its directory and run it again",
-        ) from None
 
 
 def rescore(
@@ -196,42 +186,29 @@ def run_directory(workspace: WorkspaceLayout, facts: Mapping[str, Any]) -> Path:
     return workspace.root / "runs" / str(facts["task"]) / str(facts["model"]) / name
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A finished run."""
+class Run(RunRecord):
+    """A finished run: its record, and where it lies."""
 
     directory: Path
-    record: RunRecord
+
+    @classmethod
+    def of(cls, directory: Path, result: Mapping[str, Any]) -> Run:
+        """Return what `read_result` read, typed; raises `EvaluationError` where it is no record."""
+        try:
+            plain = orjson.dumps({**result, "directory": str(directory)})
+            return cls.model_validate(orjson.loads(plain))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            raise EvaluationError(
+                f"{directory / RESULT} cannot be read ({key}: {first['msg']})",
+                "Remove its directory and run it again",
+            ) from None
 
     @property
-    def task(self) -> str:
-        """The task's name."""
-        return self.record.task
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self.record.model
-
-    @property
-    def seed(self) -> int:
-        """The run's seed."""
-        return self.record.seed
-
-    @property
-    def scores(self) -> Scores:
-        """The scores on test."""
-        return self.record.scores
-
-    @property
-    def train_scores(self) -> Scores:
-        """The scores on train rows."""
-        return self.record.train_scores
-
-    @property
-    def validation_scores(self) -> Scores:
-        """The scores on the rows that chose."""
-        return self.record.validation_scores
+    def hashes(self) -> tuple[str, str]:
+        """Hashes of the data and of the split: scores of other ones cannot be compared."""
+        return self.data_hash, self.split_hash
 
     @property
     def value(self) -> float | None:
@@ -262,7 +239,7 @@ def read_runs(
             names.add(result[noun])
         if (tasks and result["task"] not in tasks) or (models and result["model"] not in models):
             continue
-        runs.append(Run(path.parent, record_of(path.parent, result)))
+        runs.append(Run.of(path.parent, result))
     if not runs:
         raise _no_runs(workspace, there, {"task": tasks, "model": models})
     return sorted(runs, key=lambda run: (run.task, run.model, run.seed, run.directory.name))

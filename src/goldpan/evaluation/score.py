@@ -50,32 +50,25 @@ _FROM_ONE = ("smape",)
 """Errors of which 1 - error is the score (SELU, IV-C); others change their sign."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankingScore:
-    """A score of which higher is better."""
-
-    name: str
-    value: float | None
-    interval: Interval | None
-    reason: str
-    """Why there is no value."""
-
-
-def ranking_score(scores: Scores) -> RankingScore:
-    """Return the score that ranks: as it is, or 1 - SMAPE, or the negative of another error."""
+def ranking_score(scores: Scores) -> Metric:
+    """Return the score that ranks, of which higher is better."""
     try:
-        metric = scores.metric(scores.main)
+        return ranking_metric(scores.metric(scores.main))
     except KeyError:
-        return RankingScore(scores.main, None, None, f"{scores.main} was not computed")
+        return Metric(scores.main, None, None, f"{scores.main} was not computed")
+
+
+def ranking_metric(metric: Metric) -> Metric:
+    """Return a metric as it is, or 1 - SMAPE, or the negative of another error."""
     if metric.higher_is_better:
-        return RankingScore(metric.name, metric.value, metric.interval, metric.reason)
+        return metric
     interval = metric.interval and Interval(
         _turn(metric.name, metric.interval.high),
         _turn(metric.name, metric.interval.low),
         metric.interval.level,
     )
     value = None if metric.value is None else _turn(metric.name, metric.value)
-    return RankingScore(ranking_name(metric.name), value, interval, metric.reason)
+    return Metric(ranking_name(metric.name), value, interval, metric.reason)
 
 
 def ranking_name(metric: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -67,40 +68,35 @@ class ByColumn:
     """The values with most rows first."""
 
 
-def scores_by(
-    task: Task,
-    predictions: pa.Table,
-    column: str,
-    *,
-    seed: int = 0,
-    files: Mapping[str, str] | None = None,
-) -> ByColumn:
+Scoring = Callable[[pa.Table, int], Scores]
+"""Scores predictions, with so many draws of the bootstrap."""
+
+
+def scores_by(scoring: Scoring, predictions: pa.Table, column: str, main: str) -> ByColumn:
     """Score the rows of each value of a column that `predictions` has.
 
     Raises `UsageError` where it has more values than anyone reads.
     """
-    values = values_of(predictions, column)
-    counts = Counter(values)
-    if len(counts) > _MOST:
+    rows_of: dict[str, list[int]] = defaultdict(list)
+    for position, value in enumerate(values_of(predictions, column)):
+        rows_of[value].append(position)
+    if len(rows_of) > _MOST:
         raise UsageError(
-            f"The predictions have {len(counts):,} values of {column}",
+            f"The predictions have {len(rows_of):,} values of {column}",
             f"Give a column with {_MOST:,} values or fewer",
         )
-    indexes: dict[str, list[int]] = {}
-    for position, value in enumerate(values):
-        indexes.setdefault(value, []).append(position)
-    resamples = _RESAMPLES if len(counts) <= _MOST_BY_DEFAULT else 0
+    resamples = _RESAMPLES if len(rows_of) <= _MOST_BY_DEFAULT else 0
     parts = []
-    for value in sorted(indexes, key=lambda name: (-counts[name], name)):
-        rows = predictions.take(pa.array(indexes[value], pa.int64()))
-        metric = score(task, rows, seed=seed, resamples=resamples, files=files).metric(task.metric)
+    for value in sorted(rows_of, key=lambda name: (-len(rows_of[name]), name)):
+        rows = predictions.take(pa.array(rows_of[value], pa.int64()))
+        metric = scoring(rows, resamples).metric(main)
         parts.append(PartScore(value, len(rows), metric.value, metric.interval))
-    scores = [part.score for part in parts if part.score is not None]
-    mean = math.fsum(scores) / len(scores) if scores else None
+    values = [part.score for part in parts if part.score is not None]
+    mean = fmean(values) if values else None
     spread = None
-    if mean is not None and len(scores) > 1:
-        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in scores) / (len(scores) - 1))
-    return ByColumn(column, task.metric, mean, spread, tuple(parts))
+    if mean is not None and len(values) > 1:
+        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in values) / (len(values) - 1))
+    return ByColumn(column, main, mean, spread, tuple(parts))
 
 
 def default_columns(predictions: pa.Table) -> tuple[str, ...]:
@@ -123,17 +119,6 @@ class Third:
     scores: Scores
 
 
-def length_thirds(lengths: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-    """Sort examples by length and divide them evenly; equal lengths go by id.
-
-    The paper divides evenly and says no more; where the number is no multiple of three, shorter
-    thirds get one more. A third may be empty where there are fewer than three examples.
-    """
-    ordered = sorted(lengths, key=lambda id_: (lengths[id_], id_))
-    parts = np.array_split(np.array(ordered, dtype=object), len(THIRDS))
-    return tuple(tuple(part.tolist()) for part in parts)
-
-
 def score_by_length(
     task: Task,
     predictions: pa.Table,
@@ -145,6 +130,9 @@ def score_by_length(
 ) -> tuple[Third, ...]:
     """Score the short, the medium and the long examples apart; lengths are characters by id.
 
+    The paper divides evenly and says no more: where the number is no multiple of three, shorter
+    thirds get one more, and equal lengths go by id.
+
     Raises `EvaluationError` where an example has no length or there are fewer than three.
     """
     ids = predictions["id"].to_pylist()
@@ -152,10 +140,13 @@ def score_by_length(
     if unknown or len(ids) < len(THIRDS):
         problem = f"{unknown[0]!r} has no length" if unknown else f"There are {len(ids)} examples"
         raise EvaluationError(problem, "Give at least three examples, all with their lengths")
-    thirds = length_thirds({id_: lengths[id_] for id_ in ids})
+    ordered = sorted(ids, key=lambda id_: (lengths[id_], id_))
+    thirds = np.array_split(np.array(ordered, dtype=object), len(THIRDS))
     parts: list[Third] = []
     for name, members in zip(THIRDS, thirds, strict=True):
-        rows = predictions.filter(pc.is_in(predictions["id"], pa.array(members, pa.string())))
+        rows = predictions.filter(
+            pc.is_in(predictions["id"], pa.array(members.tolist(), pa.string()))
+        )
         scores = score(task, rows, seed=seed, resamples=resamples, files=files)
         parts.append(Third(name, lengths[members[0]], lengths[members[-1]], scores))
     return tuple(parts)
@@ -286,6 +277,10 @@ class Leaks:
         """Test rows whose text stands in train, exactly or nearly."""
         return self.text + self.near
 
+    def seen(self, kind: str) -> int | None:
+        """Return how many test rows have `texts`, `documents` or `projects` of train."""
+        return {"texts": self.repeated, "documents": self.document, "projects": self.project}[kind]
+
     @property
     def share(self) -> float:
         """The share of the test that these are."""
@@ -346,13 +341,7 @@ def with_leaks(predictions: pa.Table, overlap: Overlap) -> pa.Table:
 
 
 def leaks_of(
-    task: Task,
-    predictions: pa.Table,
-    *,
-    kinds: frozenset[str],
-    learned: bool,
-    seed: int = 0,
-    files: Mapping[str, str] | None = None,
+    scoring: Scoring, predictions: pa.Table, task: Task, *, kinds: frozenset[str], learned: bool
 ) -> Leaks:
     """Count the leaks that stored predictions name, and score what remains without them.
 
@@ -361,7 +350,7 @@ def leaks_of(
     marks = predictions[COLUMN].to_pylist()
     counts = {kind: sum(kind in mark for mark in marks) for kind in KINDS}
     without = [
-        _score_without(task, predictions, marks, part_name, which, seed, files)
+        _score_without(scoring, predictions, marks, task, part_name)
         for part_name, which in _KINDS_SEEN.items()
         if any(counts[kind] for kind in which)
     ]
@@ -396,21 +385,16 @@ def headline(leaks: Leaks, metric: str, value: float | None) -> str:
 
 
 def _score_without(
-    task: Task,
-    predictions: pa.Table,
-    marks: list[list[str]],
-    kind: str,
-    kinds: tuple[Kind, ...],
-    seed: int,
-    files: Mapping[str, str] | None,
+    scoring: Scoring, predictions: pa.Table, marks: list[list[str]], task: Task, part: str
 ) -> ScoreWithout:
-    left = predictions.filter(pa.array([not set(kinds) & set(mark) for mark in marks], pa.bool_()))
+    seen = set(_KINDS_SEEN[part])
+    left = predictions.filter(pa.array([not seen & set(mark) for mark in marks], pa.bool_()))
     reason = ""
     if len(left) < FEWEST_ROWS:
         reason = f"without them {len(left):,} rows are left, too few to score ({FEWEST_ROWS})"
     elif task.type == "text-generation" and len(left) > _MOST_GENERATED:
         reason = f"without them {len(left):,} generated texts are left, too many to score again"
     if reason:
-        return ScoreWithout(kind, len(left), task.metric, None, None, reason)
-    main = score(task, left, seed=seed, files=files).metric(task.metric)
-    return ScoreWithout(kind, len(left), main.name, main.value, main.interval, main.reason)
+        return ScoreWithout(part, len(left), task.metric, None, None, reason)
+    main = scoring(left, RESAMPLES).metric(task.metric)
+    return ScoreWithout(part, len(left), main.name, main.value, main.interval, main.reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from goldpan.text.markdown import Excerpt
@@ -11,6 +11,8 @@ MOST_ROWS = 400
 """Rows of one table; the rest is counted."""
 Cell = str | int | float | None
 """None is a value that does not exist: it divides by zero, or was never measured."""
+Row = Mapping[str, Cell]
+"""Cells by the names of their columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,13 @@ class ReportTable:
     """Row and column of cells that stand out, such as the best of a row."""
     left_out: int = 0
     """Rows that are not shown."""
+
+    @classmethod
+    def of(cls, title: str, rows: Iterable[Row], note: str = "") -> ReportTable:
+        """Return a table of rows that all name the same columns."""
+        named = list(rows)
+        columns = tuple(named[0]) if named else ()
+        return cls(title, columns, tuple(tuple(row.values()) for row in named), note)
 
     def only(self, columns: Sequence[int]) -> ReportTable:
         """Return the table with these columns alone."""

@@ -124,7 +124,7 @@ def run_of(
 
 def model_of(models: Sequence[ModelRecipe], run: Run) -> ModelRecipe | None:
     """Return which of the paper's models a run asked or trained: by name, title or weights."""
-    settings = run.record.settings
+    settings = run.settings
     model_names = {run.model, str(settings.get("model", "")), str(settings.get("weights", ""))}
     asked_names = {_last_part(name) for name in model_names if name}
     trained = run.model.startswith("finetuned")

@@ -7,7 +7,7 @@ rows: rows of one document are seldom independent of each other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.question import System
 from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
-from goldpan.evaluation.record import RunRecord
+from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import outcomes_of, ranking_values
 from goldpan.evaluation.statistics.scores import (
     ModelEvidence,
@@ -48,15 +48,37 @@ class ExampleNumbers:
 def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | None:
     """Return what the examples add to a metric, None where it is no function of sums."""
     table = predictions.take(pc.sort_indices(predictions, sort_keys=[("id", "ascending")]))
-    for evidence in _evidence(task, table):
+    kinds, kind_of = _kinds(table)
+    for evidence in _evidence(task, kinds):
         if not isinstance(evidence, Totals):
             continue
         for measure in evidence.measures:
             if measure.name == metric and measure.label is None:
                 ids, repos, documents = (tuple(table[name].to_pylist()) for name in _NAMES)
-                values = _ranking_values(measure)
-                return ExampleNumbers(ids, repos, documents, evidence.columns, values)
+                columns = evidence.columns[kind_of]
+                return ExampleNumbers(ids, repos, documents, columns, _ranking_values(measure))
     return None
+
+
+def _kinds(table: pa.Table) -> tuple[pa.Table, NDArray[np.intp]]:
+    """Return a row of each pair of truth and answer that occurs, and which of them each row is.
+
+    100,000 rows with one label each have as many pairs as labels squared.
+    """
+    if not pa.types.is_string(table.schema.field("truth").type):
+        return table, np.arange(len(table))
+    truths, answers = (
+        np.asarray(
+            pc.fill_null(pc.dictionary_encode(table[name].combine_chunks()).indices, -1),
+            dtype=np.int64,
+        )
+        for name in ("truth", "answer")
+    )
+    width = 2 + int(answers.max(initial=-1))
+    _, firsts, kind_of = np.unique(
+        truths * width + answers + 1, return_index=True, return_inverse=True
+    )
+    return table.take(pa.array(firsts)), kind_of.reshape(-1)
 
 
 def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, ExampleNumbers]:
@@ -127,43 +149,45 @@ class Units:
     """Unit of each row, in the order of ids."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskAnswers:
+    """The answers of several models to the rows of one test set."""
+
+    task: str
+    source: str
+    """The data set: its tasks share units that are named alike."""
+    units: Units
+    runs: Mapping[str, Sequence[Floats]]
+    """By model, for each seed: rows x columns."""
+    trainings: Mapping[str, str]
+    """By model, as `ModelEvidence` names them."""
+    measure: Callable[[Floats], Floats]
+
+
 def evidence_of(
     systems: Sequence[System], tasks: Sequence[str], tasks_by_name: Mapping[str, Task]
 ) -> tuple[TaskEvidence, ...] | str:
-    """Return what the systems' answers to these tasks say, or why they cannot be compared by them.
-
-    The score of a system must be a function of sums over examples, and all runs of a task must
-    have answered the same rows.
-    """
-    units: list[Units] = []
-    runs: list[dict[str, list[ExampleNumbers]]] = []
-    trainings: list[Mapping[str, str]] = []
+    """Return what the answers to these tasks say, or why systems cannot be compared by them."""
+    answers = []
     for name in tasks:
         if name not in tasks_by_name:
             return f"the registry does not know {name}"
-        task_runs = _runs(systems, tasks_by_name[name])
-        if isinstance(task_runs, str):
-            return task_runs
-        first = next(iter(task_runs.values()))[0]
-        units.append(units_of(first.ids, first.repos, first.documents))
-        runs.append(task_runs)
-        trainings.append(
-            {
-                system.name: _training([run.record for run in system.runs[name]])
-                for system in systems
-            }
+        task = tasks_by_name[name]
+        runs = answers_of(systems, task)
+        if isinstance(runs, str):
+            return runs
+        first = next(iter(runs.values()))[0]
+        answers.append(
+            TaskAnswers(
+                name,
+                task.source.dataset,
+                units_of(first.ids, first.repos, first.documents),
+                {system: [run.columns for run in of_seeds] for system, of_seeds in runs.items()},
+                {system.name: _training(system.runs[name]) for system in systems},
+                first.measure,
+            )
         )
-    sources = [tasks_by_name[name].source.dataset for name in tasks]
-    bins = bins_of(_numbers(sources, units))
-    measures = [next(iter(task_runs.values()))[0].measure for task_runs in runs]
-    columns = [
-        {name: [run.columns for run in several] for name, several in task_runs.items()}
-        for task_runs in runs
-    ]
-    return tuple(
-        task_evidence(*of_task)
-        for of_task in zip(tasks, sources, units, bins, columns, trainings, measures, strict=True)
-    )
+    return task_evidence(answers)
 
 
 def units_of(
@@ -183,13 +207,17 @@ def units_of(
     return Units("rows", tuple(ids))
 
 
-def _runs(systems: Sequence[System], task: Task) -> dict[str, list[ExampleNumbers]] | str:
+def answers_of(systems: Sequence[System], task: Task) -> dict[str, list[ExampleNumbers]] | str:
+    """Return each system's answers to a task, a seed after the other, or why they cannot be used.
+
+    The score must be a function of sums over examples, and all runs must be of the same rows.
+    """
     runs: dict[str, list[ExampleNumbers]] = {}
     ids: tuple[str, ...] | None = None
     for system in systems:
         runs[system.name] = []
         for run in system.runs[task.name]:
-            numbers = _quick(task, run.predictions(), run.scores.main)
+            numbers = example_numbers(task, run.predictions(), run.scores.main)
             if numbers is None:
                 return f"{run.scores.main} of {task.name} is no function of sums over rows"
             if ids is not None and numbers.ids != ids:
@@ -199,79 +227,40 @@ def _runs(systems: Sequence[System], task: Task) -> dict[str, list[ExampleNumber
     return runs
 
 
-def _quick(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | None:
-    """Return what the examples add to a metric, from the few pairs of truth and answer there are.
-
-    100,000 rows with one label each have as many pairs as labels squared.
-    """
-    if not pa.types.is_string(predictions.schema.field("truth").type):
-        return example_numbers(task, predictions, metric)
-    table = predictions.take(pc.sort_indices(predictions, sort_keys=[("id", "ascending")]))
-    codes = [
-        np.asarray(
-            pc.fill_null(pc.dictionary_encode(table[name].combine_chunks()).indices, -1),
-            dtype=np.int64,
-        )
-        for name in ("truth", "answer")
-    ]
-    width = 2 + int(codes[1].max(initial=-1))
-    _, firsts, kind_of = np.unique(
-        codes[0] * width + codes[1] + 1, return_index=True, return_inverse=True
-    )
-    kinds = table.take(pa.array(firsts))
-    labels = pa.array([f"{at:09d}" for at in range(len(kinds))], pa.string())
-    kinds = kinds.set_column(kinds.schema.get_field_index("id"), "id", labels)
-    numbers = example_numbers(task, kinds, metric)
-    if numbers is None:
-        return None
-    ids, repos, documents = (tuple(table[name].to_pylist()) for name in _NAMES)
-    columns = numbers.columns[kind_of.reshape(-1)]
-    return ExampleNumbers(ids, repos, documents, columns, numbers.measure)
-
-
-def _numbers(sources: Sequence[str], units: Iterable[Units]) -> list[NDArray[np.intp]]:
-    """Return numbers of units, over all tasks; those of one data set share units named alike."""
-    numbers: dict[tuple[str, str, str], int] = {}
-    return [
-        np.array(
-            [numbers.setdefault((source, unit.kind, name), len(numbers)) for name in unit.names],
-            dtype=np.intp,
-        )
-        for source, unit in zip(sources, units, strict=True)
-    ]
-
-
-def _training(records: Sequence[RunRecord]) -> str:
+def _training(runs: Sequence[Run]) -> str:
     """Return what names the trainings of a model's seeds; empty where one is of its task alone."""
-    trainings = [record.learning.training for record in records]
+    trainings = [run.learning.training for run in runs]
     return " ".join(trainings) if all(trainings) else ""
 
 
-def task_evidence(
-    task: str,
-    source: str,
-    units: Units,
-    bins: NDArray[np.intp],
-    runs: Mapping[str, Sequence[Floats]],
-    trainings: Mapping[str, str],
-    measure: Callable[[Floats], Floats],
-) -> TaskEvidence:
-    """Return evidence on one test set from what the rows add to each run of each model."""
+def task_evidence(answers: Sequence[TaskAnswers]) -> tuple[TaskEvidence, ...]:
+    """Return evidence on test sets from what the rows add to each run of each model."""
+    numbers: dict[tuple[str, str, str], int] = {}
+    units = [
+        np.array(
+            [
+                numbers.setdefault((task.source, task.units.kind, name), len(numbers))
+                for name in task.units.names
+            ],
+            dtype=np.intp,
+        )
+        for task in answers
+    ]
+    return tuple(map(_summed, answers, bins_of(units)))
+
+
+def _summed(task: TaskAnswers, bins: NDArray[np.intp]) -> TaskEvidence:
     models: dict[str, ModelEvidence] = {}
-    own_bins = bins
-    for name, columns in runs.items():
-        summed = []
-        for rows in columns:
-            own_bins, sums = add_up(rows, bins)
-            summed.append(sums)
-        models[name] = model_evidence(np.stack(summed), measure, trainings[name])
+    for name, seeds in task.runs.items():
+        own_bins, sums = add_up(np.stack(seeds), bins)
+        models[name] = model_evidence(sums, task.measure, task.trainings[name])
     return TaskEvidence(
-        task=task,
-        source=source,
-        unit=units.kind,
-        units=len(set(units.names)),
-        rows=len(units.names),
+        task=task.task,
+        source=task.source,
+        unit=task.units.kind,
+        units=len(set(task.units.names)),
+        rows=len(task.units.names),
         bins=own_bins,
         models=models,
-        measure=measure,
+        measure=task.measure,
     )

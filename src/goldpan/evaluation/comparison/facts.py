@@ -86,14 +86,9 @@ def positive_of(scores: Scores) -> str | None:
     return scores.label_confusions[0].label
 
 
-def chosen_by(run: Run) -> str:
-    """Return what settings were chosen on; empty where the model has nothing to choose."""
-    return run.record.learning.chosen_on
-
-
 def examples_learned(run: Run) -> int:
     """Return how many examples a model learned from; 0 for one that is only prompted."""
-    source, learning = run.record.learned_from, run.record.learning
+    source, learning = run.learned_from, run.learning
     return source.train + (source.validation if learning.from_all else 0)
 
 

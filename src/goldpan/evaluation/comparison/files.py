@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparison.evidence import Units, task_evidence, units_of
+from goldpan.evaluation.comparison.evidence import TaskAnswers, Units, task_evidence, units_of
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
@@ -22,10 +23,10 @@ from goldpan.evaluation.statistics.effects import Degradation, Overfitting, degr
 from goldpan.evaluation.statistics.scores import (
     BINS,
     Floats,
+    ModelEvidence,
     RunScore,
     ScoreMatrix,
     TaskEvidence,
-    bins_of,
     check_settings,
     model_evidence,
     score_matrix,
@@ -123,78 +124,74 @@ def _mean_over_labels(metric: str, labels: int) -> Callable[[Floats], Floats]:
 
 def prediction_evidence(
     file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
-) -> list[TaskEvidence]:
+) -> tuple[TaskEvidence, ...]:
     """Return evidence on data sets whose rows all models answered."""
-    units: list[Units] = []
-    runs: list[dict[str, list[Sequence[Prediction]]]] = []
+    runs = _runs(tests)
+    tasks = []
     for dataset in matrix.tasks:
-        by_model: dict[str, list[Sequence[Prediction]]] = {name: [] for name in matrix.models}
-        for key in sorted(tests, key=lambda key: (key.seed, key.fold)):
-            if key.dataset == dataset:
-                by_model[key.model].append(file.predictions[key])
+        by_model = {
+            model: [file.predictions[key] for key in runs[dataset, model]]
+            for model in matrix.models
+        }
         first = by_model[matrix.models[0]][0]
         for name, several in by_model.items():
             for rows in several:
                 check_rows(file.path, dataset, name, first, rows)
-        ids = [row.id for row in first]
-        units.append(units_of(ids, [None] * len(ids), [row.document or None for row in first]))
-        runs.append(by_model)
-    starts = np.cumsum([0, *(len(unit.names) for unit in units)])
-    numbered = []
-    for unit, start in zip(units, starts, strict=False):
-        _, numbers = np.unique(np.array(unit.names, dtype=object).astype(str), return_inverse=True)
-        numbered.append((numbers.reshape(-1) + start).astype(np.intp))
-    tasks = []
-    by_dataset = zip(matrix.tasks, units, bins_of(numbered), runs, strict=True)
-    for dataset, unit, bins, by_model in by_dataset:
         check_labels(file.path, dataset, by_model)
         answered = [row for several in by_model.values() for rows in several for row in rows]
-        texts = {row.truth for row in answered} | {row.answer for row in answered}
-        labels = sorted(texts - {""})
-        columns = {
-            name: [_columns(rows, labels) for rows in several] for name, several in by_model.items()
-        }
-        trainings = {name: file.training(name, dataset) for name in by_model}
-        measure = _mean_over_labels(matrix.metric, len(labels))
-        tasks.append(task_evidence(dataset, dataset, unit, bins, columns, trainings, measure))
-    return tasks
+        labels = sorted(({row.truth for row in answered} | {row.answer for row in answered}) - {""})
+        ids, documents = [row.id for row in first], [row.document or None for row in first]
+        units = units_of(ids, [None] * len(ids), documents)
+        order = sorted(range(len(ids)), key=units.names.__getitem__)
+        tasks.append(
+            TaskAnswers(
+                dataset,
+                dataset,
+                Units(units.kind, tuple(units.names[at] for at in order)),
+                {
+                    name: [_columns(rows, labels)[order] for rows in several]
+                    for name, several in by_model.items()
+                },
+                {name: file.training(name, dataset) for name in by_model},
+                _mean_over_labels(matrix.metric, len(labels)),
+            )
+        )
+    return task_evidence(tasks)
 
 
 def count_evidence(
     file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
-) -> list[TaskEvidence]:
+) -> tuple[TaskEvidence, ...]:
     """Return evidence on data sets of which only counts are known, not which rows are whose."""
-    tasks = []
-    for dataset in matrix.tasks:
-        keys = sorted(
-            (key for key in tests if key.dataset == dataset), key=lambda key: (key.seed, key.fold)
-        )
-        labels = sorted({label for key in keys for label in file.counts[key]})
-        measure = _mean_over_labels(matrix.metric, len(labels))
-        runs: dict[str, list[Floats]] = {name: [] for name in matrix.models}
-        rows = 0
-        for key in keys:
-            if key.model in runs:
-                by_label = file.counts[key]
-                missing = [label for label in labels if label not in by_label]
-                if missing:
-                    raise EvaluationError(
-                        f"{file.path} has no counts of {key.model} for the label {missing[0]!r} of"
-                        f" {dataset}",
-                        "Give every model's counts for every label",
-                    )
-                runs[key.model].append(_spread([by_label[label] for label in labels]))
-                rows = max(rows, *(sum(astuple(counts)) for counts in by_label.values()))
-        models = {
-            name: model_evidence(np.stack(sums), measure, file.training(name, dataset))
-            for name, sums in runs.items()
-        }
-        tasks.append(
-            TaskEvidence(
-                dataset, dataset, "rows", rows, rows, np.arange(BINS), models, measure, paired=False
+    runs = _runs(tests)
+    return tuple(
+        _counted(file, matrix, dataset, {model: runs[dataset, model] for model in matrix.models})
+        for dataset in matrix.tasks
+    )
+
+
+def _counted(
+    file: ScoreFile, matrix: ScoreMatrix, dataset: str, keys: Mapping[str, Sequence[Key]]
+) -> TaskEvidence:
+    counts = {model: [file.counts[key] for key in of_model] for model, of_model in keys.items()}
+    every = [by_label for several in counts.values() for by_label in several]
+    labels = sorted({label for by_label in every for label in by_label})
+    for model, several in counts.items():
+        missing = [label for by_label in several for label in labels if label not in by_label]
+        if missing:
+            raise EvaluationError(
+                f"{file.path} has no counts of {model} for the label {missing[0]!r} of {dataset}",
+                "Give every model's counts for every label",
             )
-        )
-    return tasks
+    measure = _mean_over_labels(matrix.metric, len(labels))
+    models: dict[str, ModelEvidence] = {}
+    for model, several in counts.items():
+        sums = [_spread([by_label[label] for label in labels]) for by_label in several]
+        models[model] = model_evidence(np.stack(sums), measure, file.training(model, dataset))
+    rows = max(confusion.size for by_label in every for confusion in by_label.values())
+    return TaskEvidence(
+        dataset, dataset, "rows", rows, rows, np.arange(BINS), models, measure, paired=False
+    )
 
 
 def _spread(labels: Sequence[BinaryConfusion]) -> Floats:
@@ -260,9 +257,12 @@ def compare_file(
             "Name its tasks and models, or leave out the column part",
         )
     values = {name: _values(file, keys, name) for name in shown}
-    numbered = _numbered(tests)
     matrix = score_matrix(
-        [RunScore(key.model, key.dataset, numbered[key], values[shown[0]][key]) for key in tests],
+        [
+            RunScore(model, dataset, number, values[shown[0]][key])
+            for (dataset, model), of_model in _runs(tests).items()
+            for number, key in enumerate(of_model)
+        ],
         shown[0],
         drop_incomplete_tasks=True,
     )
@@ -301,16 +301,12 @@ def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[Key, floa
     return values
 
 
-def _numbered(keys: Sequence[Key]) -> dict[Key, int]:
-    """Return a number for each seed and fold of a model and data set."""
-    runs: dict[tuple[str, str], list[Key]] = {}
-    for key in keys:
-        runs.setdefault((key.model, key.dataset), []).append(key)
-    return {
-        key: at
-        for group in runs.values()
-        for at, key in enumerate(sorted(group, key=lambda key: (key.seed, key.fold)))
-    }
+def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
+    """Return the runs of each data set and model, by seed and fold."""
+    runs: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for key in sorted(keys, key=lambda key: (key.seed, key.fold)):
+        runs[key.dataset, key.model].append(key)
+    return runs
 
 
 def _compared(
@@ -362,9 +358,6 @@ def _by_dataset(keys: Sequence[Key], values: Mapping[Key, float]) -> list[float]
 def _test_scores(
     tests: Sequence[Key], values: Mapping[str, Mapping[Key, float]]
 ) -> Iterator[tuple[str, str, str, float]]:
-    groups: dict[tuple[str, str], list[Key]] = {}
-    for key in tests:
-        groups.setdefault((key.dataset, key.model), []).append(key)
-    for (dataset, model), keys in sorted(groups.items()):
+    for (dataset, model), keys in sorted(_runs(tests).items()):
         for metric, of in values.items():
             yield dataset, model, metric, float(np.mean([of[key] for key in keys]))

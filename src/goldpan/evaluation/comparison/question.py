@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from statistics import fmean
 from typing import Any, Literal
 
-import numpy as np
 import orjson
 
 from goldpan.core.errors import EvaluationError
@@ -17,9 +18,6 @@ from goldpan.evaluation.statistics.calibrated import ROPE, Criteria
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
 from goldpan.evaluation.statistics.decide import Choice, compare
 from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, score_matrix
-
-Split = tuple[str, str]
-"""Hashes of the data and of the split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,16 @@ class System:
     @property
     def uses_dates(self) -> bool:
         """True where the model reads the dates of texts."""
-        return any(run.record.uses_dates for run in self.every())
+        return any(run.uses_dates for run in self.every())
+
+    def scores(self, task: str) -> dict[int, float]:
+        """Return its scores on a task by seed, without those that are undefined."""
+        scores = {run.seed: ranking_score(run.scores).value for run in self.runs.get(task, ())}
+        return {seed: value for seed, value in scores.items() if value is not None}
+
+    def mean(self, *tasks: str) -> float | None:
+        """Return the mean over tasks of the mean over seeds; None where it has no score."""
+        return mean_of(fmean(scores.values()) for task in tasks if (scores := self.scores(task)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +60,15 @@ class CompleteBlock:
     """Models and tasks outside the ranking, with the reason, a sentence each."""
 
 
-def split_of(run: Run) -> Split:
-    """Return what names the data and the split of a run."""
-    return run.record.data_hash, run.record.split_hash
-
-
 def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
     """Return the runs to compare, and those on other data or splits of the same tasks.
 
     Scores on two splits cannot be compared, so each task keeps the split that most models were
     run on; of equals, the one with more runs.
     """
-    grouped: dict[str, dict[Split, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    grouped: dict[str, dict[tuple[str, str], list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        grouped[run.task][split_of(run)].append(run)
+        grouped[run.task][run.hashes].append(run)
     comparable: list[Run] = []
     elsewhere: list[Run] = []
     for _, splits in sorted(grouped.items()):
@@ -92,7 +94,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     """
     _same_metric(runs)
     keys = _distinguishing(runs)
-    protocols = {run.record.protocol.name for run in runs}
+    protocols = {run.protocol.name for run in runs}
     grouped: dict[str, dict[str, dict[int, Run]]] = defaultdict(lambda: defaultdict(dict))
     for run in runs:
         name = _name(run, keys[run.model], with_protocol=len(protocols) > 1)
@@ -108,7 +110,7 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     for name, tasks in sorted(grouped.items()):
         ordered = {task: tuple(run for _, run in sorted(tasks[task].items())) for task in tasks}
         first = next(iter(ordered.values()))[0]
-        protocol = first.record.protocol.name
+        protocol = first.protocol.name
         systems.append(System(name, first.model, protocol, dict(sorted(ordered.items()))))
     return tuple(systems)
 
@@ -140,17 +142,15 @@ def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) 
 
 
 def _variants(runs: Iterable[Run]) -> int:
-    return len(
-        {(run.model, _plain(run.record.settings), _plain(run.record.protocol)) for run in runs}
-    )
+    return len({(run.model, _plain(run.settings), _plain(run.protocol)) for run in runs})
 
 
 def _distinguishing(runs: Iterable[Run]) -> dict[str, list[str]]:
     """Return the settings of each model that differ on one and the same task."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for run in runs:
-        key = (run.model, run.task, run.record.protocol.name)
-        groups[key].append(run.record.settings)
+        key = (run.model, run.task, run.protocol.name)
+        groups[key].append(run.settings)
     keys: dict[str, set[str]] = defaultdict(set)
     for (model, _, _), settings in groups.items():
         names = {name for values in settings for name in values}
@@ -161,10 +161,10 @@ def _distinguishing(runs: Iterable[Run]) -> dict[str, list[str]]:
 
 
 def _name(run: Run, keys: Iterable[str], *, with_protocol: bool) -> str:
-    settings = run.record.settings
+    settings = run.settings
     parts = [f"{key}={setting(settings[key])}" for key in keys if key in settings]
     if with_protocol:
-        parts.append(run.record.protocol.name)
+        parts.append(run.protocol.name)
     return f"{run.model} ({', '.join(parts)})" if parts else run.model
 
 
@@ -281,23 +281,36 @@ class ComparisonResult:
             ranks = {name: at for at, name in enumerate(self.comparison.models)}
 
         def order(system: System) -> tuple[int, float, str]:
-            means = [mean for task in system.runs if (mean := mean_score(system, task)) is not None]
-            mean = sum(means) / len(means) if means else -np.inf
-            return ranks.get(system.name, len(ranks)), -mean, system.name
+            mean = system.mean(*system.runs)
+            return ranks.get(system.name, len(ranks)), inf if mean is None else -mean, system.name
 
         return tuple(sorted(self.systems, key=order))
 
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Return the runs of all systems."""
+        return tuple(run for system in self.systems for run in system.every())
 
-def mean_score(system: System, task: str) -> float | None:
-    """Return a system's score on a task, the mean over seeds; None where there is none."""
-    values = list(scores_of(system, task).values())
-    return sum(values) / len(values) if values else None
+    def ranked_on(self, task: str) -> list[System]:
+        """Return the systems that ran a task, those of the ranking first."""
+        return [system for system in self.ranked if task in system.runs]
+
+    def first_run(self, task: str) -> Run:
+        """Return a run of a task: all of them are on one split."""
+        return next(system.runs[task][0] for system in self.systems if task in system.runs)
+
+    def times_opened(self, task: str) -> int:
+        """Return how often the test was opened by all runs on this split, compared or not."""
+        hashes = self.first_run(task).hashes
+        return sum(
+            run.test_opened for run in self.every if (run.task, run.hashes) == (task, hashes)
+        )
 
 
-def scores_of(system: System, task: str) -> dict[int, float]:
-    """Return a system's scores on a task by seed, without those that are undefined."""
-    scores = {run.seed: ranking_score(run.scores).value for run in system.runs.get(task, ())}
-    return {seed: value for seed, value in scores.items() if value is not None}
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that there are; None of none."""
+    present = [value for value in values if value is not None]
+    return fmean(present) if present else None
 
 
 def matrix(compared: ComparisonResult) -> ScoreMatrix:
@@ -307,6 +320,6 @@ def matrix(compared: ComparisonResult) -> ScoreMatrix:
         for system in compared.systems
         if system.name in compared.block.models
         for task in compared.block.tasks
-        for seed, value in scores_of(system, task).items()
+        for seed, value in system.scores(task).items()
     ]
     return score_matrix(scores, compared.metric)

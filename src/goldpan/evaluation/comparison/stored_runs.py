@@ -13,9 +13,8 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.evidence import (
     MANY_PROJECTS,
-    ExampleNumbers,
+    answers_of,
     evidence_of,
-    example_numbers,
     projects,
     side_by_side,
 )
@@ -27,7 +26,6 @@ from goldpan.evaluation.comparison.question import (
     complete,
     matrix,
     on_one_split,
-    scores_of,
     systems_of,
 )
 from goldpan.evaluation.runs import PREDICTIONS, Run, read_runs, require_runs
@@ -51,24 +49,14 @@ def compare_on_task(
     """Compare by the answers to one task, None where the metric does not allow it."""
     if task is None:
         return None
-    runs_of: dict[str, list[ExampleNumbers]] = {}
-    for system in result.systems:
-        if system.name in result.block.models:
-            runs = system.runs[name]
-            of_runs = [example_numbers(task, run.predictions(), run.scores.main) for run in runs]
-            whole = [numbers for numbers in of_runs if numbers is not None]
-            if len(whole) < len(runs) or len({numbers.ids for numbers in whole}) > 1:
-                return None
-            runs_of[system.name] = whole
-    answers = side_by_side(runs_of)
+    systems = [system for system in result.systems if system.name in result.block.models]
+    runs = answers_of(systems, task)
+    if isinstance(runs, str):
+        return None
+    answers = side_by_side(runs)
     first = next(iter(answers.values()))
-    scores = [
-        float(numbers.measure(numbers.columns.sum(axis=0)[None, :])[0])
-        for numbers in answers.values()
-    ]
-    if {numbers.ids for numbers in answers.values()} != {first.ids} or not np.isfinite(
-        scores
-    ).all():
+    sums = (numbers.columns.sum(axis=0)[None, :] for numbers in answers.values())
+    if not np.isfinite([first.measure(totals) for totals in sums]).all():
         return None
     pairs = math.comb(len(answers), 2)
     groups = projects(first.repos, pairs, question.alpha)
@@ -116,8 +104,8 @@ def compare_stored(
     require_runs("model", models, {run.model for run in every})
     runs = [run for run in every if not models or run.model in models]
     if protocol:
-        require_runs("protocol", [protocol], {run.record.protocol.name for run in runs})
-        runs = [run for run in runs if run.record.protocol.name == protocol]
+        require_runs("protocol", [protocol], {run.protocol.name for run in runs})
+        runs = [run for run in runs if run.protocol.name == protocol]
     return compare_runs(runs, every, tasks, question, keep_models=bool(models))
 
 
@@ -140,7 +128,7 @@ def compare_runs(
     comparable, elsewhere = on_one_split(runs)
     systems = systems_of(comparable)
     have = {
-        system.name: {task for task in system.runs if scores_of(system, task)} for system in systems
+        system.name: {task for task in system.runs if system.scores(task)} for system in systems
     }
     block = complete(have, keep_models=keep_models)
     metrics = {run.task: ranking_score(run.scores).name for run in comparable}
@@ -158,15 +146,12 @@ def compare_runs(
         elsewhere=tuple(elsewhere),
         every=tuple(every),
     )
-    return _with_deciding(_compare(result, tasks, question), tasks)
-
-
-def _with_deciding(result: ComparisonResult, tasks: Mapping[str, Task]) -> ComparisonResult:
+    result = _compare(result, tasks, question)
     if isinstance(result.comparison, str):
         return result
-    systems = {system.name: system for system in result.systems}
-    first, second = (systems[name] for name in result.comparison.models[:2])
-    return replace(result, deciding=deciding_rows(first, second, result.block.tasks, tasks))
+    by_name = {system.name: system for system in systems}
+    first, second = (by_name[name] for name in result.comparison.models[:2])
+    return replace(result, deciding=deciding_rows(first, second, block.tasks, tasks))
 
 
 def _compare(
@@ -274,7 +259,7 @@ def deciding_rows(
     return DecidingRows(first.name, second.name, differ, rows)
 
 
-def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, list[object]]:
+def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, set[object]]:
     """Return what a model says of each row, each outcome once, or whether it is right."""
     by_right = task is not None and (
         task.type in ("binary", "multi-class") or task.source.builder == PATHS
@@ -285,4 +270,4 @@ def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, list[object]]:
         for row in table.to_pylist():
             answer = row["answer"] == row["truth"] if by_right else repr(row["answer"])
             said.setdefault(row["id"], set()).add(answer)
-    return {row: sorted(outcomes, key=repr) for row, outcomes in said.items()}
+    return said

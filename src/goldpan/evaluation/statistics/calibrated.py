@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from goldpan.evaluation.statistics.comparison import (
     ChosenTest,
-    PairVerdict,
+    ComparedPair,
     TestName,
     Verdicts,
     near_limit,
@@ -93,7 +93,7 @@ def no_rows(models: int, why: str, alpha: float) -> Verdicts:
     """Return that nothing can be told of new rows, and why."""
     test = ChosenTest("calibrated", "none", why, alpha, question="new rows")
     pairs = list(combinations(range(models), 2))
-    return Verdicts(test, "mean", {pair: PairVerdict("untested") for pair in pairs})
+    return Verdicts(test, "mean", {pair: ComparedPair() for pair in pairs})
 
 
 def answer_on_new_rows(
@@ -120,7 +120,7 @@ def answer_on_new_rows(
         else "It is not known which rows the counts share, so the answers of two models are taken"
         " as independent, which finds less"
     )
-    if parts.shared.fewest is not None:
+    if parts.trainings.fewest is not None:
         trained += ". Tasks that one training answered rise and fall together, so they count as one"
     why = f"{how}. {trained}"
     if units < _LEAST_UNITS:
@@ -165,7 +165,7 @@ def answer_on_new_tasks(
     tasks: Sequence[TaskEvidence], parts: Contributions, criteria: Criteria = DEFAULT
 ) -> Verdicts:
     """Decide all pairs of models for new tasks like these."""
-    sources, shared = list(parts.by_source), parts.shared
+    sources, trainings = list(parts.by_source), parts.trainings
     differences, within = [], []
     first, second = sides(parts.pairs)
     for source in sources:
@@ -176,11 +176,11 @@ def answer_on_new_tasks(
         variance = variance * scale
         for row in rows:
             spread = np.array([model.seed_variance for model in tasks[row].models.values()])
-            spread = spread * shared.own[row]
+            spread = spread * trainings.own[row]
             variance = variance + (spread[first] + spread[second]) / len(rows) ** 2
         within.append(variance)
     unit = "tasks" if len(sources) == len(tasks) else "data sets"
-    if shared.fewest == 1 and len(sources) >= FEWEST_SOURCES:
+    if trainings.fewest == 1 and len(sources) >= FEWEST_SOURCES:
         why = (
             "One training answered several tasks, and its luck is that of all of them: an answer on"
             " new tasks needs at least 2 trainings (seeds) of each model"
@@ -193,8 +193,8 @@ def answer_on_new_tasks(
         criteria,
         fewest=FEWEST_SOURCES,
         unit=unit,
-        common=Common(shared.variance[first] + shared.variance[second], shared.freedom)
-        if shared.variance.any()
+        common=Common(trainings.shared[first] + trainings.shared[second], trainings.shared_freedom)
+        if trainings.shared.any()
         else None,
     )
 
@@ -244,18 +244,20 @@ def _untested(
     test = ChosenTest(
         "calibrated", "none", why, criteria.alpha, question="new tasks", units=units, unit=unit
     )
-    verdict = PairVerdict("untested", needed=needed, needed_unit=unit if needed else "")
+    verdict = ComparedPair(decision="untested", needed=needed, needed_unit=unit if needed else "")
     return Verdicts(test, "mean", dict.fromkeys(pairs, verdict))
 
 
-def _verdict(tested: RowsTest | TasksTest, at: int, half: float, criteria: Criteria) -> PairVerdict:
+def _verdict(
+    tested: RowsTest | TasksTest, at: int, half: float, criteria: Criteria
+) -> ComparedPair:
     """Return the decision on a pair whose difference has an interval of that half width."""
     difference, p = float(tested.difference[at]), float(tested.p[at])
     low, high = difference - half, difference + half
     decision = significant_decision(p, difference, criteria.alpha)
     if decision == "undecided" and -criteria.rope <= low and high <= criteria.rope:
         decision = "equal"
-    return PairVerdict(decision, p=p, low=low, high=high)
+    return ComparedPair(decision=decision, p=p, low=low, high=high)
 
 
 def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -> ChosenTest:
@@ -357,7 +359,7 @@ def compare_over_sources(
     limit = stats.t.isf(alpha / (2 * pairs), freedom)
     return TasksTest(
         difference=mean,
-        p=np.array(holm(p.tolist())),
+        p=holm(p),
         half_width=limit * error,
         needed=(None,) * pairs
         if common is not None

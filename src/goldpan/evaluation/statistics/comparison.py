@@ -53,21 +53,24 @@ _MIRROR: dict[Decision, Decision] = {"better": "worse", "worse": "better"}
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """Two models, the better placed first."""
+    """Two models, the better placed first.
 
-    first: str
-    second: str
-    decision: Decision
+    A test gives its decision; `arrange` adds the names and how far the scores are apart.
+    """
+
+    first: str = ""
+    second: str = ""
+    decision: Decision = "untested"
     """Decision on the first model."""
-    p: float | None
+    p: float | None = None
     """Corrected for all pairs; None in a Bayesian comparison."""
-    posterior: Posterior | None
+    posterior: Posterior | None = None
     """Posterior of the first; None in a frequentist comparison."""
-    difference: float
+    difference: float = 0.0
     """The first model's mean less the second's."""
-    effect: float | None
+    effect: float | None = None
     """None where the scores of neither model vary."""
-    magnitude: Magnitude
+    magnitude: Magnitude = "undefined"
     fragile: bool = False
     """True where p or posterior is within random error of the limit: other seeds may differ."""
     low: float | None = None
@@ -211,26 +214,12 @@ def error_rate(test: TestName) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PairVerdict:
-    """Decision on the first model of a pair."""
-
-    decision: Decision
-    p: float | None = None
-    posterior: Posterior | None = None
-    fragile: bool = False
-    low: float | None = None
-    high: float | None = None
-    needed: int | None = None
-    needed_unit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Verdicts:
     """Decisions of one test on all pairs, keyed by the places of their rows, the smaller first."""
 
     test: ChosenTest
     central: Literal["mean", "median", "mean rank"]
-    of: Mapping[tuple[int, int], PairVerdict] = field(default_factory=dict)
+    of: Mapping[tuple[int, int], ComparedPair] = field(default_factory=dict)
 
 
 def near_limit(share: float, limit: float, draws: int) -> bool:
@@ -327,24 +316,17 @@ def _pair(
     if first > other:
         verdict = _mirrored(verdict)
     effect = _effect(values[first], values[other], effect_size)
-    return ComparedPair(
+    return replace(
+        verdict,
         first=scores.models[first],
         second=scores.models[other],
-        decision=verdict.decision,
-        p=verdict.p,
-        posterior=verdict.posterior,
         difference=as_decimal(float(values[first].mean() - values[other].mean())),
         effect=effect,
         magnitude=magnitude(effect),
-        fragile=verdict.fragile,
-        low=verdict.low,
-        high=verdict.high,
-        needed=verdict.needed,
-        needed_unit=verdict.needed_unit,
     )
 
 
-def _mirrored(verdict: PairVerdict) -> PairVerdict:
+def _mirrored(verdict: ComparedPair) -> ComparedPair:
     return replace(
         verdict,
         decision=_MIRROR.get(verdict.decision, verdict.decision),

@@ -13,10 +13,10 @@ from goldpan.evaluation.statistics.comparison import (
     FEWEST_TASKS,
     Approach,
     ChosenTest,
+    ComparedPair,
     Comparison,
     Decision,
     EffectSize,
-    PairVerdict,
     Verdicts,
     arrange,
     near_limit,
@@ -96,8 +96,8 @@ def decide_bayesian(
         seed=seed,
     )
     verdicts = {
-        pair: PairVerdict(
-            posterior_decision(posterior, alpha),
+        pair: ComparedPair(
+            decision=posterior_decision(posterior, alpha),
             posterior=posterior,
             fragile=any(
                 near_limit(share, 1 - alpha, samples)
@@ -148,7 +148,7 @@ def _why(checked: Assumptions, two: bool) -> str:
 def _pairwise(values: Floats, parametric: bool, alpha: float, why: str) -> Verdicts:
     test: Callable[[Floats, Floats], float] = paired_t if parametric else wilcoxon
     pairs = list(combinations(range(len(values)), 2))
-    corrected = holm([test(values[i], values[j]) for i, j in pairs])
+    corrected = holm([test(values[i], values[j]) for i, j in pairs]).tolist()
     sides = {(i, j): _side(values[i] - values[j], parametric) for i, j in pairs}
     chosen = ChosenTest("frequentist", "paired t" if parametric else "wilcoxon", why, alpha)
     verdicts = _significant(dict(zip(pairs, corrected, strict=True)), sides, alpha)
@@ -175,7 +175,8 @@ def _omnibus_first(
     if first.p >= alpha:
         why += f"; {first.name} finds no difference at all, so no pair is decided"
         verdicts = {
-            pair: PairVerdict("undecided", p=verdict.p) for pair, verdict in verdicts.items()
+            pair: ComparedPair(decision="undecided", p=verdict.p)
+            for pair, verdict in verdicts.items()
         }
     test = ChosenTest(
         approach="frequentist",
@@ -192,9 +193,9 @@ def _omnibus_first(
     return Verdicts(test, "mean" if name == "tukey" else "mean rank", verdicts)
 
 
-def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], PairVerdict]:
+def _significant(pairs: Pairs, sides: Pairs, alpha: float) -> dict[tuple[int, int], ComparedPair]:
     return {
-        pair: PairVerdict(significant_decision(p, sides[pair], alpha), p=p)
+        pair: ComparedPair(decision=significant_decision(p, sides[pair], alpha), p=p)
         for pair, p in pairs.items()
     }
 
@@ -209,7 +210,7 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verd
     )
     pairs = list(combinations(range(len(scores.models)), 2))
     test = ChosenTest(approach, "none", why, alpha)
-    return Verdicts(test, "mean", {pair: PairVerdict("untested") for pair in pairs})
+    return Verdicts(test, "mean", {pair: ComparedPair() for pair in pairs})
 
 
 def compare(

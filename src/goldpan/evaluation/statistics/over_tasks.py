@@ -53,14 +53,13 @@ def wilcoxon(first: Floats, second: Floats) -> float:
     return min(1.0, 2 * float(ways[: min(reached, whole - reached) + 1].sum()))
 
 
-def holm(values: Sequence[float]) -> list[float]:
+def holm(values: Sequence[float] | Floats) -> Floats:
     """Return p values corrected for being several (Holm 1979), in the order given."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    corrected = [0.0] * len(values)
-    highest = 0.0
-    for index, at in enumerate(order):
-        highest = max(highest, min(1.0, (len(values) - index) * values[at]))
-        corrected[at] = highest
+    p = np.asarray(values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    corrected = np.empty_like(p)
+    scaled = np.minimum(1.0, np.arange(len(p), 0, -1) * p[order])
+    corrected[order] = np.maximum.accumulate(scaled)
     return corrected
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 
 from goldpan.evaluation.statistics.comparison import (
     ChosenTest,
+    ComparedPair,
     Comparison,
-    PairVerdict,
     Verdicts,
     arrange,
     near_limit,
@@ -30,7 +29,6 @@ from goldpan.evaluation.statistics.scores import (
     Floats,
     Measure,
     RunScore,
-    StatisticsError,
     check_settings,
     score_matrix,
 )
@@ -38,16 +36,6 @@ from goldpan.evaluation.statistics.scores import (
 ROUNDS = 10_000
 _BLOCK = 4_000_000
 _TIE = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class RandomizationTest:
-    """How two models differ on the same examples."""
-
-    difference: float
-    """Difference of the first and the second model's score."""
-    p: float
-    """Two-sided, approximate: never 0, as the actual answers count as one shuffle."""
 
 
 def randomization_test(
@@ -58,20 +46,13 @@ def randomization_test(
     rounds: int = ROUNDS,
     seed: int = 0,
     groups: Sequence[str] | None = None,
-) -> RandomizationTest:
-    """Test whether two models that answered the same examples differ (paired, approximate).
+) -> float:
+    """Return the two-sided p of two models that answered the same examples (approximate).
 
     `first` and `second` are examples x numbers. With `groups`, such as each example's project,
-    whole groups are swapped: examples of one group are seldom independent. Raises
-    `StatisticsError` where the examples do not match or a number is missing.
+    whole groups are swapped: examples of one group are seldom independent. p is never 0, as the
+    actual answers count as one shuffle.
     """
-    if first.shape != second.shape or first.ndim != 2 or not len(first):
-        raise StatisticsError(
-            f"{len(first)} and {len(second)} answers are not to the same examples",
-            "Compare predictions of one data set and split",
-        )
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        raise StatisticsError("An example's score is missing", "Score the predictions again")
     if groups is not None:
         first, second = _summed(first, groups), _summed(second, groups)
     sums, others = first.sum(axis=0), second.sum(axis=0)
@@ -88,7 +69,7 @@ def randomization_test(
         shuffled = measure(sums + swapped) - measure(others - swapped)
         extreme += int((np.abs(shuffled) >= abs(actual) - _TIE).sum())
         left -= block
-    return RandomizationTest(float(actual), (extreme + 1) / (rounds + 1))
+    return (extreme + 1) / (rounds + 1)
 
 
 def compare_answers(
@@ -128,13 +109,14 @@ def compare_answers(
         )
         for i, j in pairs
     ]
+    values = scores.means()[:, 0]
     verdicts = {
-        pair: PairVerdict(
-            significant_decision(p, tested.difference, alpha),
-            p,
+        (i, j): ComparedPair(
+            decision=significant_decision(p, float(values[i] - values[j]), alpha),
+            p=p,
             fragile=near_limit(p, alpha, rounds),
         )
-        for pair, tested, p in zip(pairs, tests, holm([tested.p for tested in tests]), strict=True)
+        for (i, j), p in zip(pairs, holm(tests).tolist(), strict=True)
     }
     unit = "examples" if groups is None else f"{len(set(groups))} groups of examples"
     test = ChosenTest(
@@ -159,11 +141,6 @@ def _swaps(random: np.random.Generator, many: NDArray[np.intp], block: int) -> F
 
 
 def _summed(rows: Floats, groups: Sequence[str]) -> Floats:
-    if len(groups) != len(rows):
-        raise StatisticsError(
-            f"There are {len(rows)} examples and {len(groups)} names of their groups",
-            "Name the group of each example",
-        )
     _, group_of = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
     flat: NDArray[np.intp] = group_of.reshape(-1)
     summed = np.zeros((int(flat.max()) + 1, rows.shape[1]))

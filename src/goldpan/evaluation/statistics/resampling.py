@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -40,51 +40,60 @@ from goldpan.evaluation.statistics.scores import (
 # lessens it.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TrainingVariance:
-    """The variance that other trainings of one model would add to its mean over tasks."""
+    """The variance that other trainings would add to each model's mean over tasks."""
 
-    alone: float
-    """Variance of trainings that answered one task each."""
-    shared: float
-    """Variance of trainings that answered several tasks."""
-    rough: float
-    """The sum of each block's squared variance over its degrees of freedom."""
-    rough_shared: float
-    """The part of it of `shared`."""
-    own: tuple[bool, ...]
-    """By task: True where its training answered no other task."""
+    total: Floats
+    """Models."""
+    freedom: float
+    """Degrees of freedom of `total`; infinite where it is 0."""
+    shared: Floats
+    """Models: the part of it by trainings that answered several tasks."""
+    shared_freedom: float
     fewest: int | None
     """The fewest seeds of a training that several tasks share; None where none is shared."""
-
-    @property
-    def total(self) -> float:
-        """Both together."""
-        return self.alone + self.shared
+    own: NDArray[np.bool_]
+    """Tasks x models: True where the model's training for a task answered no other task."""
 
 
-def training_variance(tasks: Sequence[TaskEvidence], model: str) -> TrainingVariance:
-    """Return what other trainings of a model would change in its mean over these tasks."""
-    blocks: dict[tuple[str, int], list[ModelEvidence]] = defaultdict(list)
-    keys = []
-    for at, task in enumerate(tasks):
-        evidence = task.models[model]
-        keys.append((evidence.training or f"\0task {at}", len(evidence.scores)))
-        blocks[keys[-1]].append(evidence)
-    alone = shared = rough = rough_shared = 0.0
-    fewest: list[int] = []
-    for (_, seeds), members in blocks.items():
-        variance = _block_variance(members, len(tasks))
-        unsure = variance**2 / max(1, seeds - 1)
-        rough += unsure
-        if len(members) == 1:
-            alone += variance
-        else:
-            shared += variance
-            rough_shared += unsure
-            fewest.append(seeds)
-    own = tuple(len(blocks[key]) == 1 for key in keys)
-    return TrainingVariance(alone, shared, rough, rough_shared, own, min(fewest, default=None))
+def training_variance(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> TrainingVariance:
+    """Return what other trainings of each model would change in its mean over these tasks."""
+    alone, shared, rough, rough_shared = np.zeros((4, len(models)))
+    fewest = np.full(len(models), math.inf)
+    own = np.zeros((len(tasks), len(models)), dtype=np.bool_)
+    for at, name in enumerate(models):
+        evidence = [task.models[name] for task in tasks]
+        for (_, seeds), members in _trainings(evidence).items():
+            variance = _block_variance([evidence[task] for task in members], len(tasks))
+            unsure = variance**2 / max(1, seeds - 1)
+            rough[at] += unsure
+            if len(members) == 1:
+                alone[at] += variance
+                own[members, at] = True
+            else:
+                shared[at] += variance
+                rough_shared[at] += unsure
+                fewest[at] = min(fewest[at], seeds)
+    several = np.array(
+        [any(len(task.models[name].scores) > 1 for task in tasks) for name in models]
+    )
+    return TrainingVariance(
+        total=_lent(alone + shared, several),
+        freedom=_freedom(alone + shared, rough),
+        shared=_lent(shared, np.isfinite(fewest) & (fewest > 1)),
+        shared_freedom=_freedom(shared, rough_shared),
+        fewest=int(fewest.min()) if np.isfinite(fewest).any() else None,
+        own=own,
+    )
+
+
+def _trainings(evidence: Sequence[ModelEvidence]) -> Mapping[tuple[str, int], list[int]]:
+    """Return the tasks of each training of a model and its number of seeds."""
+    tasks: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for at, of_task in enumerate(evidence):
+        tasks[of_task.training or f"\0task {at}", len(of_task.scores)].append(at)
+    return tasks
 
 
 def _block_variance(members: Sequence[ModelEvidence], tasks: int) -> float:
@@ -120,25 +129,7 @@ class Contributions:
     """Tasks x pairs."""
     unpaired: Floats
     """Variance that answers to different rows add, tasks x pairs."""
-    seeds: Floats
-    """Variance that other seeds add, models."""
-    freedom: float
-    """Degrees of freedom of `seeds`; infinite where it is 0."""
-    shared: SharedTraining
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedTraining:
-    """Variance of each model's mean by trainings that answered several tasks."""
-
-    variance: Floats
-    """Models."""
-    freedom: float
-    """Degrees of freedom of `variance`; infinite where it is 0."""
-    fewest: int | None
-    """The fewest seeds of such a training; None where there is none."""
-    own: NDArray[np.bool_]
-    """Tasks x models: True where the model's training for a task answered no other task."""
+    trainings: TrainingVariance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,22 +172,9 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
         else:
             centered = linear - linear.mean(axis=1, keepdims=True)
             unpaired[at] = (centered**2).sum(axis=(0, 1)) / len(tasks) ** 2
-    trainings = [training_variance(tasks, name) for name in models]
-    seeds = np.array([training.total for training in trainings])
-    rough = np.array([training.rough for training in trainings])
-    several = np.array(
-        [any(len(task.models[name].scores) > 1 for task in tasks) for name in models]
-    )
-    return Contributions(
-        pairs,
-        rounded(differences.mean(axis=0)),
-        by_source,
-        differences,
-        unpaired,
-        _lent(seeds, several),
-        _freedom(seeds, rough),
-        _shared(trainings),
-    )
+    difference = rounded(differences.mean(axis=0))
+    trainings = training_variance(tasks, models)
+    return Contributions(pairs, difference, by_source, differences, unpaired, trainings)
 
 
 def _lent(variance: Floats, several: NDArray[np.bool_]) -> Floats:
@@ -215,19 +193,6 @@ def _freedom(variance: Floats, rough: Floats) -> float:
     return float(variance.sum() ** 2 / rough.sum()) if rough.any() else math.inf
 
 
-def _shared(trainings: Sequence[TrainingVariance]) -> SharedTraining:
-    shared = np.array([training.shared for training in trainings])
-    seeds = [training.fewest for training in trainings if training.fewest is not None]
-    several = np.array([(training.fewest or 1) > 1 for training in trainings])
-    rough = np.array([training.rough_shared for training in trainings])
-    return SharedTraining(
-        _lent(shared, several),
-        _freedom(shared, rough),
-        min(seeds, default=None),
-        np.array([training.own for training in trainings]).T,
-    )
-
-
 def compare_on_rows(
     parts: Contributions, *, alpha: float = 0.05, rounds: int = ROUNDS, seed: int = 0
 ) -> RowsTest:
@@ -237,12 +202,12 @@ def compare_on_rows(
     first, second = sides(parts.pairs)
     unpaired = parts.unpaired.sum(axis=0)
     rows = (moved**2).sum(axis=0) + unpaired
-    seeds = parts.seeds[first] + parts.seeds[second]
+    by_model, known = parts.trainings.total, parts.trainings.freedom
+    seeds = by_model[first] + by_model[second]
     # Linearized and actual difference must agree: the smaller counts, none where signs differ.
     linear = moved.sum(axis=0) if not unpaired.any() else parts.difference
     agree = np.sign(linear) == np.sign(parts.difference)
     size = np.where(agree, np.minimum(np.abs(linear), np.abs(parts.difference)), 0.0)
-    known = parts.freedom
     # A variance from two or three seeds is too small more often than too large: without this,
     # models that two seeds each differ by chance are declared different in 7 of 100 cases.
     seeds = seeds * (1 + 2 / known)
@@ -300,6 +265,7 @@ def _step_down(
 ) -> tuple[Floats, float]:
     """Return corrected p, and how many errors the largest of all pairs reaches by chance."""
     random = np.random.default_rng(seed)
+    seeds = parts.trainings.total
     first, second = sides(parts.pairs)
     scale = np.divide(1.0, error, out=np.zeros_like(error), where=error > 0)
     order = np.argsort(z, kind="stable")
@@ -309,8 +275,8 @@ def _step_down(
     while left:
         block = min(left, max(1, _HELD // max(1, len(moved) + len(z))))
         samples = 2 * (coins(random, block, len(moved)) @ moved) - moved.sum(axis=0)
-        if parts.seeds.any():
-            noise = random.standard_normal((block, len(parts.seeds))) * np.sqrt(parts.seeds)
+        if seeds.any():
+            noise = random.standard_normal((block, len(seeds))) * np.sqrt(seeds)
             samples += noise[:, first] - noise[:, second]
         if parts.unpaired.any():
             samples += random.standard_normal((block, len(z))) * np.sqrt(parts.unpaired.sum(axis=0))

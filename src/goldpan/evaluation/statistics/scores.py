@@ -299,21 +299,18 @@ def tiers(order: Sequence[str], beats: Mapping[str, frozenset[str]]) -> dict[str
     moves a border; rules that go from model to model let it move all that follow.
     """
     count = len(order)
-    decided = [
-        [upper != lower and (lower in beats[upper] or upper in beats[lower]) for lower in order]
-        for upper in order
-    ]
-    # within[a][b]: pairs among order[a:b] that are decided, less those that are not.
-    within = [[0] * (count + 1) for _ in range(count + 1)]
-    for start in range(count):
-        for end in range(start + 1, count + 1):
-            new = sum(1 if decided[at][end - 1] else -1 for at in range(start, end - 1))
-            within[start][end] = within[start][end - 1] + new
+    decided = np.array([[lower in beats[upper] for lower in order] for upper in order])
+    signs = np.where(decided | decided.T, 1, -1)
+
+    def decided_in(start: int, end: int) -> int:
+        """Return the decided pairs of a stretch, less those that are not."""
+        return int(np.triu(signs[start:end, start:end], 1).sum())
+
     best: list[tuple[int, int]] = [(0, 0)]
     cut = [0]
     for end in range(1, count + 1):
         options = [
-            ((best[start][0] + within[start][end], best[start][1] + 1), start)
+            ((best[start][0] + decided_in(start, end), best[start][1] + 1), start)
             for start in range(end)
         ]
         cost, start = min(options)

@@ -137,14 +137,14 @@ class Evaluate(Group):
         results = []
         for run in read_runs(layout, tasks=several(task), models=several(model)):
             known = find_task(run.task, tasks_directory(self.lab.path))
-            files = files_to_score(layout, known, run.record.data_hash, rows)
+            files = files_to_score(layout, known, run.data_hash, rows)
             data, by = None, columns
             folder = rows or task_directory(layout, known)
             places = read_places(layout, known, folder)
             missing = [name for name in columns if name not in run.predictions().column_names]
             with nullcontext() if missing else suppress(EvaluationError):  # the audit is of others
                 if missing or places:
-                    stored = scored_input(layout, known, run.record.data_hash, rows).data
+                    stored = scored_input(layout, known, run.data_hash, rows).data
                     data = with_columns(stored, folder, missing)
             if data is not None and places:
                 data, by = with_places(data, places), (*columns, PLACE)
@@ -174,7 +174,7 @@ class Evaluate(Group):
         measured = []
         for stored in read_runs(layout, tasks=several(task), models=several(model)):
             known = find_task(stored.task, tasks_directory(self.lab.path))
-            task_input = scored_input(layout, known, stored.record.data_hash, rows)
+            task_input = scored_input(layout, known, stored.data_hash, rows)
             thirds = score_by_length(
                 known,
                 stored.predictions(),

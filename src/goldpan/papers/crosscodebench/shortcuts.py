@@ -127,7 +127,7 @@ _MOST_MODELS = 12
 def wanted_rows(compared: evaluation.ComparisonResult, task: data.Task) -> list[str]:
     """Return the ids of the test rows that shortcuts answer, none where they do not apply."""
     runs = [system.runs[task.name][0] for system in compared.systems if task.name in system.runs]
-    names = {run.record.protocol.name for run in runs}
+    names = {run.protocol.name for run in runs}
     if task.type == "mlm" or (task.type != "text-generation" and PROTOCOL not in names):
         return []
     return sorted(runs[0].predictions()["id"].to_pylist())[:_MOST_ROWS]
@@ -149,7 +149,7 @@ def shortcuts_section(
         if isinstance(material, str):
             content.append(evaluation.Remark(f"{material}, so shortcuts cannot answer."))
         else:
-            content.append(_table(compared, task, {id_: material.rows[id_] for id_ in ids}))
+            content.append(_table(compared, task, {id_: material[id_] for id_ in ids}))
     if not content:
         return None
     return evaluation.Section(

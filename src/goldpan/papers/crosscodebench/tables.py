@@ -244,7 +244,7 @@ def _run_outcomes(
     tasks = shipped_splits()[split].paper
     if tasks is not None and rows < tasks[1] * _ROWS:
         notes.append(f"{rows:,} of up to {tasks[1] * _ROWS:,} rows")
-    weights = sorted({str(run.record.settings.get("weights", "")) for run in runs} - {""})
+    weights = sorted({str(run.settings.get("weights", "")) for run in runs} - {""})
     if len(weights) > 1:
         notes.append(f"the mean is over {len(weights)} commits of the weights")
     state: State = "in part" if notes else "run"

@@ -192,7 +192,7 @@ def _lowest(scores: Mapping[str, float]) -> str:
 def _thirds(entry: _Stored) -> tuple[evaluation.Third, ...]:
     task = find_task(entry.run.task, tasks_directory(entry.workspace.root))
     directory = _dataset(entry.workspace, task)
-    rows = evaluation.scored_input(entry.workspace, task, entry.run.record.data_hash, directory)
+    rows = evaluation.scored_input(entry.workspace, task, entry.run.data_hash, directory)
     predictions = entry.run.predictions()
     return evaluation.score_by_length(
         task, predictions, evaluation.input_lengths(rows), seed=entry.run.seed, files=rows.files
@@ -215,9 +215,9 @@ def _stored_runs(context: evaluation.PaperContext) -> list[_Stored]:
             family = evaluation.built_family(task)
             if model is None or family is None:
                 continue
-            removed = tuple(filter(None, str(run.record.settings.get(_ABLATE, "")).split("+")))
+            removed = tuple(filter(None, str(run.settings.get(_ABLATE, "")).split("+")))
             shown = evaluation.without(family, removed).name
-            name = run.record.protocol.name
+            name = run.protocol.name
             asked = "" if name == context.recipe.protocol else f"under the protocol {name}"
             gaps = dataset_gaps(_dataset(workspace, task), _PROFILE)
             note = "; ".join(filter(None, (asked, *gaps)))

@@ -56,7 +56,7 @@ def issue_ranking(systems: Iterable[evaluation.System]) -> IssueRanking | None:
     scores: dict[str, dict[str, float]] = {}
     incomplete = []
     for system in systems:
-        runs = [run for run in system.runs.get(TASK, ()) if run.record.protocol.model_per == "repo"]
+        runs = [run for run in system.runs.get(TASK, ()) if run.protocol.model_per == "repo"]
         if runs and all(map(_is_official, runs)):
             scores[system.name] = {
                 name: fmean(_f1(run, name) for run in runs) for name in REPOSITORIES
@@ -78,14 +78,14 @@ def issue_ranking(systems: Iterable[evaluation.System]) -> IssueRanking | None:
 
 
 def _is_official(run: evaluation.Run) -> bool:
-    by = run.record.scores_by.get("repo")
+    by = run.scores_by.get("repo")
     return by is not None and {part.value: part.examples for part in by.parts} == dict.fromkeys(
         REPOSITORIES, _EXAMPLES
     )
 
 
 def _f1(run: evaluation.Run, repository: str) -> float:
-    parts = run.record.scores_by["repo"].parts
+    parts = run.scores_by["repo"].parts
     return next(part.score or 0.0 for part in parts if part.value == repository)
 
 

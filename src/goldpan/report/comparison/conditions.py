@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from statistics import fmean
+from typing import Any
 
 import orjson
 
-from goldpan.core.proportions import wilson
 from goldpan.core.sanitize import line
-from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
-from goldpan.evaluation.protocol import Protocol
-from goldpan.evaluation.resolved import (
-    RESOLVED,
-    StoredResolved,
-    read_resolved,
-    separation,
-    similarity,
-)
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_of
+from goldpan.evaluation.resolved import PatchScores, read_resolved
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.scores import as_decimal
 from goldpan.report.document import (
-    Cell,
     Content,
     Figure,
     Remark,
     ReportTable,
+    Row,
     Section,
     count,
     cut,
@@ -46,6 +39,8 @@ _MEASURES: Sequence[tuple[str, str, float]] = (
     ("wall_seconds", "seconds", 1.0),
 )
 """Costs for a figure, which shows the first that every model has. Wall time is known of all."""
+_ALWAYS = 4
+"""First columns of costs, which stand even where all are 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +52,15 @@ class _Bought:
 
 def costs_section(compared: ComparisonResult) -> Section:
     """Return costs of all models, and cost against score."""
-    rows = tuple(_row(compared, system) for system in compared.ranked)
-    columns = (
-        "model",
-        f"mean {compared.metric}",
-        "wall time",
-        "CPU time",
-        "GPU hours",
-        "input tokens",
-        "output tokens",
-        "money",
-    )
+    rows = [_row(compared, system) for system in compared.ranked]
     shown = [
-        at for at in range(len(columns)) if at < 4 or any(row[at] not in (0, 0.0) for row in rows)
+        name for at, name in enumerate(rows[0]) if at < _ALWAYS or any(row[name] for row in rows)
     ]
     note = (
         "Training and testing once on every task of the model, the mean over seeds. Times are of"
         " the machines named below and may come from different ones."
     )
-    table = ReportTable("Costs", columns, rows, note).only(shown)
+    table = ReportTable.of("Costs", ({name: row[name] for name in shown} for row in rows), note)
     return Section("cost", "Cost against score", (table, *_drawn(compared)))
 
 
@@ -146,51 +131,37 @@ def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
     return best
 
 
-def _row(compared: ComparisonResult, system: System) -> tuple[Cell, ...]:
-    def every(key: str) -> float:
-        return _over(system, system.runs, key)
+def _row(compared: ComparisonResult, system: System) -> Row:
+    def every(cost: str) -> float:
+        return _over(system, system.runs, cost)
 
-    return (
-        system.name,
-        _mean(compared, system),
-        seconds(every("wall_seconds")),
-        seconds(every("cpu_seconds")),
-        every("gpu_seconds") / 3600,
-        round(every("input_tokens")),
-        round(every("output_tokens")),
-        every("money"),
-    )
+    return {
+        "model": system.name,
+        f"mean {compared.metric}": _mean(compared, system),
+        "wall time": seconds(every("wall_seconds")),
+        "CPU time": seconds(every("cpu_seconds")),
+        "GPU hours": every("gpu_seconds") / 3600,
+        "input tokens": round(every("input_tokens")),
+        "output tokens": round(every("output_tokens")),
+        "money": every("money"),
+    }
 
 
 def _mean(compared: ComparisonResult, system: System) -> float | None:
-    tasks = compared.block.tasks if system.name in compared.block.models else tuple(system.runs)
-    means = [mean for task in tasks if (mean := mean_score(system, task)) is not None]
-    return fmean(means) if means else None
+    return system.mean(
+        *(compared.block.tasks if system.name in compared.block.models else system.runs)
+    )
 
 
 def _over(system: System, tasks: Iterable[str], cost: str) -> float:
     """Return a cost of each task once, the mean over its runs, in all."""
     return math.fsum(
-        fmean(float(getattr(run.record.costs, cost)) for run in system.runs[task])
+        fmean(float(getattr(run.costs, cost)) for run in system.runs[task])
         for task in tasks
         if task in system.runs
     )
 
 
-_COLUMNS = (
-    "model",
-    "seed",
-    "issues",
-    "resolved",
-    "95 % interval",
-    "exact match",
-    "CodeBLEU",
-    "CodeBLEU, resolved",
-    "CodeBLEU, not resolved",
-    "resolved, not exact",
-    "exact, not resolved",
-    "separation",
-)
 _NOTE = (
     "An issue is resolved where all tests of its fix pass with the patch. Exact match and CodeBLEU"
     " compare the lines that a patch writes with those of the merged fix. Separation is how often"
@@ -200,41 +171,34 @@ _NOTE = (
 
 def resolved_section(compared: ComparisonResult) -> Section | None:
     """Return what execution says beside similarity, None where no run was scored by tests."""
-    tables = []
-    for task in compared.tasks:
-        rows = tuple(_rows(compared, task))
-        if rows:
-            tables.append(cut(ReportTable(task, _COLUMNS, rows)))
-    if not tables:
-        return None
-    return Section("resolved", "Resolved, by running tests", tuple(tables), _NOTE)
+    tables = [ReportTable.of(task, _rows(compared, task)) for task in compared.tasks]
+    shown = tuple(cut(table) for table in tables if table.rows)
+    return Section("resolved", "Resolved, by running tests", shown, _NOTE) if shown else None
 
 
-def _rows(compared: ComparisonResult, task: str) -> Iterator[tuple[Cell, ...]]:
-    for system in compared.ranked:
-        for run in system.runs.get(task, ()):
+def _rows(compared: ComparisonResult, task: str) -> Iterator[Row]:
+    for system in compared.ranked_on(task):
+        for run in system.runs[task]:
             stored = read_resolved(run.directory)
             if stored is not None:
-                yield (system.name, run.seed, *_cells(stored))
+                yield {"model": system.name, "seed": run.seed, **_resolved(stored)}
 
 
-def _cells(stored: StoredResolved) -> tuple[Cell, ...]:
-    right = [patch for patch in stored.patches if patch.outcome == RESOLVED]
-    wrong = [patch for patch in stored.patches if patch.outcome != RESOLVED]
-    share = wilson(len(right), stored.instances)
-    exact = sum(patch.exact for patch in stored.patches)
-    return (
-        stored.instances,
-        share.value,
-        None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
-        exact / stored.instances if stored.instances else None,
-        similarity(stored.patches).codebleu,
-        similarity(right).codebleu,
-        similarity(wrong).codebleu,
-        sum(not patch.exact for patch in right),
-        sum(patch.exact for patch in wrong),
-        separation(stored.patches),
-    )
+def _resolved(scores: PatchScores) -> Row:
+    share, right, wrong = scores.resolved, scores.right, scores.wrong
+    exact = right.exact + wrong.exact
+    return {
+        "issues": scores.instances,
+        "resolved": share.value,
+        "95 % interval": None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
+        "exact match": exact / scores.instances if scores.instances else None,
+        "CodeBLEU": mean_of(patch.codebleu for patch in scores.patches),
+        "CodeBLEU, resolved": right.codebleu,
+        "CodeBLEU, not resolved": wrong.codebleu,
+        "resolved, not exact": right.patches - right.exact,
+        "exact, not resolved": wrong.exact,
+        "separation": scores.separation,
+    }
 
 
 _CHOOSES = {
@@ -245,32 +209,32 @@ _CHOOSES = {
 _MOST_INVALID = 20
 _PER_RUN = 3
 _MOST_GAPS = 5
-_HARDWARE = ["cpu", "cores", "memory_gb", "gpus"]
-_SOFTWARE = ["goldpan", "revision", "python", "system", "packages"]
 
 
 def conditions_section(compared: ComparisonResult) -> Section:
     """Return all that is needed to run the same again, and to doubt it."""
     runs = [(system.name, run) for system in compared.ranked for run in system.every()]
-    content: list[Content] = [*_protocols([run for _, run in runs]), *_invalid(runs)]
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            name,
-            run.task,
-            run.seed,
-            *(digest[:12] for digest in split_of(run)),
-            run.record.test_opened,
-            run.directory.name,
-        )
+    rows: Iterator[Row] = (
+        {
+            "model": name,
+            "task": run.task,
+            "seed": run.seed,
+            "data hash": run.data_hash[:12],
+            "split hash": run.split_hash[:12],
+            "test opened": run.test_opened,
+            "run": run.directory.name,
+        }
         for name, run in runs
     )
-    columns = ("model", "task", "seed", "data hash", "split hash", "test opened", "run")
-    content.append(folded(ReportTable("Runs", columns, rows), 8))
-    content += _environments([run for _, run in runs])
     return Section(
         "conditions",
         "Protocol, seeds, hashes and machines",
-        tuple(content),
+        (
+            *_protocols([run for _, run in runs]),
+            _invalid(runs),
+            folded(ReportTable.of("Runs", rows), 8),
+            _environments([run for _, run in runs]),
+        ),
         "Equal hashes mean the same rows in the same splits.",
     )
 
@@ -280,9 +244,9 @@ def in_part_sentences(compared: ComparisonResult) -> tuple[str, ...]:
     conditions: dict[str, list[str]] = {}
     for system in compared.ranked:
         for run in system.every():
-            if run.record.in_part:
-                gaps = "; ".join(run.record.in_part)
-                text = f"{run.record.protocol.name} in part ({gaps})"
+            if run.in_part:
+                gaps = "; ".join(run.in_part)
+                text = f"{run.protocol.name} in part ({gaps})"
                 conditions.setdefault(text, []).append(system.name)
     return tuple(
         f"{listed(list(dict.fromkeys(names)))} ran under {text}."
@@ -290,74 +254,71 @@ def in_part_sentences(compared: ComparisonResult) -> tuple[str, ...]:
     )[:_MOST_GAPS]
 
 
-def _protocols(runs: list[Run]) -> list[Content]:
-    protocols: dict[bytes, Protocol] = {}
-    used: Counter[bytes] = Counter()
-    for run in runs:
-        protocol = run.record.protocol
-        key = orjson.dumps(protocol, option=orjson.OPT_SORT_KEYS)
-        protocols[key] = protocol
-        used[key] += 1
-    content: list[Content] = []
-    for key in sorted(protocols, key=lambda digest: (protocols[digest].name, digest)):
-        protocol = protocols[key]
-        content.append(
-            Remark(
-                f"Protocol {protocol.name}: {protocol.title} ({protocol.source});"
-                f" {_CHOOSES.get(protocol.validation, protocol.validation)}."
-                f" {count(used[key], 'run')}."
-            )
+def _protocols(runs: Iterable[Run]) -> Iterator[Content]:
+    protocols = [run.protocol for run in runs]
+    used = Counter(map(_plain, protocols))
+    for key, protocol in sorted(
+        {_plain(protocol): protocol for protocol in protocols}.items(),
+        key=lambda item: (item[1].name, item[0]),
+    ):
+        yield Remark(
+            f"Protocol {protocol.name}: {protocol.title} ({protocol.source});"
+            f" {_CHOOSES.get(protocol.validation, protocol.validation)}."
+            f" {count(used[key], 'run')}."
         )
-        content += [Remark(f"Known defect: {defect}") for defect in protocol.defects]
+        yield from (Remark(f"Known defect: {defect}") for defect in protocol.defects)
         if not protocol.defects:
-            content.append(Remark("No defect of the protocol is known."))
-    return content
+            yield Remark("No defect of the protocol is known.")
 
 
-def _invalid(runs: list[tuple[str, Run]]) -> list[Content]:
-    bad = [(name, run) for name, run in runs if run.scores.invalid]
-    if not bad:
-        return [Remark("Every answer was valid.")]
-    total = sum(run.scores.invalid for _, run in bad)
-    rows: list[tuple[Cell, ...]] = []
-    for name, run in bad:
-        shown = run.record.answers.invalid[:_PER_RUN]
-        text = "; ".join(
-            f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
-            for answer in shown
-        )
-        notes = ", ".join(
-            f"{what} {count:,}" for what, count in sorted(run.record.answers.notes.items())
-        )
-        rows.append((name, run.task, run.seed, run.scores.invalid, notes, text))
-    rows.sort(key=lambda row: (-int(row[3] or 0), str(row[0]), str(row[1])))
-    columns = ("model", "task", "seed", "not valid", "of all answers", "what was said")
+def _plain(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _invalid(runs: Sequence[tuple[str, Run]]) -> Content:
+    rows = [_invalid_row(name, run) for name, run in runs if run.scores.invalid]
+    if not rows:
+        return Remark("Every answer was valid.")
+    rows.sort(key=lambda row: (-int(row["not valid"] or 0), row["model"], row["task"]))
+    total = sum(run.scores.invalid for _, run in runs)
     note = f"{total:,} answers in all. They count as wrong."
-    left = max(0, len(rows) - _MOST_INVALID)
-    return [
-        ReportTable(
-            "Answers that are not valid", columns, tuple(rows[:_MOST_INVALID]), note, left_out=left
-        )
-    ]
+    return cut(ReportTable.of("Answers that are not valid", rows, note), _MOST_INVALID)
 
 
-def _environments(runs: list[Run]) -> list[Content]:
-    groups: dict[bytes, list[Run]] = defaultdict(list)
-    for run in runs:
-        facts = {key: getattr(run.record.environment, key) for key in _HARDWARE + _SOFTWARE}
-        groups[orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)].append(run)
-    rows: list[tuple[Cell, ...]] = []
-    for key in sorted(groups, key=lambda group: (-len(groups[group]), group)):
-        data = orjson.loads(key)
-        gpus = listed(data["gpus"]) if data["gpus"] else "no GPU"
-        machine = f"{data['cpu']}, {data['cores']} cores, {data['memory_gb']} GB; {gpus}"
-        packages = ", ".join(
-            f"{name} {data['packages'][name]}" for name in sorted(data["packages"])
-        )
-        commit = data["revision"] or ""
-        revision = f" ({commit[:12]}{'+' * commit.endswith('+')})" if commit else ""
-        runtime = f"Python {data['python']}, {data['system']}"
-        rows.append((len(groups[key]), f"{data['goldpan']}{revision}", runtime, machine, packages))
-    columns = ("runs", "Goldpan", "runtime", "machine", "packages")
+def _invalid_row(name: str, run: Run) -> Row:
+    quoted = (
+        f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
+        for answer in run.answers.invalid[:_PER_RUN]
+    )
+    notes = (f"{what} {count:,}" for what, count in sorted(run.answers.notes.items()))
+    return {
+        "model": name,
+        "task": run.task,
+        "seed": run.seed,
+        "not valid": run.scores.invalid,
+        "of all answers": ", ".join(notes),
+        "what was said": "; ".join(quoted),
+    }
+
+
+def _environments(runs: Iterable[Run]) -> Content:
+    used = Counter(_plain(asdict(run.environment)) for run in runs)
+    rows = (
+        _machine(orjson.loads(key), used[key])
+        for key in sorted(used, key=lambda key: (-used[key], key))
+    )
     note = "A revision with + had changes that were not committed."
-    return [folded(ReportTable("Environments", columns, tuple(rows), note), 8)]
+    return folded(ReportTable.of("Environments", rows, note), 8)
+
+
+def _machine(facts: Mapping[str, Any], runs: int) -> Row:
+    gpus = listed(facts["gpus"]) if facts["gpus"] else "no GPU"
+    commit = facts["revision"] or ""
+    revision = f" ({commit[:12]}{'+' * commit.endswith('+')})" if commit else ""
+    return {
+        "runs": runs,
+        "Goldpan": f"{facts['goldpan']}{revision}",
+        "runtime": f"Python {facts['python']}, {facts['system']}",
+        "machine": f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']} GB; {gpus}",
+        "packages": ", ".join(f"{name} {facts['packages'][name]}" for name in facts["packages"]),
+    }

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.comparison.facts import Skipped, chosen_by, examples_learned
-from goldpan.evaluation.comparison.question import ComparisonResult, System, setting, split_of
+from goldpan.evaluation.comparison.facts import Skipped, examples_learned
+from goldpan.evaluation.comparison.question import ComparisonResult, System, setting
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison import summary
@@ -36,18 +36,18 @@ from goldpan.report.comparison.ranking import (
 )
 from goldpan.report.comparison.rows import (
     SECTIONS,
-    TaskRows,
+    TaskRow,
     Wrong,
     find_mistakes,
     mistakes_section,
     read_task_rows,
 )
 from goldpan.report.document import (
-    Cell,
     Content,
     Remark,
     Report,
     ReportTable,
+    Row,
     Section,
     count,
     folded,
@@ -76,7 +76,7 @@ def make_report(
     """
     mistakes = find_mistakes(compared)
     rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
-    distance = distance_section(compared, tasks)
+    distance = distance_section(compared)
     sections = [
         ranking_section(compared),
         resolved_section(compared),
@@ -102,9 +102,8 @@ def make_report(
 
 
 def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
-    runs = [run for system in compared.systems for run in system.every()]
+    runs = compared.runs
     invalid = sum(run.scores.invalid for run in runs)
-    seeds = {run.seed for run in runs}
 
     def counted(things: Sized, noun: str) -> tuple[str, str]:
         return f"{len(things):,}", f"{noun}s" if len(things) > 1 else noun
@@ -114,7 +113,7 @@ def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
         counted(compared.tasks, "task"),
         (f"{summary.examples(compared, compared.tasks):,}", "test examples"),
         counted(runs, "run"),
-        counted(seeds, "seed"),
+        counted({run.seed for run in runs}, "seed"),
         (f"{invalid:,}", "answers not valid"),
     )
 
@@ -164,8 +163,8 @@ def _rows_by_task(
     compared: ComparisonResult,
     tasks: Mapping[str, Task],
     mistakes: Mapping[str, list[Wrong]],
-) -> dict[str, TaskRows | str]:
-    rows_by_task: dict[str, TaskRows | str] = {}
+) -> dict[str, Mapping[str, TaskRow] | str]:
+    rows_by_task: dict[str, Mapping[str, TaskRow] | str] = {}
     for name in compared.tasks:
         if name not in tasks:
             rows_by_task[name] = f"The registry does not know {name}"
@@ -184,125 +183,115 @@ _WEIGHTS = "weights"
 
 def splits(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return how the data were split, and how often each test was opened (S1)."""
-    opened_by_task = {task: _times_opened(compared, task) for task in compared.tasks}
-    content = folded(_split_table(compared, opened_by_task))
-    total = sum(opened_by_task.values())
-    opened = Remark(
-        f"A test set is opened once a run, {count(total, 'time')} in all: by every run of the same"
-        " split in this workspace, compared here or not. Who opens it often and reports the best"
-        " has chosen by the test."
+    opened = {task: compared.times_opened(task) for task in compared.tasks}
+    rows = (_split_row(compared.first_run(task), times) for task, times in opened.items())
+    content = folded(ReportTable.of("How the data were split", rows))
+    remark = Remark(
+        f"A test set is opened once a run, {count(sum(opened.values()), 'time')} in all: by every"
+        " run of the same split in this workspace, compared here or not. Who opens it often and"
+        " reports the best has chosen by the test."
     )
     elsewhere = sorted({run.task for run in compared.elsewhere})
     if not elsewhere:
-        return (content, opened)
+        return (content, remark)
     other = f"Runs on other data or another split are not compared: {listed(elsewhere)}."
-    return (content, opened, Remark(other))
+    return (content, remark, Remark(other))
+
+
+def _split_row(run: Run, opened: int) -> Row:
+    return {
+        "task": run.task,
+        "method": run.split or "not known",
+        **{part: run.rows.get(part) for part in ("train", "validation", "test")},
+        "seed": None,
+        "test opened": opened,
+        "split hash": run.split_hash[:12] or None,
+    }
 
 
 def training(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the data that each model learned from (S2)."""
-    if not any(examples_learned(run) for system in compared.systems for run in system.every()):
+    if not any(map(examples_learned, compared.runs)):
         raise Skipped("No model was trained: all are prompted or follow fixed rules")
-    rows = tuple(
-        (
-            system.name,
-            len(system.runs),
-            listed([str(seed) for seed in sorted({run.seed for run in system.every()})]),
-            _span([examples_learned(run) for run in system.every()]),
-            _settings(system),
-        )
+    rows: Iterator[Row] = (
+        {
+            "model": system.name,
+            "tasks": len(system.runs),
+            "seeds": listed([str(seed) for seed in sorted({run.seed for run in system.every()})]),
+            "examples learned from": _span([examples_learned(run) for run in system.every()]),
+            "settings": _settings(system),
+        }
         for system in compared.ranked
     )
-    columns = ("model", "tasks", "seeds", "examples learned from", "settings")
-    return (ReportTable("Models and what they learned from", columns, rows),)
+    return (ReportTable.of("Models and what they learned from", rows),)
 
 
 def tuning(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the data on which settings were chosen (S3)."""
-    if not _any_tuned(compared):
+    if not any(run.learning.chosen_on for run in compared.runs):
         raise Skipped("Settings were fixed beforehand; none was chosen by a validation set")
-    rows, cheated = [], []
+    rows: list[Row] = []
+    cheated = []
     for system in compared.ranked:
-        by = sorted({chosen_by(run) for run in system.every()})
-        among = [run.record.learning.candidates for run in system.every()]
-        text = ", ".join(filter(None, by)) or "nothing: fixed"
+        by = sorted({run.learning.chosen_on for run in system.every()})
+        among = [run.learning.candidates for run in system.every()]
         if any("test" in chosen.casefold().split() for chosen in by):
             cheated.append(system.name)
-        rows.append((system.name, text, _span([number for number in among if number])))
-    columns = ("model", "chosen on", "candidates")
-    content: tuple[Content, ...] = (
-        ReportTable("What settings were chosen on", columns, tuple(rows)),
-    )
-    if cheated:
-        names = ", ".join(sorted(cheated))
-        warning = Remark(f"The test set chose the settings of {names}: their scores are too high")
-        content = (*content, warning)
-    return content
+        chosen_on = ", ".join(filter(None, by)) or "nothing: fixed"
+        candidates = _span([number for number in among if number])
+        rows.append({"model": system.name, "chosen on": chosen_on, "candidates": candidates})
+    table = ReportTable.of("What settings were chosen on", rows)
+    if not cheated:
+        return (table,)
+    names = ", ".join(sorted(cheated))
+    return (table, Remark(f"The test set chose the settings of {names}: their scores are too high"))
 
 
 def retraining(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the models trained again with the chosen settings (S4)."""
-    if not _any_tuned(compared):
+    if not any(run.learning.chosen_on for run in compared.runs):
         raise Skipped("There were no chosen settings to train again with")
-    rows = []
+    rows: list[Row] = []
     for system in compared.ranked:
-        again = [run for run in system.every() if run.record.learning.from_all and chosen_by(run)]
-        if again:
-            rows.append((system.name, _span([examples_learned(run) for run in again])))
+        learned = [
+            run for run in system.every() if run.learning.from_all and run.learning.chosen_on
+        ]
+        if learned:
+            examples = _span([examples_learned(run) for run in learned])
+            rows.append({"model": system.name, "examples": examples})
     if not rows:
         raise Skipped("The models that were validated are the ones that were tested")
     return (
         Remark("With the settings found in S3, on all rows of train and validation together:"),
-        ReportTable("Trained again", ("model", "examples"), tuple(rows)),
+        ReportTable.of("Trained again", rows),
     )
 
 
 def testing(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the tests of each model, with the answers that are not valid (S5)."""
-    rows: list[tuple[Cell, ...]] = []
-    for system in compared.ranked:
-        runs = system.every()
-        examples = sum(run.scores.examples for run in runs)
-        invalid = sum(run.scores.invalid for run in runs)
-        share = f"{100 * invalid / examples:.2g} %" if examples else ""
-        text = f"{invalid:,} ({share})" if invalid else "0"
-        rows.append((system.name, len(system.runs), len(runs), examples, text))
-    columns = ("model", "tasks", "runs", "answers", "of them not valid")
     note = "An answer that is not valid counts as wrong."
-    return (ReportTable("Tested", columns, tuple(rows), note),)
+    return (ReportTable.of("Tested", map(_tested, compared.ranked), note),)
 
 
-def _any_tuned(compared: ComparisonResult) -> bool:
-    return any(chosen_by(run) for system in compared.systems for run in system.every())
-
-
-def _run_of(compared: ComparisonResult, task: str) -> Run:
-    return next(system.runs[task][0] for system in compared.systems if task in system.runs)
-
-
-def _times_opened(compared: ComparisonResult, task: str) -> int:
-    """Return how often the test of a task was opened by all runs on this split."""
-    split = split_of(_run_of(compared, task))
-    runs = [run for run in compared.every if run.task == task and split_of(run) == split]
-    return sum(run.record.test_opened for run in runs)
-
-
-def _split_table(compared: ComparisonResult, opened: Mapping[str, int]) -> ReportTable:
-    rows: list[tuple[Cell, ...]] = []
-    for task in compared.tasks:
-        record = _run_of(compared, task).record
-        sizes = (record.rows.get(part) for part in ("train", "validation", "test"))
-        method, digest = record.split or "not known", record.split_hash[:12] or None
-        rows.append((task, method, *sizes, None, opened[task], digest))
-    columns = ("task", "method", "train", "validation", "test", "seed", "test opened", "split hash")
-    return ReportTable("How the data were split", columns, tuple(rows))
+def _tested(system: System) -> Row:
+    runs = system.every()
+    examples = sum(run.scores.examples for run in runs)
+    invalid = sum(run.scores.invalid for run in runs)
+    share = f"{100 * invalid / examples:.2g} %" if examples else ""
+    return {
+        "model": system.name,
+        "tasks": len(system.runs),
+        "runs": len(runs),
+        "answers": examples,
+        "of them not valid": f"{invalid:,} ({share})" if invalid else "0",
+    }
 
 
 def _settings(system: System) -> str:
     """Return the settings of a system, those that differ between its tasks as such."""
     values: dict[str, set[str]] = {}
     for run in system.every():
-        for name, value in run.record.settings.items():
+        for name, value in run.settings.items():
             values.setdefault(name, set()).add(_HASH.sub(r"\1", setting(value)))
     if not values:
         return "none"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from statistics import fmean
 
 from goldpan.evaluation.comparison.facts import (
@@ -13,9 +14,10 @@ from goldpan.evaluation.comparison.facts import (
     scored_parts,
     shown_metrics,
 )
-from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_of
 from goldpan.evaluation.comparison.score_files import Part
 from goldpan.evaluation.metrics.curves import BinaryConfusion
+from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.effects import Degradation, Overfitting, degradation, overfitting
@@ -27,6 +29,7 @@ from goldpan.report.document import (
     Matrix,
     Remark,
     ReportTable,
+    Row,
     Section,
     SideBySide,
     cut,
@@ -39,34 +42,28 @@ from goldpan.report.document import (
 def drift(compared: ComparisonResult) -> tuple[Content, ...]:
     """Show how test scores differ from those on train and validation (S8)."""
     by_task = _by_task(compared)
-    rows: list[tuple[Cell, ...]] = []
-    for system in compared.ranked:
-        values = [
-            tuple(
-                ranking_score(scores).value
-                for scores in (run.train_scores, run.validation_scores, run.scores)
-            )
-            for run in system.every()
-        ]
-        train, validation, test = (_average(side) for side in zip(*values, strict=True))
-        rows.append(
-            (system.name, train, validation, test, _less(test, train), _less(test, validation))
-        )
-    columns = (
-        "model",
-        "on train",
-        "on validation",
-        "on test",
-        "overfitting: test - train",
-        "degradation: test - validation",
-    )
     note = (
         "Means over runs. A model that scores far higher on what it learned from has learned it"
         " by heart to that degree; train is a sample of at most 5,000 rows. Validation is what"
         " settings were chosen on: of models that were chosen by folds, the rows left out."
     )
     title = "Overfitting and degradation by model"
-    return (ReportTable(title, columns, tuple(rows), note), *by_task)
+    return (ReportTable.of(title, map(_drift_row, compared.ranked), note), *by_task)
+
+
+def _drift_row(system: System) -> Row:
+    runs = system.every()
+    train = _average(run.train_scores for run in runs)
+    validation = _average(run.validation_scores for run in runs)
+    test = _average(run.scores for run in runs)
+    return {
+        "model": system.name,
+        "on train": train,
+        "on validation": validation,
+        "on test": test,
+        "overfitting: test - train": _less(test, train),
+        "degradation: test - validation": _less(test, validation),
+    }
 
 
 def _by_task(compared: ComparisonResult) -> list[Content]:
@@ -127,10 +124,10 @@ def drift_tables(
     return tables
 
 
-def _average(values: Sequence[float | None]) -> float | None:
+def _average(scores: Iterable[Scores]) -> float | None:
     """Return the mean where every run has a value: over others it could not be compared."""
-    present = [value for value in values if value is not None]
-    return fmean(present) if len(present) == len(values) else None
+    values = [ranking_score(part).value for part in scores]
+    return None if None in values else mean_of(values)
 
 
 def _less(left: float | None, other: float | None) -> float | None:
@@ -144,9 +141,9 @@ def groups_section(compared: ComparisonResult) -> Section | None:
     """Return each task's scores by column, None where no run has any."""
     content: list[Content] = []
     for task in compared.tasks[:MOST_TASKS]:
-        systems = [system for system in compared.ranked if task in system.runs]
+        systems = compared.ranked_on(task)
         columns = dict.fromkeys(
-            column for system in systems for column in system.runs[task][0].record.scores_by
+            column for system in systems for column in system.runs[task][0].scores_by
         )
         for column in columns:
             table = _table(systems, task, column)
@@ -162,29 +159,28 @@ def groups_section(compared: ComparisonResult) -> Section | None:
     )
 
 
-def _table(systems: list[System], task: str, column: str) -> ReportTable:
+def _table(systems: Sequence[System], task: str, column: str) -> ReportTable:
     """Return a row a value and a column a model; means over seeds."""
-    rows: dict[str, int] = {}
-    scores: list[dict[str, float | None]] = []
-    for system in systems:
-        values: dict[str, list[float]] = {}
+    sizes: dict[str, int] = {}
+    scores: list[dict[str, list[float]]] = [{} for _ in systems]
+    for system, by_value in zip(systems, scores, strict=True):
         for run in system.runs[task]:
-            by = run.record.scores_by.get(column)
-            for part in by.parts if by else ():
-                rows.setdefault(part.value, part.examples)
+            for part in run.scores_by[column].parts if column in run.scores_by else ():
+                sizes.setdefault(part.value, part.examples)
                 if part.score is not None:
-                    values.setdefault(part.value, []).append(part.score)
-        scores.append({value: fmean(numbers) for value, numbers in values.items()})
-    order = sorted(rows, key=lambda value: (-rows[value], value))
-    lines: list[tuple[Cell, ...]] = [
-        (value, rows[value], *(of_value.get(value) for of_value in scores)) for value in order
+                    by_value.setdefault(part.value, []).append(part.score)
+    means = [{value: fmean(seeds) for value, seeds in by_value.items()} for by_value in scores]
+    whole = (mean_of(by_value.values()) for by_value in means)
+    rows: list[tuple[Cell, ...]] = [
+        (f"mean over {len(sizes):,} values", sum(sizes.values()), *whole)
     ]
-    means = [[mean for mean in of_value.values() if mean is not None] for of_value in scores]
-    averages = (fmean(numbers) if numbers else None for numbers in means)
-    lines.insert(0, (f"mean over {len(order):,} values", sum(rows.values()), *averages))
+    rows += (
+        (value, sizes[value], *(by_value.get(value) for by_value in means))
+        for value in sorted(sizes, key=lambda value: (-sizes[value], value))
+    )
     metric = systems[0].runs[task][0].scores.main
     names = (column, "rows", *(system.name for system in systems))
-    return cut(ReportTable(f"{metric} by {column}", names, tuple(lines)))
+    return cut(ReportTable(f"{metric} by {column}", names, tuple(rows)))
 
 
 MOST_TASKS = 60
@@ -200,9 +196,8 @@ def confusion(compared: ComparisonResult) -> tuple[Content, ...]:
     whole = folded(_summed(compared))
     folds: list[Content] = []
     for task in compared.tasks[:MOST_TASKS]:
-        systems = [system for system in compared.ranked if task in system.runs]
-        candidates = [_matrix(system, system.runs[task]) for system in systems[:_MOST_MATRICES]]
-        matrices = tuple(matrix for matrix in candidates if matrix is not None)
+        systems = compared.ranked_on(task)[:_MOST_MATRICES]
+        matrices = tuple(filter(None, (_matrix(system, system.runs[task]) for system in systems)))
         if matrices:
             folds.append(Fold(task, (SideBySide(matrices),), open=len(folds) < _OPEN))
     note = (Remark(_matrices_note(compared)),) if folds else ()
@@ -220,14 +215,19 @@ def _summed(compared: ComparisonResult) -> ReportTable:
                     summed[key] = summed.get(key, BinaryConfusion(0, 0, 0, 0)) + counts
     if not summed:
         raise Skipped("Only classification has confusion matrices")
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (task, part, model, label, counts.tp, counts.fp, counts.tn, counts.fn)
+    rows: Iterator[Row] = (
+        {
+            "task": task,
+            "part": part,
+            "model": model,
+            "label": label,
+            **{kind.upper(): number for kind, number in asdict(counts).items()},
+        }
         for (task, model, part, label), counts in sorted(
             summed.items(), key=lambda item: (item[0][0], _PARTS.index(item[0][2]), item[0])
         )
     )
-    columns = ("task", "part", "model", "label", "TP", "FP", "TN", "FN")
-    return ReportTable("Confusion matrices, summed over data sets, folds and seeds", columns, rows)
+    return ReportTable.of("Confusion matrices, summed over data sets, folds and seeds", rows)
 
 
 def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
@@ -240,28 +240,24 @@ def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
 def score_table(compared: ComparisonResult) -> ReportTable:
     """Return the score that ranks, a row a task and a column a model."""
     shown = compared.ranked
+    mixed = len(set(compared.metrics.values())) > 1
     rows: list[tuple[Cell, ...]] = []
     strong: set[tuple[int, int]] = set()
-    mixed = len(set(compared.metrics.values())) > 1
     for at, task in enumerate(compared.tasks):
-        means = [mean_score(system, task) for system in shown]
-        best = max((mean for mean in means if mean is not None), default=None)
+        means = [system.mean(task) for system in shown]
         rounded = [None if mean is None else round(mean, 3) for mean in means]
-        strong |= {
-            (at, column + 1 + mixed)
-            for column, mean in enumerate(rounded)
-            if best is not None and mean == round(best, 3)
-        }
-        named = (task, compared.metrics[task]) if mixed else (task,)
+        best = max((mean for mean in rounded if mean is not None), default=None)
+        for column, mean in enumerate(rounded, 1 + mixed):
+            if mean is not None and mean == best:
+                strong.add((at, column))
+        named = (task, compared.metrics[task])[: 1 + mixed]
         rows.append((*named, *(score_with_spread(system.runs.get(task, ())) for system in shown)))
     if len(rows) > 1:
-        columns = [[mean_score(system, task) for task in compared.tasks] for system in shown]
-        named = ("mean over tasks", "") if mixed else ("mean over tasks",)
-        rows.append((*named, *(_mean(column) for column in columns)))
-    names = ("task", "metric") if mixed else ("task",)
+        named = ("mean over tasks", "")[: 1 + mixed]
+        rows.append((*named, *(_mean(system, compared.tasks) for system in shown)))
     return ReportTable(
         f"{compared.metric} on each task",
-        (*names, *(system.name for system in shown)),
+        (*("task", "metric")[: 1 + mixed], *(system.name for system in shown)),
         tuple(rows),
         "In brackets the 95 % bootstrap interval of a single run, over its test examples; or, of"
         " several seeds, their standard deviation after ±. The best of a row is bold.",
@@ -283,38 +279,26 @@ def score_with_spread(runs: Sequence[Run]) -> Cell:
     return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
 
 
-def _mean(column: Sequence[float | None]) -> Cell:
-    values = [value for value in column if value is not None]
-    if not values:
+def _mean(system: System, tasks: Sequence[str]) -> Cell:
+    missing = sum(not system.scores(task) for task in tasks)
+    if missing == len(tasks):
         return None
-    missing = len(column) - len(values)
-    mean = formatted(fmean(values))
+    mean = formatted(system.mean(*tasks))
     return f"{mean} ({missing} missing)" if missing else mean
 
 
 def _task_metrics(compared: ComparisonResult, task: str) -> ReportTable:
-    systems = [system for system in compared.ranked if task in system.runs]
-    values_by_system = [
-        [shown_metrics(run.scores) for run in system.runs[task]] for system in systems
-    ]
-    names = list(
-        dict.fromkeys(name for runs in values_by_system for values in runs for name in values)
-    )[:14]
-    rows = []
-    for system, runs in zip(systems, values_by_system, strict=True):
-        cells = []
-        for name in names:
-            values = [values[name] for values in runs if name in values]
-            cells.append(fmean(values) if values else None)
-        rows.append((system.name, *cells))
-    return cut(
-        ReportTable(
-            task,
-            ("model", *names),
-            tuple(rows),
-            f"Means over seeds; {NOTHING} where a metric divides by zero.",
-        )
+    metrics = {
+        system.name: [shown_metrics(run.scores) for run in system.runs[task]]
+        for system in compared.ranked_on(task)
+    }
+    names = list(dict.fromkeys(name for runs in metrics.values() for run in runs for name in run))
+    rows: Iterator[Row] = (
+        {"model": model, **{name: mean_of(run.get(name) for run in runs) for name in names[:14]}}
+        for model, runs in metrics.items()
     )
+    note = f"Means over seeds; {NOTHING} where a metric divides by zero."
+    return cut(ReportTable.of(task, rows, note))
 
 
 def _matrix(system: System, runs: Sequence[Run]) -> Matrix | None:

@@ -83,16 +83,9 @@ def interval_plot(comparison: Comparison) -> str:
 
 
 def critical_difference_plot(comparison: Comparison) -> str:
-    """Draw mean ranks on a line; bars join models that Nemenyi's test does not tell apart.
-
-    Raises `StatisticsError` for a comparison by another test, which has no such difference.
-    """
+    """Draw mean ranks on a line; bars join models that Nemenyi's test does not tell apart."""
     difference = comparison.test.critical_difference
-    if difference is None:
-        raise StatisticsError(
-            f"A {comparison.test.name} comparison has no critical difference",
-            "Draw posterior or interval plots, or compare by Friedman and Nemenyi",
-        )
+    assert difference is not None
     standings = sorted(
         comparison.standings, key=lambda standing: (standing.mean_rank, standing.model)
     )
@@ -136,18 +129,8 @@ def critical_difference_plot(comparison: Comparison) -> str:
 def posterior_plot(comparison: Comparison) -> str:
     """Draw the posterior probability that the row's model is better, and the decision, a pair.
 
-    SELU's Figure 5. Raises `StatisticsError` for a frequentist comparison.
+    SELU's Figure 5.
     """
-    posteriors = {
-        (pair.first, pair.second): pair.posterior.better
-        for pair in comparison.pairs
-        if pair.posterior is not None
-    }
-    if len(posteriors) < len(comparison.pairs):
-        raise StatisticsError(
-            "A frequentist comparison has no posterior probabilities",
-            "Compare with the Bayesian approach",
-        )
     size = 0.34 * len(comparison.models) + 2.2
     with canvas(2 * size, size + 0.4) as plot:
         left, right = plot.figure.subplots(1, 2)
@@ -156,7 +139,7 @@ def posterior_plot(comparison: Comparison) -> str:
         rows = {model: at for at, model in enumerate(comparison.models)}
         for pair in comparison.pairs:
             row, column = rows[pair.first], rows[pair.second]
-            share = posteriors[pair.first, pair.second]
+            share = pair.posterior.better if pair.posterior else 0.0
             _cell(left, row, column, "#0072b2", alpha=0.75 * share)
             dark = "white" if share > 0.85 else INK
             left.text(column, row, f"{share:.2f}", ha="center", va="center", fontsize=6, color=dark)
@@ -336,13 +319,17 @@ _OPEN = 2
 
 def curves(compared: ComparisonResult) -> tuple[Content, ...]:
     """Fill the step; raises `Skipped` where no task is a classification."""
-    tasks = [task for task in compared.tasks if _classifies(compared, task)]
+    tasks = [
+        task
+        for task in compared.tasks
+        if compared.first_run(task).scores.task_type in CLASSIFICATION
+    ]
     if not tasks:
         raise Skipped("Only classification has ROC and precision-recall plots")
     content: list[Content] = [Remark(_note(compared))]
     count = 0
     for at, task in enumerate(tasks):
-        systems = [system for system in compared.ranked if task in system.runs][:_MOST_MODELS]
+        systems = compared.ranked_on(task)[:_MOST_MODELS]
         labels = _labels(systems[0].runs[task][0].scores)
         if count + len(labels) > MOST_PLOTS and count:
             content.append(
@@ -356,18 +343,15 @@ def curves(compared: ComparisonResult) -> tuple[Content, ...]:
 
 
 def _figures(systems: Sequence[System], task: str, label: str) -> tuple[Figure, Figure]:
-    roc: list[Curve] = []
-    pr: list[Curve] = []
+    pairs: list[tuple[Curve, Curve]] = []
     marks: list[Point] = []
     for system in systems:
         run = system.runs[task][0]
-        pair = _curves(system, run, label)
-        if pair:
-            roc.append(pair[0])
-            pr.append(pair[1])
-        counts = positive_counts(run.scores).get(label)
-        if counts is not None:
+        if pair := _curves(system, run, label):
+            pairs.append(pair)
+        if counts := positive_counts(run.scores).get(label):
             marks += points(system.name, {"": counts})
+    roc, pr = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     caption = f"{label}, against the rest. A line: every threshold; a mark: the model's answers."
     return (
         Figure(f"ROC: {task}, {label}", caption, roc_plot(marks, roc)),
@@ -393,11 +377,6 @@ def _labels(scores: Scores) -> list[str]:
     counts = positive_counts(scores)
     ordered = sorted(counts, key=lambda label: (-counts[label].tp - counts[label].fn, label))
     return ordered[:_MOST_CURVED]
-
-
-def _classifies(compared: ComparisonResult, task: str) -> bool:
-    runs = next(system.runs[task] for system in compared.systems if task in system.runs)
-    return runs[0].scores.task_type in CLASSIFICATION
 
 
 def _note(compared: ComparisonResult) -> str:

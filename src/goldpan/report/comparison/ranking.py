@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from itertools import islice
 
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.facts import Skipped
-from goldpan.evaluation.comparison.question import ComparisonResult, mean_score
+from goldpan.evaluation.comparison.question import ComparisonResult
 from goldpan.evaluation.statistics.comparison import (
     FEWEST_TASKS,
     ComparedPair,
@@ -24,10 +25,12 @@ from goldpan.report.comparison.plots import (
 from goldpan.report.comparison.summary import decision_words, meaning, needed, rank_range
 from goldpan.report.document import (
     NOTHING,
+    Cell,
     Content,
     Figure,
     Remark,
     ReportTable,
+    Row,
     Section,
     cut,
     folded,
@@ -40,6 +43,7 @@ from goldpan.report.document import (
 
 MOST_DRAWN = 40
 """Models in one figure."""
+_NEEDED = "would show with"
 
 
 def first_models(comparison: Comparison, most: int = MOST_DRAWN) -> Comparison:
@@ -78,26 +82,16 @@ def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple
 def pairs_table(comparison: Comparison) -> ReportTable:
     """Return what was decided of each pair."""
     test = comparison.test
-    if test.approach == "calibrated":
-        shares: tuple[str, ...] = ("p", "difference", "may lie in", "would show with")
-    elif test.approach == "bayesian":
-        shares = ("P(better)", "P(equal)", "P(worse)", "difference", "effect", "effect is")
-    else:
-        shares = ("p", "difference", "effect", "effect is")
-    rows = tuple(_row(pair, comparison) for pair in comparison.pairs)
-    columns = ("first", "second", "the first is", *shares)
-    shown = [
-        at
-        for at, name in enumerate(columns)
-        if name != "would show with" or any(row[at] for row in rows)
-    ]
+    rows = [_row(pair, comparison) for pair in comparison.pairs]
+    if not any(row.get(_NEEDED) for row in rows):
+        rows = [{name: row[name] for name in row if name != _NEEDED} for row in rows]
     note = "Difference: of the mean scores. "
     if test.approach == "calibrated":
         note += "p and the interval hold for all pairs at once. "
     if any(pair.fragile for pair in comparison.pairs):
         note += "* Another random seed could decide otherwise."
     title = f"Every pair, {test.question}" if test.question else "Every pair"
-    return ReportTable(title, columns, rows, note.strip()).only(shown)
+    return ReportTable.of(title, rows, note.strip())
 
 
 def asked(comparison: Comparison) -> str:
@@ -143,16 +137,30 @@ def decided(comparison: Comparison) -> list[Content]:
     return content
 
 
-def _row(pair: ComparedPair, comparison: Comparison) -> tuple[str | float | None, ...]:
+def _row(pair: ComparedPair, comparison: Comparison) -> Row:
     word = decision_words(comparison.test)[pair.decision]
-    start = (pair.first, pair.second, f"{word}{'*' if pair.fragile else ''}")
+    row: Row = {
+        "first": pair.first,
+        "second": pair.second,
+        "the first is": f"{word}{'*' if pair.fragile else ''}",
+    }
     if comparison.test.approach == "calibrated":
-        return (*start, pair.p, pair.difference, _interval(pair), needed(pair))
-    shares: tuple[float | None, ...] = (pair.p,)
-    if comparison.test.approach == "bayesian":
-        odds = pair.posterior
-        shares = (odds.better, odds.equal, odds.worse) if odds else (None, None, None)
-    return (*start, *shares, pair.difference, pair.effect, pair.magnitude)
+        return {
+            **row,
+            "p": pair.p,
+            "difference": pair.difference,
+            "may lie in": _interval(pair),
+            _NEEDED: needed(pair),
+        }
+    sizes = {"difference": pair.difference, "effect": pair.effect, "effect is": pair.magnitude}
+    if comparison.test.approach != "bayesian":
+        return {**row, "p": pair.p, **sizes}
+    odds = {} if pair.posterior is None else asdict(pair.posterior)
+    return {
+        **row,
+        **{f"P({name})": odds.get(name) for name in ("better", "equal", "worse")},
+        **sizes,
+    }
 
 
 def _interval(pair: ComparedPair) -> str:
@@ -165,14 +173,14 @@ def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
     if not compared.alone:
         return ()
     calibrated = compared.alone[0].test.approach == "calibrated"
-    columns: tuple[str, ...] = ("task", "first", "second", "the first is", "p", "difference")
+    shown = ["first", "second", "the first is", "p", "difference"]
     if calibrated:
-        columns = (*columns, "may lie in", "would show with")
-    rows = tuple(
-        (comparison.tasks[0], *_row(pair, comparison))[: len(columns)]
-        for comparison in compared.alone
-        for pair in comparison.pairs
-    )
+        shown += ["may lie in", _NEEDED]
+    rows: list[Row] = []
+    for comparison in compared.alone:
+        for pair in comparison.pairs:
+            cells = _row(pair, comparison)
+            rows.append({"task": comparison.tasks[0], **{name: cells[name] for name in shown}})
     corrected = (
         f"p is corrected for the pairs of a task; a difference counts below"
         f" {compared.alone[0].test.alpha:.3g}, so that all tasks together are wrong as seldom as"
@@ -180,15 +188,13 @@ def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
         if calibrated
         else "p is corrected for the pairs of a task, not for tasks."
     )
-    table = ReportTable(
-        "Each task by itself", columns, rows, f"{compared.alone[0].test.why}. {corrected}"
-    )
+    note = f"{compared.alone[0].test.why}. {corrected}"
     notes = [
         f"{comparison.tasks[0]}: {note}."
         for comparison in compared.alone
         for note in comparison.notes
     ]
-    return (cut(table), *map(Remark, notes))
+    return (cut(ReportTable.of("Each task by itself", rows, note)), *map(Remark, notes))
 
 
 def _shared_sources(comparison: Comparison, tasks: Mapping[str, Task]) -> str:
@@ -225,37 +231,27 @@ def ranking_table(compared: ComparisonResult, comparison: Comparison) -> ReportT
     by_median = comparison.by_median
     enough = len(comparison.tasks) >= FEWEST_TASKS
     level = f" [{100 * (comparison.confidence or 0):.4g} % interval]" if enough else ""
-    columns = (
-        "place",
-        "model",
-        "mean",
-        f"{'median' if by_median else 'mean'}{level}",
-        "sd over tasks",
-        "sd over seeds",
-        "mean rank",
-        "effect",
-        "tier",
-    )
-    rows = tuple(
-        (
-            rank_range(standing),
-            standing.model,
-            standing.mean if by_median or not enough else None,
-            _central(comparison, standing) if enough or by_median else None,
-            standing.sd,
-            standing.seed_sd,
-            standing.mean_rank,
-            _effect(standing) if at else None,
-            standing.tier,
-        )
+    rows: list[Row] = [
+        {
+            "place": rank_range(standing),
+            "model": standing.model,
+            "mean": standing.mean if by_median else None,
+            f"{'median' if by_median else 'mean'}{level}": _central(comparison, standing),
+            "sd over tasks": standing.sd,
+            "sd over seeds": standing.seed_sd,
+            "mean rank": standing.mean_rank,
+            "effect": _effect(standing) if at else None,
+            "tier": standing.tier,
+        }
         for at, standing in enumerate(comparison.standings)
-    )
-    shown = [at for at in range(len(columns)) if any(row[at] is not None for row in rows)]
+    ]
+    shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     note = (
         f"Ordered by the {comparison.central}. Effect: {_EFFECTS[comparison.effect_size]} against"
         " the first. Tiers cut the ranking where most decisions lie."
     )
-    return ReportTable(f"Ranking by {comparison.metric}", columns, rows, note).only(shown)
+    title = f"Ranking by {comparison.metric}"
+    return ReportTable.of(title, ({name: row[name] for name in shown} for row in rows), note)
 
 
 _EFFECTS = {
@@ -274,28 +270,28 @@ def _effect(standing: Standing) -> str:
 def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> ReportTable:
     task = comparison.tasks[0]
     runs = {system.name: system.runs[task] for system in compared.systems if task in system.runs}
-    rows = tuple(
-        (
-            rank_range(standing),
-            standing.model,
-            score_with_spread(runs[standing.model]),
-            standing.tier,
-        )
+    rows: Iterator[Row] = (
+        {
+            "place": rank_range(standing),
+            "model": standing.model,
+            comparison.metric: score_with_spread(runs[standing.model]),
+            "tier": standing.tier,
+        }
         for standing in comparison.standings
     )
     note = (
         "In brackets the 95 % bootstrap interval over test examples; or, of several seeds, their"
         " standard deviation after ±."
     )
-    columns = ("place", "model", comparison.metric, "tier")
-    return ReportTable(f"Ranking on {task}", columns, rows, note)
+    return ReportTable.of(f"Ranking on {task}", rows, note)
 
 
-def _central(comparison: Comparison, standing: Standing) -> str:
+def _central(comparison: Comparison, standing: Standing) -> Cell:
+    """Return the value that ranks, with its interval where there are enough tasks for one."""
     middle = standing.median if comparison.by_median else standing.mean
-    if len(comparison.tasks) < FEWEST_TASKS:
-        return formatted(middle)
-    return with_interval(middle, standing.low, standing.high)
+    if len(comparison.tasks) >= FEWEST_TASKS:
+        return with_interval(middle, standing.low, standing.high)
+    return middle
 
 
 def _drawn(comparison: Comparison) -> list[Content]:
@@ -313,12 +309,17 @@ def _drawn(comparison: Comparison) -> list[Content]:
 
 
 def _means(compared: ComparisonResult) -> ReportTable:
-    rows = tuple(
-        (system.name, task, compared.metrics[task], mean_score(system, task))
+    rows: Iterator[Row] = (
+        {
+            "model": system.name,
+            "task": task,
+            "metric": compared.metrics[task],
+            "mean over seeds": system.mean(task),
+        }
         for system in compared.ranked
         for task in sorted(system.runs)
     )
-    return ReportTable("Scores", ("model", "task", "metric", "mean over seeds"), rows[:60], "")
+    return ReportTable.of("Scores", islice(rows, 60))
 
 
 def _note(compared: ComparisonResult) -> str:

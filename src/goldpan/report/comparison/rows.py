@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.tasks.data import read_task_data, task_directory
 from goldpan.datasets.tasks.task import Task, input_column, target_column
-from goldpan.evaluation.comparison.question import ComparisonResult, System, split_of
+from goldpan.evaluation.comparison.question import ComparisonResult, System
 from goldpan.evaluation.metrics.generation import edit_similarity
 from goldpan.evaluation.metrics.words_and_numbers import smape_errors
 from goldpan.evaluation.runs import Run
@@ -49,16 +49,9 @@ class TaskRow:
     target: Any
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRows:
-    """The rows of one task that were asked for."""
-
-    rows: Mapping[str, TaskRow]
-
-
 def read_task_rows(
     workspace: WorkspaceLayout, task: Task, runs: Iterable[Run], ids: Collection[str]
-) -> TaskRows | str:
+) -> Mapping[str, TaskRow] | str:
     """Read the rows of a task, or say why they are no help: they are not those of the runs."""
     directory = task_directory(workspace, task)
     if not (directory / PROVENANCE).exists():
@@ -69,7 +62,7 @@ def read_task_rows(
         data = read_task_data(directory, task)
     except DatasetError as error:
         return error.problem
-    if any(split_of(run) != (data.data_hash, data.split_hash) for run in runs):
+    if any(run.hashes != (data.data_hash, data.split_hash) for run in runs):
         return f"The rows of {task.name} in the workspace are not those that were tested"
     # A batch at a time: rows as Python objects take many times the room.
     for batch in data.splits["test"].to_batches(_BATCH) if "test" in data.splits else ():
@@ -79,10 +72,10 @@ def read_task_rows(
             value = row[input_name]
             text = value if isinstance(value, str) else " ".join(value)
             rows[row["id"]] = TaskRow(text, value, row[target])
-    return TaskRows(rows)
+    return rows
 
 
-RowsByTask = Mapping[str, TaskRows | str]
+RowsByTask = Mapping[str, Mapping[str, TaskRow] | str]
 """By task: its test rows, or why they cannot be read."""
 
 
@@ -131,7 +124,7 @@ class Wrong:
     truth: Any
     severity: float
     why: str
-    answers: Mapping[str, Any]
+    answers: dict[str, Any] = field(default_factory=dict)
     """By model."""
 
 
@@ -141,15 +134,12 @@ def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
     most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
     mistakes = {}
     for task in tasks:
-        systems = [system for system in compared.ranked if task in system.runs]
-        mistakes[task] = _worst(systems, task, most)
+        mistakes[task] = _worst(compared.ranked_on(task), task, most)
     return mistakes
 
 
 def mistakes_section(
-    compared: ComparisonResult,
-    errors: Mapping[str, Sequence[Wrong]],
-    rows_by_task: Mapping[str, TaskRows | str],
+    compared: ComparisonResult, errors: Mapping[str, Sequence[Wrong]], rows_by_task: RowsByTask
 ) -> Section:
     """Show the worst errors with their texts, where the rows are still in the workspace."""
     content: list[Content] = []
@@ -158,12 +148,12 @@ def mistakes_section(
         note: tuple[Content, ...] = ()
         if isinstance(task_rows, str) and wrong:
             note = (Remark(f"{task_rows}, so only ids are shown."),)
-        rows = {} if isinstance(task_rows, str) else task_rows.rows
-        type_of = next(system.runs[task][0] for system in compared.systems if task in system.runs)
-        cards = tuple(_card(error, rows.get(error.id), type_of.scores.task_type) for error in wrong)
+        rows = {} if isinstance(task_rows, str) else task_rows
+        task_type = compared.first_run(task).scores.task_type
+        cards = tuple(_card(error, rows.get(error.id), task_type) for error in wrong)
         shown: tuple[Content, ...] = (*note, SideBySide(cards)) if cards else (Remark("No error."),)
-        first = next(system.name for system in compared.ranked if task in system.runs)
-        content.append(Fold(f"{task}: {first}", shown, open=len(content) < _OPEN))
+        first = compared.ranked_on(task)[0]
+        content.append(Fold(f"{task}: {first.name}", shown, open=len(content) < _OPEN))
     more = len(compared.tasks) - len(errors)
     if more > 0:
         content.append(Remark(f"{more:,} more tasks are not shown."))
@@ -189,22 +179,19 @@ def _worst(systems: Sequence[System], task: str, most: int) -> list[Wrong]:
         if not _right(best, truth, answer):
             severity, why = _severity(best, truth, answer, scores, labels)
             source = ", ".join(filter(None, [repo, document]))
-            errors.append(Wrong(id_, source, truth, severity, why, {}))
+            errors.append(Wrong(id_, source, truth, severity, why))
     # Ties are parted by the others' answers, which are read for the worst alone.
     errors = sorted(errors, key=lambda wrong: (-wrong.severity, wrong.id))[: 20 * most]
-    answered = {
-        system.name: _answers(system.runs[task][0], [error.id for error in errors])
-        for system in systems
-    }
-    errors = [
-        replace(wrong, answers={name: answers.get(wrong.id) for name, answers in answered.items()})
-        for wrong in errors
-    ]
-    right = {
-        wrong.id: sum(_right(best, wrong.truth, answer) for answer in wrong.answers.values())
-        for wrong in errors
-    }
-    return sorted(errors, key=lambda wrong: (-wrong.severity, right[wrong.id], wrong.id))[:most]
+    for system in systems:
+        answers = _answers(system.runs[task][0], [error.id for error in errors])
+        for wrong in errors:
+            wrong.answers[system.name] = answers.get(wrong.id)
+
+    def order(wrong: Wrong) -> tuple[float, int, str]:
+        right = sum(_right(best, wrong.truth, answer) for answer in wrong.answers.values())
+        return -wrong.severity, right, wrong.id
+
+    return sorted(errors, key=order)[:most]
 
 
 def _answers(run: Run, ids: Sequence[str]) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from goldpan.evaluation.comparison.facts import chosen_by
-from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_score, split_of
+from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_of
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import (
     FEWEST_TASKS,
@@ -209,11 +208,7 @@ def heading(compared: ComparisonResult) -> str:
 
 def examples(compared: ComparisonResult, tasks: Iterable[str]) -> int:
     """Return the number of test examples of these tasks."""
-    first = (
-        next(system.runs[task][0] for system in compared.systems if task in system.runs)
-        for task in tasks
-    )
-    return sum(run.scores.examples for run in first)
+    return sum(compared.first_run(task).scores.examples for task in tasks)
 
 
 def sentences(compared: ComparisonResult) -> tuple[str, ...]:
@@ -316,7 +311,7 @@ def _best(compared: ComparisonResult) -> Iterator[str]:
         scored = {
             system.name: as_decimal(mean)
             for system in compared.systems
-            if (mean := mean_score(system, task)) is not None
+            if (mean := system.mean(task)) is not None
         }
         if scored:
             highest = max(scored.values())
@@ -331,8 +326,8 @@ def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
     tests = set()
     for system in compared.systems:
         for run in system.every():
-            protocol = run.record.protocol
-            if chosen_by(run) == TEST:
+            protocol = run.protocol
+            if run.learning.chosen_on == TEST:
                 tests.add(system.name)
             for defect in protocol.defects:
                 names = defects.setdefault(defect, [])
@@ -350,13 +345,7 @@ def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
 
 
 def _opened(compared: ComparisonResult) -> Iterator[str]:
-    opened: dict[str, int] = {}
-    for run in compared.every:
-        compared_runs = [
-            system.runs[run.task][0] for system in compared.systems if run.task in system.runs
-        ]
-        if compared_runs and split_of(run) == split_of(compared_runs[0]):
-            opened[run.task] = opened.get(run.task, 0) + run.record.test_opened
+    opened = {task: compared.times_opened(task) for task in compared.tasks}
     most = max(opened.values(), default=0)
     if most > 1:
         task = max(sorted(opened), key=lambda name: opened[name])
@@ -369,14 +358,14 @@ def _opened(compared: ComparisonResult) -> Iterator[str]:
 def _fitted(compared: ComparisonResult) -> Iterator[str]:
     lost: list[tuple[float, str]] = []
     for system in compared.systems:
-        gaps = [
+        gap = mean_of(
             train - test
             for run in system.every()
             if (train := ranking_score(run.train_scores).value) is not None
             and (test := ranking_score(run.scores).value) is not None
-        ]
-        if gaps and sum(gaps) / len(gaps) > _OVERFIT:
-            lost.append((sum(gaps) / len(gaps), system.name))
+        )
+        if gap is not None and gap > _OVERFIT:
+            lost.append((gap, system.name))
     if lost:
         lost.sort(key=lambda pair: (-pair[0], pair[1]))
         gap, worst = lost[0]
@@ -395,7 +384,7 @@ def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
 
 
 def _single(system: System) -> bool:
-    return any(len(runs) == 1 and bool(runs[0].record.settings) for runs in system.runs.values())
+    return any(len(runs) == 1 and bool(runs[0].settings) for runs in system.runs.values())
 
 
 def _invalid(compared: ComparisonResult) -> Iterator[str]:
