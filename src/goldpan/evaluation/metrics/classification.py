@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ Formula = Callable[["LabelCounts"], Floats]
 
 
 class LabelCounts(NamedTuple):
-    """The counts of one label or of all, a number a draw."""
+    """Counts of one label or of all, a number a draw; or draws x labels."""
 
     tp: Floats
     fp: Floats
@@ -46,10 +47,9 @@ class LabelCounts(NamedTuple):
     invalid: Floats
 
 
-def label_counts(totals: Floats, number: int) -> LabelCounts:
-    """Return the counts of the label of that number."""
-    start = number * COUNTS
-    return LabelCounts(*(totals[:, start + column] for column in range(COUNTS)))
+def label_counts(totals: Floats) -> LabelCounts:
+    """Return the counts of all labels, each draws x labels."""
+    return LabelCounts(*np.moveaxis(totals.reshape(len(totals), -1, COUNTS), -1, 0))
 
 
 def _f_score(beta: float) -> Formula:
@@ -90,62 +90,49 @@ def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]
     """
     measures: list[Measure] = []
     for name, formula in FORMULAS.items():
-        measures.append(Measure(f"macro_{name}", _macro(formula, len(labels))))
-        measures.append(Measure(f"micro_{name}", _micro(formula, len(labels))))
+        measures.append(Measure(f"macro_{name}", partial(_macro, formula)))
+        measures.append(Measure(f"micro_{name}", partial(_micro, formula)))
         if name == "f1":
-            measures.append(Measure("weighted_f1", _weighted(formula, len(labels))))
-        if positive is not None:
-            number = labels.index(positive)
-            measures.append(Measure(name, _of_label(formula, number), _UNDEFINED[name]))
+            measures.append(Measure("weighted_f1", partial(_weighted, formula)))
+        shown = [] if positive is None else [(labels.index(positive), None)]
         measures += [
-            Measure(name, _of_label(formula, number), _UNDEFINED[name], label)
-            for number, label in enumerate(labels)
+            Measure(name, partial(_of_label, formula, number), _UNDEFINED[name], label)
+            for number, label in (*shown, *enumerate(labels))
         ]
     return measures
 
 
-def _of_label(formula: Formula, number: int) -> Callable[[Floats], Floats]:
-    return lambda totals: formula(label_counts(totals, number))
+def _of_label(formula: Formula, number: int, totals: Floats) -> Floats:
+    return formula(label_counts(totals))[:, number]
 
 
-def _label_values(formula: Formula, labels: int, totals: Floats) -> Floats:
+def _label_values(formula: Formula, totals: Floats) -> Floats:
     """Return draws x labels, 0 where a label has no value."""
-    counts = (label_counts(totals, number) for number in range(labels))
-    return np.column_stack([np.nan_to_num(formula(count)) for count in counts])
+    return np.nan_to_num(formula(label_counts(totals)))
 
 
-def _macro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
-    def macro(totals: Floats) -> Floats:
-        averages = _label_values(formula, labels, totals).mean(axis=1)
-        return np.where(totals[:, :COUNTS].sum(axis=1) > 0, averages, np.nan)
-
-    return macro
+def _macro(formula: Formula, totals: Floats) -> Floats:
+    averages = _label_values(formula, totals).mean(axis=1)
+    return np.where(totals[:, :COUNTS].sum(axis=1) > 0, averages, np.nan)
 
 
-def _micro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
-    def micro(totals: Floats) -> Floats:
-        summed = totals[:, : labels * COUNTS].reshape(len(totals), labels, COUNTS).sum(axis=1)
-        return formula(label_counts(summed, 0))
-
-    return micro
+def _micro(formula: Formula, totals: Floats) -> Floats:
+    return formula(LabelCounts(*(counts.sum(axis=1) for counts in label_counts(totals))))
 
 
-def _weighted(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
-    def weighted(totals: Floats) -> Floats:
-        counts = [label_counts(totals, number) for number in range(labels)]
-        support = np.column_stack([count.tp + count.fn for count in counts])
-        weighed = _label_values(formula, labels, totals) * support
-        return ratio(weighed.sum(axis=1), support.sum(axis=1))
-
-    return weighted
+def _weighted(formula: Formula, totals: Floats) -> Floats:
+    counts = label_counts(totals)
+    support = counts.tp + counts.fn
+    weighed = _label_values(formula, totals) * support
+    return ratio(weighed.sum(axis=1), support.sum(axis=1))
 
 
 def label_confusions(data: MultiLabel | SingleLabel) -> tuple[LabelConfusion, ...]:
     """Return the counts of each label against the rest over all examples."""
-    totals = data.counts().sum(axis=0, keepdims=True)
+    totals = data.counts().sum(axis=0).reshape(-1, COUNTS)
     return tuple(
-        LabelConfusion(label, *(int(count[0]) for count in label_counts(totals, number)))
-        for number, label in enumerate(data.labels)
+        LabelConfusion(label, *map(int, counts))
+        for label, counts in zip(data.labels, totals, strict=True)
     )
 
 
@@ -292,15 +279,15 @@ def _matrix_evidence(data: SingleLabel) -> Totals:
     right = (true_label == answered).astype(np.float64)
     none, same = "there are no examples", "all truths, or all answers, are the same label"
     measures = [
-        Measure("accuracy", _share_of(right), none),
-        Measure("hamming_loss", _share_of(1 - right), none, higher_is_better=False),
+        Measure("accuracy", partial(_share_of, right), none),
+        Measure("hamming_loss", partial(_share_of, 1 - right), none, higher_is_better=False),
         Measure("mcc", _matthews(true_label, answered, size), same),
     ]
     return Totals(columns, measures)
 
 
-def _share_of(cells: Floats) -> Callable[[Floats], Floats]:
-    return lambda totals: ratio(totals @ cells, totals.sum(axis=1))
+def _share_of(cells: Floats, totals: Floats) -> Floats:
+    return ratio(totals @ cells, totals.sum(axis=1))
 
 
 def _matthews(true_label: Whole, answered: Whole, size: int) -> Callable[[Floats], Floats]:
