@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from goldpan.evaluation.metrics.curves import Ranking
+from goldpan.evaluation.metrics.curves import Ranking, shown_labels
 from goldpan.evaluation.metrics.estimate import (
     ConfusionMatrix,
     Floats,
@@ -94,10 +94,9 @@ def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]
         measures.append(Measure(f"micro_{name}", partial(_micro, formula)))
         if name == "f1":
             measures.append(Measure("weighted_f1", partial(_weighted, formula)))
-        shown = [] if positive is None else [(labels.index(positive), None)]
         measures += [
             Measure(name, partial(_of_label, formula, number), _UNDEFINED[name], label)
-            for number, label in (*shown, *enumerate(labels))
+            for number, label in shown_labels(labels, positive)
         ]
     return measures
 
@@ -127,7 +126,7 @@ def _weighted(formula: Formula, totals: Floats) -> Floats:
     return ratio(weighed.sum(axis=1), support.sum(axis=1))
 
 
-def label_confusions(data: MultiLabel | SingleLabel) -> tuple[LabelConfusion, ...]:
+def label_confusions(data: LabelAnswers) -> tuple[LabelConfusion, ...]:
     """Return the counts of each label against the rest over all examples."""
     totals = data.counts().sum(axis=0).reshape(-1, COUNTS)
     return tuple(
@@ -136,21 +135,8 @@ def label_confusions(data: MultiLabel | SingleLabel) -> tuple[LabelConfusion, ..
     )
 
 
-def one_vs_rest(truth: Floats, answer: Floats, valid: Floats) -> Floats:
-    """Return examples x (five a label) from indicators: truth and answer are examples x labels."""
-    answered = valid[:, None]
-    counts = [
-        truth * answer,
-        (1 - truth) * answer,
-        (1 - truth) * (1 - answer) * answered,
-        truth * (1 - answer),
-        (1 - truth) * (1 - answered) * np.ones_like(answer),
-    ]
-    return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class MultiLabel:
+class LabelAnswers:
     """Truths and answers as indicators, examples x labels; an answer that is not valid has none."""
 
     labels: tuple[str, ...]
@@ -166,12 +152,25 @@ class MultiLabel:
 
     def counts(self) -> Floats:
         """Return each label against the rest, examples x (five a label)."""
-        return one_vs_rest(self.truth, self.answer, self.valid)
+        truth, answer, answered = self.truth, self.answer, self.valid[:, None]
+        counts = [
+            truth * answer,
+            (1 - truth) * answer,
+            (1 - truth) * (1 - answer) * answered,
+            truth * (1 - answer),
+            (1 - truth) * (1 - answered) * np.ones_like(answer),
+        ]
+        return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
+
+    def numbers(self) -> tuple[Whole, Whole]:
+        """Return truths and answers of one label each as numbers; the last is no valid answer."""
+        answered = np.where(self.valid > 0, self.answer.argmax(axis=1), len(self.labels))
+        return self.truth.argmax(axis=1), answered
 
 
 def indicate_labels(
     labels: Sequence[str], truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
-) -> MultiLabel:
+) -> LabelAnswers:
     """Return truths and answers as indicators; an answer with an unknown label is not valid.
 
     Raises `KeyError` for a truth that is no label.
@@ -185,10 +184,10 @@ def indicate_labels(
             valid[index] = 0.0
         else:
             answer[index, [numbers[label] for label in answered]] = 1.0
-    return MultiLabel(tuple(labels), truth, answer, valid)
+    return LabelAnswers(tuple(labels), truth, answer, valid)
 
 
-def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[MetricEvidence]:
+def multi_label_evidence(data: LabelAnswers, scores: Floats | None) -> list[MetricEvidence]:
     """Return what the metrics of a multi-label task follow from.
 
     An example's Jaccard index is the shared part of its true and its answered labels, 1 where
@@ -212,69 +211,35 @@ def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Metric
     return evidence
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SingleLabel:
-    """Truths and answers as numbers of labels; an answer that is not valid is the last number."""
-
-    labels: tuple[str, ...]
-    truth: Whole
-    answer: Whole
-    positive: str | None
-    """Positive label of a binary task."""
-
-    @property
-    def invalid(self) -> int:
-        """How many answers are not valid."""
-        return int((self.answer == len(self.labels)).sum())
-
-    def counts(self) -> Floats:
-        """Return each label against the rest, examples x (five a label)."""
-        numbers = np.arange(len(self.labels))
-        truth, answer = (
-            (numbers == side[:, None]).astype(np.float64) for side in (self.truth, self.answer)
-        )
-        return one_vs_rest(truth, answer, (self.answer < len(self.labels)).astype(np.float64))
-
-
-def number_labels(
-    labels: Sequence[str],
-    truths: Sequence[str],
-    answers: Sequence[str | None],
-    positive: str | None,
-) -> SingleLabel:
-    """Return truths and answers as numbers; raises `KeyError` for a truth that is no label."""
-    numbers: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
-    truth = np.array([numbers[truth] for truth in truths], dtype=np.int64)
-    found = [numbers.get(answer, len(labels)) for answer in answers]
-    return SingleLabel(tuple(labels), truth, np.array(found, dtype=np.int64), positive)
-
-
-def confusion_matrix(data: SingleLabel) -> ConfusionMatrix:
+def confusion_matrix(data: LabelAnswers) -> ConfusionMatrix:
     """Count how often each label was answered with each, and with nothing valid."""
     size = len(data.labels)
-    cells = data.truth * (size + 1) + data.answer
-    counts = np.bincount(cells, minlength=size * (size + 1)).reshape(size, size + 1)
-    return ConfusionMatrix(data.labels, tuple(tuple(row) for row in counts.tolist()))
+    truth, answer = data.numbers()
+    counts = np.bincount(truth * (size + 1) + answer, minlength=size * (size + 1))
+    rows = counts.reshape(size, size + 1).tolist()
+    return ConfusionMatrix(data.labels, tuple(map(tuple, rows)))
 
 
-def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[MetricEvidence]:
+def single_label_evidence(
+    data: LabelAnswers, positive: str | None, scores: Floats | None
+) -> list[MetricEvidence]:
     """Return what the metrics of a binary or multi-class task follow from."""
     evidence: list[MetricEvidence] = [
-        Totals(data.counts(), label_measures(data.labels, data.positive)),
+        Totals(data.counts(), label_measures(data.labels, positive)),
         _matrix_evidence(data),
     ]
     if scores is not None:
-        positive = np.arange(len(data.labels)) == data.truth[:, None]
-        evidence.append(Ranking(data.labels, positive, scores, data.positive))
+        evidence.append(Ranking(data.labels, data.truth > 0, scores, positive))
     return evidence
 
 
-def _matrix_evidence(data: SingleLabel) -> Totals:
+def _matrix_evidence(data: LabelAnswers) -> Totals:
     """Return accuracy and what else needs the whole matrix, from its cells that are not empty."""
     size = len(data.labels) + 1
-    cells, cell_of = np.unique(data.truth * size + data.answer, return_inverse=True)
-    columns = np.zeros((len(data.truth), len(cells)))
-    columns[np.arange(len(data.truth)), cell_of] = 1.0
+    truth, answer = data.numbers()
+    cells, cell_of = np.unique(truth * size + answer, return_inverse=True)
+    columns = np.zeros((len(truth), len(cells)))
+    columns[np.arange(len(truth)), cell_of] = 1.0
     true_label, answered = np.divmod(cells, size)
     right = (true_label == answered).astype(np.float64)
     none, same = "there are no examples", "all truths, or all answers, are the same label"
