@@ -23,12 +23,11 @@ from goldpan.datasets.tasks.task import Task, target_column, task_family
 from goldpan.evaluation.comparison.question import ComparisonQuestion, ComparisonResult
 from goldpan.evaluation.comparison.stored_runs import compare_runs
 from goldpan.evaluation.model import Answers, Model, TrainingContext
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import read_runs
 from goldpan.report.comparison.make import make_report
 from goldpan.report.document import Report
-from tests.evaluating import labelled, rows
+from tests.evaluating import labelled, ran, replaced, rows
 from tests.shared_folder import made_once
 
 QUIET = Reporter(quiet=True)
@@ -99,8 +98,7 @@ def planted(data: TaskData, share: float, seed: int = 0) -> tuple[TaskData, set[
     def turned(table: pa.Table) -> pa.Table:
         pairs = zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True)
         labels = [{first: second, second: first}[x] if name in wrong else x for name, x in pairs]
-        column = table.schema.get_field_index("label")
-        return table.set_column(column, "label", pa.array(labels, pa.string()))
+        return replaced(table, label=labels)
 
     return replace(data, splits={name: turned(table) for name, table in data.splits.items()}), wrong
 
@@ -116,17 +114,17 @@ def split_rows(task: Task, pairs: Sequence[tuple[Any, Any]], train: int) -> Task
 
 def _partitioned(split: str, table: pa.Table) -> pa.Table:
     """Return rows that say in which split they were given."""
-    column = table.schema.get_field_index("partition")
-    return table.set_column(column, "partition", pa.array([split] * len(table), pa.string()))
+    return replaced(table, partition=[split] * len(table))
 
 
 def independent(data: TaskData) -> TaskData:
     """Return the data with a document of its own for each row."""
 
-    def told_apart(table: pa.Table) -> pa.Table:
-        return table.set_column(table.schema.get_field_index("document"), "document", table["id"])
-
-    return replace(data, splits={name: told_apart(table) for name, table in data.splits.items()})
+    splits = {
+        name: replaced(table, document=table["id"].to_pylist())
+        for name, table in data.splits.items()
+    }
+    return replace(data, splits=splits)
 
 
 def add_run(
@@ -147,7 +145,7 @@ def add_run(
     truths = {row["id"]: row[target] for table in data.splits.values() for row in table.to_pylist()}
     scripted = Scripted(name, truths, data.task.label_names, wrong, share, settings, silent)
     model = scripted.model(neighbours=neighbours)
-    return run(workspace, data, model, find_protocol(protocol), seed, QUIET)
+    return ran(workspace.root, data, model, protocol, seed)
 
 
 def add_runs(

@@ -14,10 +14,11 @@ from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import Task, input_column, target_column, task_family
-from goldpan.evaluation.model import find_model
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import run
+from goldpan.evaluation.model import Model, find_model
+from goldpan.evaluation.protocol import Protocol, find_protocol
+from goldpan.evaluation.run import RunResult, run
 
+QUIET = Reporter(quiet=True)
 _WORDS = {
     "functional": ("shall", "compute", "display", "store", "notify"),
     "non-functional": ("fast", "secure", "reliable", "within", "seconds"),
@@ -105,13 +106,34 @@ def points(count: int = 160) -> list[tuple[str, float]]:
     ]
 
 
+def ran(
+    root: Path,
+    data: TaskData,
+    model: str | Model,
+    protocol: str | Protocol = "default",
+    seed: int = 0,
+    **settings: Any,
+) -> RunResult:
+    """Run a model, or that of a name with its settings, in a workspace."""
+    found = find_model(model, settings) if isinstance(model, str) else model
+    rules = find_protocol(protocol) if isinstance(protocol, str) else protocol
+    return run(WorkspaceLayout(root), data, found, rules, seed, QUIET)
+
+
+def replaced(table: pa.Table, **columns: Any) -> pa.Table:
+    """Return a table with other values in some of its columns."""
+    for name, values in columns.items():
+        place = table.schema.get_field_index(name)
+        field = table.schema.field(place)
+        table = table.set_column(place, field, pa.array(values, field.type))
+    return table
+
+
 def learns_every_type(root: Path, name: str, least: float = 0.8, **settings: Any) -> None:
     """Check that a model learns one label of two or three, several labels, and numbers."""
 
     def value(data: TaskData, metric: str, model: str = name, **options: Any) -> float:
-        protocol, found = find_protocol("default"), find_model(model, options)
-        done = run(WorkspaceLayout(root), data, found, protocol, 0, Reporter(quiet=True))
-        return done.record.scores.value(metric) or 0.0
+        return ran(root, data, model, **options).record.scores.value(metric) or 0.0
 
     for data in (requirements(120, 40), rows_of("issue_type", types(), 120)):
         assert value(data, "macro_f1", **settings) > least

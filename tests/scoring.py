@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.datasets.tasks.task import Label, Task, TaskPrompt, TaskSource, TaskType
-from goldpan.evaluation.score import predictions_schema
+from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.score import predictions_schema, score
 
 
 def make_task(type_: TaskType, labels: Sequence[str] = (), **fields: Any) -> Task:
@@ -49,3 +50,11 @@ def make_predictions(
         "raw": [None] * size,
     }
     return pa.table(columns, schema=predictions_schema(type_))
+
+
+def scored(
+    task: Task, truths: Sequence[Any], answers: Sequence[Any], *, resamples: int = 0, **columns: Any
+) -> Scores:
+    """Return the scores of answers; without intervals unless `resamples` are asked for."""
+    table = make_predictions(task.type, truths, answers, **columns)
+    return score(task, table, resamples=resamples)

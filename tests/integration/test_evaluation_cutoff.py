@@ -17,6 +17,7 @@ from goldpan.evaluation.model import find_model
 from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.slices import find_dates
 from tests.comparing import two_labels, write_rows
+from tests.evaluating import replaced
 from tests.invoking import invoke
 
 pytest.importorskip("sklearn")
@@ -29,9 +30,7 @@ def moments(days: list[int | None]) -> pa.Array:
 
 
 def dated(data: TaskData, days: list[int | None]) -> TaskData:
-    test = data.splits["test"]
-    at = test.schema.get_field_index("created_at")
-    table = test.set_column(at, "created_at", moments(days))
+    table = replaced(data.splits["test"], created_at=moments(days))
     return replace(data, splits={**data.splits, "test": table})
 
 

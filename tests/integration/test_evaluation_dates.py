@@ -8,26 +8,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
-from goldpan.evaluation.model import find_model
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs
 from tests.comparing import write_rows
-from tests.evaluating import rows
+from tests.evaluating import ran, replaced, rows
 from tests.invoking import invoke
 from tests.tiny_models import tiny
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
-QUIET = Reporter(quiet=True)
 WARNING = "Warning: the date alone tells the label of"
 LABELS = ("bug", "feature", "question")
 
@@ -42,30 +36,21 @@ def collected(*, apart: bool) -> TaskData:
         + timedelta(hours=7 * (index % 300))
         for index, label in enumerate(labels)
     ]
-    place = table.schema.get_field_index("created_at")
-    table = table.set_column(place, "created_at", pa.array(at, table.schema.field(place).type))
-    place = table.schema.get_field_index("partition")
-    sides = pa.array(["train"] * 240 + ["test"] * 120, pa.string())
-    table = table.set_column(place, "partition", sides)
+    table = replaced(table, created_at=at, partition=["train"] * 240 + ["test"] * 120)
     return task_data(task, {"train": table.slice(0, 240), "test": table.slice(240)})
 
 
-def _run(root: Path, data: TaskData, model: str, **settings: Any) -> RunResult:
-    found = find_model(model, settings)
-    return run(WorkspaceLayout(root), data, found, find_protocol("default"), 0, QUIET)
-
-
-def _value(result: RunResult) -> float:
-    return result.record.scores.value("macro_f1") or 0.0
+def _value(*told: Any, **settings: Any) -> float:
+    return ran(*told, **settings).record.scores.value("macro_f1") or 0.0
 
 
 def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
     write_rows(workspace, collected(apart=True))
     command = ["run", "--workspace", str(tmp_path), "--task", "nlbse24_issue_type", "--model"]
-    ran = invoke("evaluate", *command, "dates")
-    assert ran.exit_code == 0, ran.output
-    text = " ".join(ran.stdout.split())
+    dates = invoke("evaluate", *command, "dates")
+    assert dates.exit_code == 0, dates.output
+    text = " ".join(dates.stdout.split())
     assert text.index(WARNING) < text.index("macro_f1")
     assert "This model reads the date itself" in text
     (done,) = read_runs(workspace)
@@ -85,9 +70,9 @@ def test_the_warning_comes_first_in_runs_and_comparisons(tmp_path: Path) -> None
 def test_nothing_is_said_where_dates_tell_nothing(tmp_path: Path) -> None:
     write_rows(WorkspaceLayout(tmp_path), collected(apart=False))
     command = ("run", "--task", "nlbse24_issue_type", "--model", "dates")
-    ran = invoke("evaluate", *command, "--workspace", tmp_path)
-    assert ran.exit_code == 0, ran.output
-    assert "the date alone" not in ran.stdout
+    done = invoke("evaluate", *command, "--workspace", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "the date alone" not in done.stdout
 
 
 def test_an_import_warns(tmp_path: Path) -> None:
@@ -104,8 +89,8 @@ def test_an_import_warns(tmp_path: Path) -> None:
 
 
 def test_the_date_alone_is_a_baseline(tmp_path: Path) -> None:
-    assert _value(_run(tmp_path, collected(apart=True), "dates")) > 0.95
-    assert _value(_run(tmp_path, collected(apart=False), "dates")) < 0.6
+    assert _value(tmp_path, collected(apart=True), "dates") > 0.95
+    assert _value(tmp_path, collected(apart=False), "dates") < 0.6
 
 
 @pytest.mark.nightly
@@ -113,22 +98,22 @@ def test_the_ensemble_reads_dates_only_where_asked(tmp_path: Path) -> None:
     weights = str(tiny("bert"))
     settings = {"weights": weights, "tokens": 16, "layers": 1, "folds": 1}
     data = collected(apart=True)
-    without = _value(_run(tmp_path, data, "issue-ensemble", **settings))
-    with_dates = _value(_run(tmp_path, data, "issue-ensemble", dates="yes", **settings))
+    without = _value(tmp_path, data, "issue-ensemble", **settings)
+    with_dates = _value(tmp_path, data, "issue-ensemble", dates="yes", **settings)
     assert with_dates > without + 0.2
 
 
 def test_without_dates_a_model_that_reads_them_refuses(tmp_path: Path) -> None:
     data = collected(apart=True)
-    train = data.splits["train"]
-    place = train.schema.get_field_index("created_at")
-    none = pa.nulls(len(train), train.schema.field(place).type)
-    splits = {**data.splits, "train": train.set_column(place, "created_at", none)}
+    train = replaced(data.splits["train"], created_at=[None] * 240)
+    splits = {**data.splits, "train": train}
     weights = tmp_path / "weights"  # never loaded
     weights.mkdir()
     (weights / "config.json").write_text("{}", encoding="utf-8")
     (weights / "model.safetensors").touch()
     for model in ("dates", "issue-ensemble"):
-        settings = {} if model == "dates" else {"dates": "yes", "weights": str(weights)}
+        settings: dict[str, Any] = {}
+        if model != "dates":
+            settings = {"dates": "yes", "weights": str(weights)}
         with pytest.raises(EvaluationError, match="No train row of nlbse24_issue_type has a date"):
-            _run(tmp_path, replace(data, splits=splits), model, **settings)
+            ran(tmp_path, replace(data, splits=splits), model, **settings)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import fasttext
 from goldpan.evaluation.models.fasttext import TRAINER, Trainer, in_quotes, one_line
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, run
-from tests.evaluating import learns_every_type, requirements, rows_of
+from goldpan.evaluation.run import RunResult
+from tests.evaluating import learns_every_type, ran, requirements, rows_of
 from tests.installing import installed_once
 
 pytest.importorskip("sklearn")
-QUIET = Reporter(quiet=True)
 
 
 @pytest.fixture(scope="session")
@@ -31,13 +26,8 @@ def environment(request: pytest.FixtureRequest) -> Path:
     return installed_once("fasttext", request.config.cache)
 
 
-def _run(root: Path, data: TaskData, protocol: str = "default", **settings: Any) -> RunResult:
-    model = find_model("fasttext", {"dim": 20, **settings})
-    return run(WorkspaceLayout(root), data, model, find_protocol(protocol), 0, QUIET)
-
-
-def _value(ran: RunResult, name: str) -> float:
-    return ran.record.scores.value(name) or 0.0
+def _run(root: Path, data: TaskData, protocol: str = "default") -> RunResult:
+    return ran(root, data, "fasttext", protocol, dim=20)
 
 
 def test_learns_every_type_it_answers(

@@ -14,10 +14,10 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.evaluation.model import Answers, Model, TrainingContext
 from goldpan.evaluation.protocol import find_protocol, hold_out
-from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import read_runs, rescore
 from goldpan.evaluation.slices import COLUMN
-from tests.comparing import QUIET, add_run, add_runs, reported, two_labels, write_rows
+from tests.comparing import add_run, add_runs, reported, two_labels, write_rows
+from tests.evaluating import ran, replaced
 from tests.invoking import invoke
 
 DEFAULT = find_protocol("default")
@@ -52,14 +52,8 @@ def repeated(share: float, train: int = 60, test: int = 60) -> TaskData:
     for position in range(round(share * test)):
         texts[position] = f"  {learned[position]['text'].upper()} "
         labels[position] = learned[position]["label"]
-    for name, values in (("text", texts), ("label", labels)):
-        index = table.schema.get_field_index(name)
-        table = table.set_column(index, table.schema.field(index), pa.array(values))
+    table = replaced(table, text=texts, label=labels)
     return task_data(data.task, {**data.splits, "test": table})
-
-
-def ran(root: Path, data: TaskData, seed: int = 0) -> RunResult:
-    return run(WorkspaceLayout(root), data, Remembers().model(), DEFAULT, seed, QUIET)
 
 
 def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) -> None:
@@ -81,13 +75,13 @@ def test_a_test_that_stands_in_train_is_told_before_its_score(tmp_path: Path) ->
     ("share", "level"), [(0.0, "none"), (1 / 150, "note"), (0.05, "warning"), (0.5, "alarm")]
 )
 def test_the_more_leaks_the_louder(tmp_path: Path, share: float, level: str) -> None:
-    record = ran(tmp_path, repeated(share, train=150, test=150)).record
+    record = ran(tmp_path, repeated(share, train=150, test=150), Remembers().model()).record
     assert record.leaks.text == round(share * 150)
     assert record.leaks.level == level
 
 
 def test_scores_stand_beside_those_without_what_was_seen(tmp_path: Path) -> None:
-    done = ran(tmp_path, repeated(0.5))
+    done = ran(tmp_path, repeated(0.5), Remembers().model())
     record = done.record
     table = read_runs(WorkspaceLayout(tmp_path))[0].predictions()
     marks = table[COLUMN].to_pylist()
@@ -120,7 +114,7 @@ def test_each_project_is_tested_by_a_model_that_never_saw_it(tmp_path: Path) -> 
     held, rules = hold_out(data, DEFAULT, "repo:each")
     assert held.data_hash == data.data_hash
     spy = Remembers()
-    record = run(WorkspaceLayout(tmp_path), held, spy.model(), rules, 0, QUIET).record
+    record = ran(tmp_path, held, spy.model(), rules).record
     assert record.protocol.name == "default+repo:each"
     assert sorted(map(sorted, spy.repos)) == [["octo/gem0"], ["octo/gem1"]]
     assert record.scores.examples == 120
@@ -153,12 +147,7 @@ def test_one_value_of_any_column_can_be_held_out() -> None:
 
 def test_what_cannot_be_held_out_says_what_can() -> None:
     data = two_labels(train=6, test=6)
-    named = {
-        part: rows.set_column(
-            rows.schema.get_field_index("repo"), "repo", pa.array(["o/a", "o/d"] * 3)
-        )
-        for part, rows in data.splits.items()
-    }
+    named = {part: replaced(rows, repo=["o/a", "o/d"] * 3) for part, rows in data.splits.items()}
     few = task_data(data.task, named)
     message = (
         r"None of the 2 values of repo .* Hold out repo:\d, (repo:\d, )?repo=VALUE, or repo:each"

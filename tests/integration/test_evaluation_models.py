@@ -12,28 +12,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import catalogue, find_model
 from goldpan.evaluation.models.features import Documents
 from goldpan.evaluation.models.linear import best_threshold
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import run
-from tests.evaluating import labelled, learns_every_type, points, requirements, rows, rows_of
+from tests.evaluating import (
+    labelled,
+    learns_every_type,
+    points,
+    ran,
+    replaced,
+    requirements,
+    rows,
+    rows_of,
+)
 
 pytest.importorskip("sklearn")
 pytest.importorskip("xgboost")
-QUIET = Reporter(quiet=True)
 CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
 
 
 def scores(root: Path, data: TaskData, name: str, **settings: Any) -> Scores:
-    protocol = find_protocol("default")
-    done = run(WorkspaceLayout(root), data, find_model(name, settings), protocol, 0, QUIET)
-    return done.record.scores
+    return ran(root, data, name, **settings).record.scores
 
 
 @pytest.mark.parametrize("name", CLASSICAL)
@@ -45,23 +47,14 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
     """Labels that nothing tells are learned by heart: only rows left out show it."""
     data = requirements(200, 40)
     drawn = np.random.default_rng(1).permutation(data.splits["train"]["label"].to_pylist())
-    train = data.splits["train"]
-    column = train.schema.get_field_index("label")
-    noise = train.set_column(column, train.schema.field(column), pa.array(drawn.tolist()))
+    noise = replaced(data.splits["train"], label=drawn.tolist())
     data = task_data(data.task, {**data.splits, "train": noise})
     for name, by, size in (
         ("tfidf-svm", "5 folds inside train", 200),
         ("tfidf-lr", "5 folds inside train", 200),
         ("tfidf-xgboost", "a part of train", 20),
     ):
-        record = run(
-            WorkspaceLayout(tmp_path),
-            data,
-            find_model(name, {}),
-            find_protocol("default"),
-            0,
-            QUIET,
-        ).record
+        record = ran(tmp_path, data, name).record
         validated = record.validation_scores
         assert (record.learning.chosen_on, validated.examples) == (by, size)
         assert record.learning.candidates > 1
@@ -71,15 +64,7 @@ def test_rows_that_were_not_learned_from_say_what_noise_is_worth(tmp_path: Path)
 
 
 def test_numbers_are_told_of_rows_left_out(tmp_path: Path) -> None:
-    data = rows_of("story_points", points(), 120)
-    done = run(
-        WorkspaceLayout(tmp_path),
-        data,
-        find_model("tfidf-lr", {}),
-        find_protocol("default"),
-        0,
-        QUIET,
-    )
+    done = ran(tmp_path, rows_of("story_points", points(), 120), "tfidf-lr")
     validated = done.record.validation_scores
     assert validated.examples == 120
     learned = done.record.train_scores.value("smape")
@@ -93,8 +78,7 @@ def test_many_rows_of_words_need_no_memory_for_each_two(
     data = rows_of("story_points", points(), 120)
     near = scores(tmp_path / "one by one", data, "tfidf-lr").value("smape")
     monkeypatch.setattr("goldpan.evaluation.models.linear._MOST_LEFT_OUT", 50)
-    model, protocol = find_model("tfidf-lr", {}), find_protocol("default")
-    done = run(WorkspaceLayout(tmp_path / "folds"), data, model, protocol, 0, QUIET)
+    done = ran(tmp_path / "folds", data, "tfidf-lr")
     assert done.result["learning"]["chosen_on"] == "5 folds inside train"
     assert done.result["validation_scores"]["examples"] == 120
     assert done.record.scores.value("smape") == pytest.approx(near, abs=0.05)
@@ -103,34 +87,23 @@ def test_many_rows_of_words_need_no_memory_for_each_two(
 def test_rows_without_documents_have_no_neighbours_and_no_error(tmp_path: Path) -> None:
     data = requirements(120, 40)
     nobody = {
-        name: table.set_column(
-            table.schema.get_field_index("document"), "document", pa.nulls(len(table), pa.string())
-        )
-        for name, table in data.splits.items()
+        name: replaced(table, document=[None] * len(table)) for name, table in data.splits.items()
     }
     scored = scores(tmp_path, task_data(data.task, nobody), "tfidf-svm", context="neighbours")
     assert (scored.value("macro_f1") or 0) > 0.8
 
 
 def test_what_the_test_chose_has_no_validation_scores(tmp_path: Path) -> None:
-    protocol = find_protocol("selu-paper")
-    model = find_model("tfidf-xgboost", {})
-    done = run(WorkspaceLayout(tmp_path), requirements(120, 40), model, protocol, 0, QUIET)
+    done = ran(tmp_path, requirements(120, 40), "tfidf-xgboost", "selu-paper")
     assert done.result["learning"]["chosen_on"] == "the test set"
     assert done.result["validation_scores"]["examples"] == 0
 
 
 @pytest.mark.parametrize("name", CLASSICAL)
 def test_the_same_seed_gives_the_same_answers(name: str, tmp_path: Path) -> None:
-    made = []
-    for folder in "ab":
-        protocol = find_protocol("default")
-        data = requirements(60, 20)
-        done = run(
-            WorkspaceLayout(tmp_path / folder), data, find_model(name, {}), protocol, 0, QUIET
-        )
-        made.append((done.directory / "predictions.parquet").read_bytes())
-    assert made[0] == made[1]
+    done = [ran(tmp_path / folder, requirements(60, 20), name).directory for folder in "ab"]
+    first, second = (path / "predictions.parquet" for path in done)
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_neighbours_help_where_a_text_alone_says_nothing(tmp_path: Path) -> None:
@@ -141,8 +114,7 @@ def test_neighbours_help_where_a_text_alone_says_nothing(tmp_path: Path) -> None
     for index, (text, _) in enumerate(labelled(200)):
         kind = ("call it so", yes) if index % 2 else ("it was written by", no)
         pairs += [(f"{kind[0]} {text}", no), ("as follows", kind[1])]
-    made = rows(task, pairs)
-    made = _placed(made)
+    made = _placed(rows(task, pairs))
     cut = 280
     data = task_data(task, {"train": made.slice(0, cut), "test": made.slice(cut)})
     alone = scores(tmp_path, data, "tfidf-svm").value("f1") or 0
@@ -153,15 +125,10 @@ def test_neighbours_help_where_a_text_alone_says_nothing(tmp_path: Path) -> None
 
 def _placed(table: pa.Table) -> pa.Table:
     """Put each two rows into a document."""
-    for name, values in (
-        ("repo", ["octo/gem"] * len(table)),
-        ("document", [f"Class{index // 2}" for index in range(len(table))]),
-        ("position", [index % 2 for index in range(len(table))]),
-    ):
-        index = table.schema.get_field_index(name)
-        field = table.schema.field(name)
-        table = table.set_column(index, field, pa.array(values, field.type))
-    return table
+    places = range(len(table))
+    documents = [f"Class{place // 2}" for place in places]
+    positions = [place % 2 for place in places]
+    return replaced(table, repo=["octo/gem"] * len(table), document=documents, position=positions)
 
 
 def test_what_stands_around_a_text() -> None:

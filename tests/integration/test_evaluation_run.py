@@ -17,16 +17,14 @@ import pytest
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.storage.sealed import KEY
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
 from goldpan.evaluation import run as runner
 from goldpan.evaluation.model import Answers, Model, TrainingContext, find_model
 from goldpan.evaluation.protocol import find_protocol, protocols
-from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import identity, read_runs, rescore
-from tests.evaluating import requirements
+from tests.evaluating import ran, replaced, requirements
 from tests.program import goldpan
 
-QUIET = Reporter(quiet=True)
 DEFAULT = find_protocol("default")
 
 
@@ -50,8 +48,8 @@ class _Spy:
         return Answers(["functional"] * len(rows))
 
 
-def _run(root: Path, model: Model, seed: int = 0, protocol: str = "default") -> RunResult:
-    return run(WorkspaceLayout(root), requirements(), model, find_protocol(protocol), seed, QUIET)
+def _run(root: Path, model: Model | str, seed: int = 0, protocol: str = "default") -> RunResult:
+    return ran(root, requirements(), model, protocol, seed)
 
 
 def test_the_test_stays_closed_while_a_model_learns(tmp_path: Path) -> None:
@@ -96,11 +94,10 @@ def test_a_finished_run_is_not_repeated(tmp_path: Path) -> None:
 
 
 def test_scores_come_from_stored_predictions(tmp_path: Path) -> None:
-    done = _run(tmp_path, find_model("majority", {}))
+    done = _run(tmp_path, "majority")
     path = done.directory / "predictions.parquet"
     table = pq.read_table(path)
-    perfect = table.set_column(table.schema.get_field_index("answer"), "answer", table["truth"])
-    pq.write_table(perfect, path)
+    pq.write_table(replaced(table, answer=table["truth"].to_pylist()), path)
     task = requirements().task
     stored = rescore(done.directory, task)
     (read,) = read_runs(WorkspaceLayout(tmp_path))
@@ -110,7 +107,7 @@ def test_scores_come_from_stored_predictions(tmp_path: Path) -> None:
 
 
 def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path) -> None:
-    made = [_run(tmp_path / name, find_model("majority", {})).directory for name in "ab"]
+    made = [_run(tmp_path / name, "majority").directory for name in "ab"]
     for name in ("predictions.parquet", "train.parquet"):
         assert (made[0] / name).read_bytes() == (made[1] / name).read_bytes()
     results = [orjson.loads((path / "result.json").read_bytes()) for path in made]
@@ -128,7 +125,7 @@ from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.core.terminal import Reporter
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.evaluating import requirements
+from tests.evaluating import ran, replaced, requirements
 
 class Fitted:
     def answer(self, rows):
@@ -148,10 +145,10 @@ def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path:
     with pytest.raises(UsageError, match="no finished run"):
         read_runs(WorkspaceLayout(tmp_path))
     spy = _Spy()
-    ran = _run(tmp_path, spy.model())
+    done = _run(tmp_path, spy.model())
     assert spy.lesson is not None
-    assert not ran.again
-    assert ran.result["test_opened"] == 2
+    assert not done.again
+    assert done.result["test_opened"] == 2
     assert not list(tmp_path.rglob("*.work"))
 
 
@@ -169,8 +166,7 @@ def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
 
     monkeypatch.setattr(runner, "_locked", late)
     spy = _Spy()
-    ran = _run(tmp_path, spy.model())
-    assert ran.again
+    assert _run(tmp_path, spy.model()).again
     assert spy.lesson is None
     assert not list(tmp_path.rglob("*.work"))
 
@@ -189,7 +185,7 @@ def test_says_what_cannot_be_run(tmp_path: Path) -> None:
     data = requirements()
     closed = replace(data, splits={"train": data.splits["train"]})
     with pytest.raises(EvaluationError, match="requirement_type has no test split"):
-        run(WorkspaceLayout(tmp_path), closed, _Spy().model(), DEFAULT, 0, QUIET)
+        ran(tmp_path, closed, _Spy().model())
     with pytest.raises(UsageError, match="did you mean majority"):
         find_model("majorty", {})
     with pytest.raises(UsageError, match="the key depth is unknown"):
@@ -199,7 +195,7 @@ def test_says_what_cannot_be_run(tmp_path: Path) -> None:
 
 
 def test_a_damaged_result_is_named(tmp_path: Path) -> None:
-    done = _run(tmp_path, find_model("majority", {}))
+    done = _run(tmp_path, "majority")
     (done.directory / "result.json").write_text("{")
     with pytest.raises(EvaluationError, match=r"result\.json cannot be read"):
         read_runs(WorkspaceLayout(tmp_path))

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models.tokens import features_of, shape, with_beginnings
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, run
-from tests.evaluating import requirements, rows_of
+from tests.evaluating import ran, requirements, rows_of
 
 pytest.importorskip("sklearn")
 TAGS = st.lists(st.sampled_from(["O", "B-Class", "I-Class", "B-Library", "I-Library"]))
@@ -45,30 +40,23 @@ def _posts(count: int = 90) -> TaskData:
     return rows_of("se_entities", posts, 60)
 
 
-def _run(root: Path, data: TaskData, **settings: Any) -> RunResult:
-    model = find_model("token-svm", settings)
-    return run(
-        WorkspaceLayout(root), data, model, find_protocol("default"), 0, Reporter(quiet=True)
-    )
-
-
 def test_learns_names_by_their_shape_and_place(tmp_path: Path) -> None:
-    ran = _run(tmp_path / "a", _posts())
-    assert (ran.record.scores.value("seqeval_f1") or 0) > 0.9
-    again = _run(tmp_path / "b", _posts())
-    first, second = (result.directory / "predictions.parquet" for result in (ran, again))
+    done = [ran(tmp_path / name, _posts(), "token-svm") for name in "ab"]
+    assert (done[0].record.scores.value("seqeval_f1") or 0) > 0.9
+    first, second = (result.directory / "predictions.parquet" for result in done)
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_texts_without_words_or_tags_are_answered(tmp_path: Path) -> None:
     odd = ["\0", "x" * 100_000, "\u2028"]
     posts = [([], []), *(([*odd, str(number)], ["O"] * 4) for number in range(39))]
-    assert _run(tmp_path, rows_of("se_entities", posts, 30)).result["scores"]["invalid"] == 0
+    done = ran(tmp_path, rows_of("se_entities", posts, 30), "token-svm")
+    assert done.result["scores"]["invalid"] == 0
 
 
 def test_says_what_it_does_not_answer(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError, match="gives tags, and requirement_type is binary"):
-        _run(tmp_path, requirements())
+        ran(tmp_path, requirements(), "token-svm")
     with pytest.raises(UsageError, match="rounds of the model token-svm cannot be 0"):
         find_model("token-svm", {"rounds": 0})
 

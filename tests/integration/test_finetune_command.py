@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
-from goldpan.datasets.files import write_dataset
-from goldpan.datasets.manifest import CardInputs
-from goldpan.datasets.provenance import Provenance
-from goldpan.datasets.splits import SplitPlan
-from goldpan.datasets.tasks.task import task_family
 from goldpan.evaluation.models.finetuned import finetuned
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
-from tests.evaluating import requirements
+from tests.comparing import two_labels, write_rows
+from tests.evaluating import ran, requirements
 from tests.finetuning import QUICK
 from tests.invoking import invoke
 from tests.tiny_models import tiny
 
 
-def _dataset(root: Path) -> Path:
-    """Write the rows of a task as a dataset that commands read."""
-    data = requirements(24, 12)
-    write_dataset(
-        WorkspaceLayout(root),
-        root / "datasets" / data.task.name,
-        task_family(data.task),
-        pa.concat_tables(data.splits.values()),
-        SplitPlan("stratified", (Fraction(2, 3), Fraction(1, 3))),
-        Provenance(),
-        CardInputs(),
-    )
-    return root
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with the rows of a task as a dataset that commands read."""
+    write_rows(WorkspaceLayout(tmp_path), two_labels(train=24, test=12))
+    return tmp_path
 
 
 def _say(root: Path, *arguments: str) -> Any:
@@ -48,8 +31,7 @@ def _say(root: Path, *arguments: str) -> Any:
     return invoke("evaluate", "finetune", *task, "--workspace", root, *settings, *arguments)
 
 
-def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
-    root = _dataset(tmp_path)
+def test_fine_tunes_two_models_and_repeats_neither(root: Path) -> None:
     both = ("--weights", str(tiny("bert")), "--weights", str(tiny("gpt2")), "--json")
     done = _say(root, *both, "--lora")
     results = orjson.loads(done.stdout)
@@ -74,9 +56,9 @@ def test_fine_tunes_two_models_and_repeats_neither(tmp_path: Path) -> None:
     assert not list(root.rglob("*.work"))
 
 
-def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
+def test_the_protocol_of_the_paper_brings_its_recipe(root: Path) -> None:
     done = _say(
-        _dataset(tmp_path),
+        root,
         *("--weights", str(tiny("bert")), "--protocol", "selu-paper", "--seed", "3"),
         *("--epochs", "1", "--deepspeed", "none", "--json"),
     )
@@ -90,8 +72,7 @@ def test_the_protocol_of_the_paper_brings_its_recipe(tmp_path: Path) -> None:
         assert gap in result["in_part"]
 
 
-def test_people_see_the_run_and_a_cutoff_as_of_any_model(tmp_path: Path) -> None:
-    root = _dataset(tmp_path)
+def test_people_see_the_run_and_a_cutoff_as_of_any_model(root: Path) -> None:
     command = ("--weights", str(tiny("bert")), "--epochs", "1")
     done = _say(root, *command, "--set", "cutoff=2023-09-15")
     assert "requirement_type by finetuned-tiny-bert, seed 0" in done.stdout
@@ -118,12 +99,6 @@ def test_bad_usage_is_told(tmp_path: Path) -> None:
 @pytest.mark.nightly
 def test_two_runs_on_a_processor_store_the_same_bytes(tmp_path: Path) -> None:
     made = finetuned({**QUICK, "weights": str(tiny("gpt2"))})
-    protocol, quiet = find_protocol("default"), Reporter(quiet=True)
-    places = [
-        run(
-            WorkspaceLayout(tmp_path / name), requirements(24, 12), made, protocol, 1, quiet
-        ).directory
-        for name in "ab"
-    ]
+    places = [ran(tmp_path / name, requirements(24, 12), made, seed=1).directory for name in "ab"]
     for name in ("predictions.parquet", "train.parquet"):
         assert (places[0] / name).read_bytes() == (places[1] / name).read_bytes()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from goldpan.evaluation.metrics.estimate import estimate, means, resample
-from goldpan.evaluation.score import score
-from tests.scoring import make_predictions, make_task
+from tests.scoring import make_task, scored
 
 LABELS = ("bug", "feature", "question")
+TASK = make_task("multi-class", LABELS)
 
 
 def interval(values: list[float], repos: list[str | None], *, seed: int = 0) -> tuple[float, float]:
@@ -65,29 +65,18 @@ def test_every_draw_has_as_many_units_as_there_are() -> None:
 
 
 def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
-    truths = ["bug"] * 200 + ["question"]
-    answers = ["bug"] * 200 + ["question"]
+    truths = answers = ["bug"] * 200 + ["question"]
     scores = [[0.9, 0.1, 0.0]] * 200 + [[0.1, 0.0, 0.9]]
-    table = make_predictions("multi-class", truths, answers, scores=scores)
-    result = score(make_task("multi-class", LABELS), table, resamples=200)
+    result = scored(TASK, truths, answers, resamples=200, scores=scores)
     recall = result.metric("recall", "question")
     assert recall.value == 1 and recall.interval  # 63 % of draws hold the one question
-    rare = score(
-        make_task("multi-class", LABELS),
-        make_predictions(
-            "multi-class",
-            ["bug", "bug", "question"],
-            ["bug", "bug", "question"],
-            repos=["a", "b", "b"],
-        ),
-        resamples=200,
-    ).metric("mcc")
+    few = ["bug", "bug", "question"]
+    rare = scored(TASK, few, few, resamples=200, repos=["a", "b", "b"]).metric("mcc")
     assert rare.interval is not None or "undefined in" in rare.reason
 
 
 def test_one_example_has_no_interval() -> None:
-    task = make_task("multi-class", LABELS)
-    metric = score(task, make_predictions("multi-class", ["bug"], ["bug"])).metric("accuracy")
+    metric = scored(TASK, ["bug"], ["bug"], resamples=10).metric("accuracy")
     assert (metric.value, metric.interval) == (1, None)
     assert metric.reason == "no interval: fewer than two units"
 
@@ -97,9 +86,8 @@ def test_ten_thousand_rows_take_seconds() -> None:
     generator = np.random.default_rng(0)
     names = [LABELS[number] for number in generator.integers(0, 3, 10_000)]
     scores = generator.random((10_000, 3)).tolist()
-    table = make_predictions("multi-class", names, names[::-1], scores=scores)
     start = time.process_time()
-    result = score(make_task("multi-class", LABELS), table, resamples=1_000)
+    result = scored(TASK, names, names[::-1], resamples=1_000, scores=scores)
     assert time.process_time() - start < 60  # it takes about 4
     metric = result.metric("macro_f1")
     assert metric.interval and metric.value

@@ -12,15 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.curves import roc_curve
-from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.score import score
 from tests.drawing import examples
-from tests.scoring import make_predictions, make_task
+from tests.scoring import make_predictions, make_task, scored
 
 sklearn: Any = pytest.importorskip("sklearn.metrics")
 
 LABELS = ("bug", "feature", "question", "never")
 OTHER = "?"
+TASK = make_task("multi-class", LABELS)
+YES = make_task("binary", ("yes", "no"))
+PEERS = {
+    "f1": sklearn.f1_score,
+    "precision": sklearn.precision_score,
+    "recall": sklearn.recall_score,
+    "jaccard": sklearn.jaccard_score,
+}
 
 
 @st.composite
@@ -31,28 +38,16 @@ def single_labels(draw: st.DrawFn) -> tuple[list[str], list[str | None]]:
     return draw(truths), draw(answers)
 
 
-def scored(truths: list[str], answers: list[str | None], **more: Any) -> Scores:
-    task = make_task("multi-class", LABELS)
-    return score(task, make_predictions("multi-class", truths, answers, **more), resamples=0)
-
-
 @examples(60)
 @given(single_labels())
 def test_single_labels_agree_with_scikit_learn(case: tuple[list[str], list[str | None]]) -> None:
     truths, answers = case
-    scores = scored(truths, answers)
+    scores = scored(TASK, truths, answers)
     given_labels = [answer or OTHER for answer in answers]
     for average in ("macro", "micro", "weighted"):
-        if average == "weighted":
-            names = {"f1": sklearn.f1_score}
-        else:
-            names = {
-                "f1": sklearn.f1_score,
-                "precision": sklearn.precision_score,
-                "recall": sklearn.recall_score,
-                "jaccard": sklearn.jaccard_score,
-            }
-        for name, peer in names.items():
+        for name, peer in PEERS.items():
+            if average == "weighted" and name != "f1":
+                continue
             expected = peer(truths, given_labels, labels=LABELS, average=average, zero_division=0)
             value = scores.value(f"{average}_{name}")
             assert (value or 0.0) == pytest.approx(expected), (average, name)
@@ -80,9 +75,8 @@ def test_values_are_bounded_and_the_order_of_rows_does_not_matter(
     table = make_predictions("multi-class", *case, repos=[f"r{len(t) % 3}" for t in case[0]])
     order = list(range(len(case[0])))
     random.shuffle(order)
-    task = make_task("multi-class", LABELS)
-    scores = score(task, table, resamples=50)
-    assert score(task, table.take(order), resamples=50) == scores
+    scores = score(TASK, table, resamples=50)
+    assert score(TASK, table.take(order), resamples=50) == scores
     for metric in scores.metrics:
         if metric.value is not None:
             assert (-1 if metric.name == "mcc" else 0) <= metric.value <= 1
@@ -91,7 +85,7 @@ def test_values_are_bounded_and_the_order_of_rows_does_not_matter(
 
 
 def test_right_answers_to_every_label_are_perfect() -> None:
-    scores = scored(list(LABELS), list(LABELS))
+    scores = scored(TASK, list(LABELS), list(LABELS))
     assert scores.value("hamming_loss") == 0
     for metric in scores.metrics:
         if metric.name != "hamming_loss" and "au" not in metric.name:
@@ -99,7 +93,7 @@ def test_right_answers_to_every_label_are_perfect() -> None:
 
 
 def test_an_answer_that_is_none_misses_its_label_and_finds_no_other() -> None:
-    scores = scored(["bug", "bug", "feature"], ["bug", None, None])
+    scores = scored(TASK, ["bug", "bug", "feature"], ["bug", None, None])
     assert scores.invalid == 2
     assert scores.value("accuracy") == pytest.approx(1 / 3)
     assert scores.value("precision", "bug") == 1
@@ -111,23 +105,23 @@ def test_an_answer_that_is_none_misses_its_label_and_finds_no_other() -> None:
     assert scores.confusion and scores.confusion.counts[0] == (1, 0, 0, 0, 1)
     bug = scores.label_confusions[0]
     assert (bug.tp, bug.fp, bug.tn, bug.fn, bug.invalid) == (1, 0, 0, 1, 1)
-    unknown = scored(["bug", "bug", "feature"], ["bug", "Bug", "a bug"])
+    unknown = scored(TASK, ["bug", "bug", "feature"], ["bug", "Bug", "a bug"])
     assert unknown.invalid == 2
 
 
 def test_labels_that_no_example_has_count_in_the_macro_average() -> None:
-    scores = scored(["bug", "bug"], ["bug", "bug"])
+    scores = scored(TASK, ["bug", "bug"], ["bug", "bug"])
     assert scores.value("macro_f1") == 0.25
     assert scores.value("f1", "never") is None
 
 
 def test_the_positive_label_of_a_binary_task_is_its_first() -> None:
-    table = make_predictions("binary", ["yes", "no", "no"], ["yes", "yes", "no"])
-    scores = score(make_task("binary", ("yes", "no")), table, resamples=0)
+    case = ["yes", "no", "no"], ["yes", "yes", "no"]
+    scores = scored(YES, *case)
     assert (scores.value("precision"), scores.value("recall")) == (0.5, 1)
     assert scores.value("precision") == scores.value("precision", "yes")
     other = make_task("binary", ("yes", "no"), settings={"positive": "no"})
-    assert score(other, table, resamples=0).value("precision") == 1
+    assert scored(other, *case).value("precision") == 1
 
 
 @examples(40)
@@ -141,8 +135,7 @@ def test_the_positive_label_of_a_binary_task_is_its_first() -> None:
 def test_areas_agree_with_scikit_learn(rows: list[tuple[bool, float]]) -> None:
     truths = ["yes" if positive else "no" for positive, _ in rows]
     scores = [[value, 1 - value] for _, value in rows]
-    table = make_predictions("binary", truths, truths, scores=scores)
-    result = score(make_task("binary", ("yes", "no")), table, resamples=0)
+    result = scored(YES, truths, truths, scores=scores)
     positive = np.array([truth == "yes" for truth in truths])
     values = np.array([value for _, value in rows])
     if positive.all() or not positive.any():
@@ -162,8 +155,7 @@ def test_areas_of_several_labels_are_the_mean_of_one_vs_rest() -> None:
     scores = generator.dirichlet(np.ones(3), size=60)
     truths = [LABELS[number] for number in generator.integers(0, 3, 60)]
     task = make_task("multi-class", LABELS[:3])
-    table = make_predictions("multi-class", truths, truths, scores=scores.tolist())
-    area = score(task, table, resamples=0).value("macro_auc")
+    area = scored(task, truths, truths, scores=scores.tolist()).value("macro_auc")
     expected = sklearn.roc_auc_score(truths, scores, multi_class="ovr", labels=LABELS[:3])
     assert area == pytest.approx(expected)
 
@@ -180,8 +172,7 @@ def test_areas_of_several_labels_are_the_mean_of_one_vs_rest() -> None:
 def test_areas_without_scores_are_undefined_with_the_reason(
     scores: list[list[float] | None], reason: str
 ) -> None:
-    table = make_predictions("binary", ["yes", "no"], ["yes", "no"], scores=scores)
-    result = score(make_task("binary", ("yes", "no")), table, resamples=0)
+    result = scored(YES, ["yes", "no"], ["yes", "no"], scores=scores)
     for name in ("auc", "auprc", "macro_auc", "macro_auprc"):
         assert (result.value(name), result.metric(name).reason) == (None, reason)
 
@@ -199,15 +190,10 @@ def indicators(rows: list[list[str]]) -> np.ndarray[Any, Any]:
 @given(st.lists(st.tuples(SOME, SOME), min_size=1, max_size=20))
 def test_several_labels_agree_with_scikit_learn(rows: list[tuple[list[str], list[str]]]) -> None:
     truths, answers = [row[0] for row in rows], [row[1] for row in rows]
-    scores = score(SEVERAL_TASK, make_predictions("multi-label", truths, answers), resamples=0)
+    scores = scored(SEVERAL_TASK, truths, answers)
     truth, answer = indicators(truths), indicators(answers)
     for average in ("macro", "micro"):
-        for name, peer in {
-            "f1": sklearn.f1_score,
-            "precision": sklearn.precision_score,
-            "recall": sklearn.recall_score,
-            "jaccard": sklearn.jaccard_score,
-        }.items():
+        for name, peer in PEERS.items():
             expected = peer(truth, answer, average=average, zero_division=0)
             assert (scores.value(f"{average}_{name}") or 0) == pytest.approx(expected)
     assert scores.value("accuracy") == pytest.approx(sklearn.accuracy_score(truth, answer))
@@ -220,8 +206,7 @@ def test_several_labels_agree_with_scikit_learn(rows: list[tuple[list[str], list
 
 
 def test_labels_that_are_none_are_wrong_even_where_nothing_was_asked() -> None:
-    table = make_predictions("multi-label", [[], ["usage"]], [None, ["usage", "other"]])
-    scores = score(SEVERAL_TASK, table, resamples=0)
+    scores = scored(SEVERAL_TASK, [[], ["usage"]], [None, ["usage", "other"]])
     assert scores.invalid == 2
     assert scores.value("accuracy") == 0
     assert scores.value("example_jaccard") == 0
@@ -232,8 +217,7 @@ def test_labels_that_are_none_are_wrong_even_where_nothing_was_asked() -> None:
 def test_areas_of_several_labels_are_one_vs_rest() -> None:
     truths = [["expand"], ["expand", "usage"], [], ["usage"]]
     scores = [[0.9, 0.1, 0.2], [0.8, 0.1, 0.9], [0.1, 0.1, 0.1], [0.85, 0.1, 0.7]]
-    table = make_predictions("multi-label", truths, truths, scores=scores)
-    result = score(SEVERAL_TASK, table, resamples=0)
+    result = scored(SEVERAL_TASK, truths, truths, scores=scores)
     assert result.value("auc", "expand") == 0.75
     assert result.value("auc", "usage") == 1
     assert result.value("auc", "summary") is None

@@ -22,9 +22,8 @@ from goldpan.evaluation.metrics.generation import (
     rouge_tokens,
     tokenize,
 )
-from goldpan.evaluation.score import score
 from tests.drawing import examples
-from tests.scoring import make_predictions, make_task
+from tests.scoring import make_task, scored
 
 WORDS = st.text(alphabet="ab1.,-&;\n <Zé", max_size=60)
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6)
@@ -172,16 +171,14 @@ def test_a_mentioned_path_stands_as_a_whole() -> None:
 
 def test_prose_around_a_path_fails_the_papers_exact_match_only() -> None:
     answers = [PATH, f"It is {PATH}.", f"{PATH} or a/b.py", "a/b.py", None]
-    table = make_predictions("text-generation", [PATH] * 5, answers)
-    scores = score(PATH_TASK, table, resamples=0)
+    scores = scored(PATH_TASK, [PATH] * 5, answers)
     names = ("exact_match", "exact_match_normalized", "path_mentioned")
     assert [scores.value(name) for name in names] == pytest.approx([0.2, 0.4, 0.6])
     assert scores.invalid == 1
 
 
 def test_faun_average_is_the_mean_of_four() -> None:
-    table = make_predictions("text-generation", ["set the flag to 1"], ["set a flag"])
-    scores = score(TASK, table, resamples=0)
+    scores = scored(TASK, ["set the flag to 1"], ["set a flag"])
     four = [scores.value(name) for name in ("sentence_bleu", "rouge_l", "rouge_1")]
     four.append(scores.value("edit_similarity"))
     assert scores.value("faun_average") == pytest.approx(sum(value or 0 for value in four) / 4)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.metrics.words_and_numbers import Entity, entities
-from goldpan.evaluation.score import score
-from tests.scoring import make_predictions, make_task
+from tests.scoring import make_task, scored
 
 REGRESSION = make_task("regression", metric="smape")
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -18,8 +17,7 @@ SHARES = ("precision", "recall", "f1")
 
 
 def value(name: str, truths: list[float], answers: list[float | None]) -> float | None:
-    table = make_predictions("regression", truths, answers)
-    return score(REGRESSION, table, resamples=0).value(name)
+    return scored(REGRESSION, truths, answers).value(name)
 
 
 def test_smape_by_hand() -> None:
@@ -45,8 +43,7 @@ def test_smape_is_bounded_symmetric_and_0_only_for_equal_numbers(
 
 def test_numbers_that_are_none_are_as_wrong_as_can_be() -> None:
     for none in (None, math.nan, math.inf):
-        table = make_predictions("regression", [2.0, 2.0], [none, 2.0])
-        scores = score(REGRESSION, table, resamples=0)
+        scores = scored(REGRESSION, [2.0, 2.0], [none, 2.0])
         assert (scores.invalid, scores.value("smape")) == (1, 1)
         assert scores.value("mae") is None
         assert scores.metric("mae").reason == "1 of 2 answers are not valid"
@@ -106,7 +103,7 @@ def test_entities_agree_with_seqeval(
     case = [
         [[LETTERS[sign] for sign in tags] for tags in side.split()] for side in (truths, answers)
     ]
-    scores = score(make_task("ner"), make_predictions("ner", *case), resamples=0)
+    scores = scored(make_task("ner"), *case)
     names = [f"{kind}_{share}" for kind in ("seqeval", "strict_seqeval") for share in SHARES]
     values = [scores.value(name) or 0 for name in (*names, "token_accuracy")]
     assert values == pytest.approx(expected, abs=1e-6)
@@ -114,8 +111,7 @@ def test_entities_agree_with_seqeval(
 
 def test_tags_that_are_none_or_too_few_find_nothing() -> None:
     truths = [["B-app", "O"], ["B-app", "O"], ["B-app", "I-app"]]
-    table = make_predictions("ner", truths, [None, ["B-app"], ["B-app", "I-app"]])
-    scores = score(make_task("ner"), table, resamples=0)
+    scores = scored(make_task("ner"), truths, [None, ["B-app"], ["B-app", "I-app"]])
     assert scores.invalid == 2
     assert scores.value("seqeval_recall") == pytest.approx(1 / 3)
     assert scores.value("seqeval_precision") == 1
@@ -125,11 +121,8 @@ def test_tags_that_are_none_or_too_few_find_nothing() -> None:
 
 
 def test_masked_words_count_alike_whatever_their_text() -> None:
-    table = make_predictions(
-        "mlm", [["send", "store"], ["log"], ["Log"]], [["send"], None, ["log", "x"]]
-    )
-    scores = score(make_task("mlm"), table, resamples=0)
+    task, truths = make_task("mlm"), [["send", "store"], ["log"], ["Log"]]
+    scores = scored(task, truths, [["send"], None, ["log", "x"]])
     assert scores.value("mlm_accuracy") == 0.25
     assert scores.invalid == 1
-    perfect = make_predictions("mlm", [["send"], []], [["send"], []])
-    assert score(make_task("mlm"), perfect, resamples=0).value("mlm_accuracy") == 1
+    assert scored(task, [["send"], []], [["send"], []]).value("mlm_accuracy") == 1

@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import Task, TaskPrompt, TaskType
-from goldpan.evaluation.model import find_model
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, run
+from goldpan.evaluation.run import RunResult
 from tests.crosscode_tasks import make_task
+from tests.evaluating import ran
 from tests.openai_server import KEY, Body, OpenAIServer, Said
-from tests.prompting import QUIET, answers, ask, issues, only_test, question_of, schema_of
+from tests.prompting import answers, ask, issues, only_test, question_of, schema_of
 
 _PROMPT = TaskPrompt("testing", "solve it", "Answer", "TEXT")
 _WORDS = ["use", "git", "daily"]
@@ -145,8 +143,7 @@ def test_a_task_with_few_examples_says_so(tmp_path: Path) -> None:
 
 
 def _shortcut(root: Path, name: str, data: Any, seed: int = 0) -> RunResult:
-    rules = find_protocol("crosscodebench")
-    return run(WorkspaceLayout(root), data, find_model(name, {}), rules, seed, QUIET)
+    return ran(root, data, name, "crosscodebench", seed)
 
 
 def test_copying_an_examples_output(tmp_path: Path) -> None:

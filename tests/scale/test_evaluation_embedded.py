@@ -10,21 +10,16 @@ import numpy as np
 import pytest
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.core.terminal import Reporter
 from goldpan.evaluation.finetune import job as minilm
 from goldpan.evaluation.finetune.job import encoder_weights
-from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import find_model
 from goldpan.evaluation.models import embedded
 from goldpan.evaluation.models.embedded import Frozen, load_encoder, vectors_of
-from goldpan.evaluation.protocol import find_protocol
-from goldpan.evaluation.run import RunResult, run
-from tests.evaluating import labelled, learns_every_type, requirements
+from goldpan.evaluation.run import RunResult
+from tests.evaluating import QUIET, labelled, learns_every_type, ran, requirements
 from tests.tiny_models import bert, gpt2
 
 pytest.importorskip("sklearn")
-QUIET = Reporter(quiet=True)
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +28,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(root: Path, data: Any, weights: Path, seed: int = 0, **settings: Any) -> RunResult:
-    model = find_model("embeddings", {"weights": str(weights), "tokens": 32, **settings})
-    return run(WorkspaceLayout(root), data, model, find_protocol("default"), seed, QUIET)
-
-
-def _scores(ran: RunResult) -> Scores:
-    return ran.record.scores
+    settings = {"weights": str(weights), "tokens": 32, **settings}
+    return ran(root, data, "embeddings", seed=seed, **settings)
 
 
 def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
@@ -46,9 +37,9 @@ def test_learns_every_type_it_answers(tmp_path: Path, weights: Path) -> None:
 
 
 def test_reads_neighbours_where_asked(tmp_path: Path, weights: Path) -> None:
-    ran = _run(tmp_path, requirements(), weights, context="neighbours")
-    assert ran.result["uses_neighbours"]
-    assert (_scores(ran).value("macro_f1") or 0) > 0.5
+    done = _run(tmp_path, requirements(), weights, context="neighbours")
+    assert done.result["uses_neighbours"]
+    assert (done.record.scores.value("macro_f1") or 0) > 0.5
 
 
 def test_nothing_is_encoded_twice(

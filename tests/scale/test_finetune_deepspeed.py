@@ -47,15 +47,15 @@ if "LOCAL_RANK" in os.environ:
 _CROWDED = """
 import os
 if "LOCAL_RANK" in os.environ:
-    from goldpan.evaluation.finetune import training
-    learn = training._learn
+    from goldpan.evaluation.finetune.training import _Training
+    learn = _Training._learn
 
-    def crowded(training, part, batch, total, *, last):
+    def crowded(self, part, batch, total, *, last):
         if len(part.rows) > 2:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return learn(training, part, batch, total, last=last)
+        return learn(self, part, batch, total, last=last)
 
-    training._learn = crowded
+    _Training._learn = crowded
 """
 
 

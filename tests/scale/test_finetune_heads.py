@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.finetune.heads import NOT_ASKED, out_of_memory, padded
+from goldpan.evaluation.finetune.heads import NOT_ASKED, LoadedModel, out_of_memory, padded
 from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
-from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device
+from goldpan.evaluation.finetune.loading import load_model, pick_device
 from goldpan.evaluation.finetune.text_heads import GenerationHead
 from goldpan.evaluation.finetune.word_heads import TaggingHead
 from goldpan.evaluation.models.finetuned import finetuned
@@ -26,7 +26,7 @@ ENCODERS = ("bert", "roberta")
 DECODERS = ("gpt2", "llama", "starcoder2")
 
 
-def _load(kind: str, name: str, **settings: Any) -> Loaded:
+def _load(kind: str, name: str, **settings: Any) -> LoadedModel:
     task, table = example_rows(name)
     job = TrainingJob(task, table, None, TrainingSettings(**settings), 0, tiny(kind), Path())
     torch.manual_seed(1)
@@ -93,24 +93,24 @@ def test_padding_changes_no_answer(kind: str) -> None:
     for side in ("auto", "left", "right") if kind in DECODERS else ("auto",):
         loaded = _load(kind, "requirement_type", padding=side)
         for batch in (1, 2):
-            scores.append(loaded.head.answers(loaded.predictor(batch), loaded.words, table).scores)
+            scores.append(loaded.answers(table, batch).scores)
     for other in scores[1:]:
         assert torch.allclose(torch.tensor(scores[0]), torch.tensor(other), atol=1e-5)
 
 
 def test_starcoder_is_filled_on_the_left_and_positions_are_told() -> None:
-    words = _load("starcoder2", "requirement_type").words
+    words = _load("starcoder2", "requirement_type").head.words
     assert words.pads_left
     inputs = padded(words, [[5], [5, 6, 7]])
     assert inputs["attention_mask"].tolist() == [[0, 0, 1], [1, 1, 1]]
     assert inputs["position_ids"].tolist() == [[0, 0, 0], [0, 1, 2]]
-    assert not _load("gpt2", "requirement_type").words.pads_left
+    assert not _load("gpt2", "requirement_type").head.words.pads_left
 
 
 def test_gpt2_needs_its_positions_told() -> None:
     """Else the test of padding above could not fail."""
     loaded = _load("gpt2", "requirement_type", padding="left")
-    inputs = padded(loaded.words, [[5], [5, 6, 7]])
+    inputs = padded(loaded.head.words, [[5], [5, 6, 7]])
     loaded.module.eval()
     logits = loaded.module(**inputs).logits
     inputs.pop("position_ids")
@@ -119,15 +119,15 @@ def test_gpt2_needs_its_positions_told() -> None:
 
 def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
     loaded = _load("t5", "requirement_type")
-    end = loaded.words.tokenizer.eos_token_id
-    task, _ = example_rows("requirement_type")
+    end = loaded.head.words.tokenizer.eos_token_id
+    task = loaded.head.task
     texts = ["gravel", "a </s> in the text </s></s>", "", "sieve " * 600]
     table = rows(task, [(text, task.label_names[0]) for text in texts])
-    examples = loaded.head.examples(loaded.words, table, learn=True)
+    examples = loaded.head.examples(table, learn=True)
     assert [list(example.ids).count(end) for example in examples] == [1, 1, 1, 1]
     assert all(example.ids[-1] == end for example in examples)
     assert all(len(example.ids) <= 512 for example in examples)
-    answers = loaded.head.answers(loaded.predictor(4), loaded.words, table)
+    answers = loaded.answers(table, 4)
     assert len(answers.values) == 4
     assert answers.notes == {"text_cut": 1}
 
@@ -135,67 +135,65 @@ def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_that_look_like_tokens_or_are_empty_or_long(kind: str) -> None:
     loaded = _load(kind, "requirement_type")
-    task, _ = example_rows("requirement_type")
+    task = loaded.head.task
     texts = ["<|endoftext|>", "[MASK] [SEP] <mask>", "", "\n", "\u200b", "x" * 20_000, "\U0001f600"]
     table = rows(task, [(text, task.label_names[0]) for text in texts])
-    special = set(loaded.words.tokenizer.all_special_ids)
-    for example in loaded.head.examples(loaded.words, table, learn=False):
-        inner = list(example.ids)[len(loaded.words.before) :]
-        inner = inner[: len(inner) - len(loaded.words.after)]
+    special = set(loaded.head.words.tokenizer.all_special_ids)
+    for example in loaded.head.examples(table, learn=False):
+        inner = list(example.ids)[len(loaded.head.words.before) :]
+        inner = inner[: len(inner) - len(loaded.head.words.after)]
         assert 1 <= len(inner) <= 512
-        assert not special - {loaded.words.tokenizer.unk_token_id} & set(inner)
-    answers = loaded.head.answers(loaded.predictor(3), loaded.words, table)
+        assert not special - {loaded.head.words.tokenizer.unk_token_id} & set(inner)
+    answers = loaded.answers(table, 3)
     assert all(scores == scores for scores in answers.scores or ())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_are_aligned_with_their_tokens(kind: str) -> None:
     loaded = _load(kind, "se_entities")
-    words = loaded.words
+    words = loaded.head.words
     tokens = ["call", "Windows", "", "\u200b", "gravel-sieve", "now"]
-    task, _ = example_rows("se_entities")
-    table = rows(task, [(tokens, ["O", "B-Operating_System", "O", "O", "B-Library", "O"])])
-    (example,) = loaded.head.examples(words, table, learn=True)
+    table = rows(
+        loaded.head.task, [(tokens, ["O", "B-Operating_System", "O", "O", "B-Library", "O"])]
+    )
+    (example,) = loaded.head.examples(table, learn=True)
     positions = {at for at, target in enumerate(example.target) if target != NOT_ASKED}
     assert positions == {first for _, first, _ in example.words}
     assert {word for word, _, _ in example.words} >= {0, 1, 4, 5}
     for word, first, _ in example.words:
         piece = words.decode(example.ids[first : first + 1]).lower()
         assert word == 3 or (piece and tokens[word].lower().startswith(piece))
-    tags = loaded.head.answers(loaded.predictor(1), words, table).values[0]
-    assert isinstance(tags, list)
-    assert len(tags) == 6
-    assert tags[2] == "O"
+    (answered,) = loaded.answers(table, 1).values
+    assert isinstance(answered, list)
+    assert (len(answered), answered[2]) == (6, "O")
 
 
 def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
     loaded = _load("bert", "se_entities")
     tokens = ["Windows"] * 200
-    task, _ = example_rows("se_entities")
-    table = rows(task, [(tokens, ["B-Operating_System"] * 200)])
-    examples = loaded.head.examples(loaded.words, table, learn=True)
+    table = rows(loaded.head.task, [(tokens, ["B-Operating_System"] * 200)])
+    examples = loaded.head.examples(table, learn=True)
     assert len(examples) > 1
-    assert all(len(example.ids) <= loaded.words.limit for example in examples)
+    assert all(len(example.ids) <= loaded.head.words.limit for example in examples)
     assert sorted(word for example in examples for word, _, _ in example.words) == list(range(200))
     assert isinstance(loaded.head, TaggingHead)
 
 
 def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> None:
     loaded = _load("bert", "requirement_completion")
-    words, mask = loaded.words, loaded.words.tokenizer.mask_token_id
+    mask = loaded.head.words.tokenizer.mask_token_id
     text, spans = masked("the system shall notify the user and display it", "notify", "display")
-    task, _ = example_rows("requirement_completion")
-    table = rows(task, [(text, spans)] * 400)
-    examples = loaded.head.examples(words, table, learn=True)
-    batch = loaded.head.batch(words, examples, "0 0")
+    table = rows(loaded.head.task, [(text, spans)] * 400)
+    examples = loaded.head.examples(table, learn=True)
+    batch = loaded.head.batch(examples, "0 0")
     hidden = batch.inputs["input_ids"] == mask
     assert torch.equal(hidden, batch.targets != NOT_ASKED)
     allowed = {at for _, first, after in examples[0].words for at in range(first, after)}
     assert set(hidden.any(0).nonzero().flatten().tolist()) == allowed
     share = float(hidden[:, sorted(allowed)].float().mean())
     assert 0.42 < share < 0.58
-    again = loaded.head.batch(words, examples, "0 0").inputs["input_ids"]
-    later = loaded.head.batch(words, examples, "0 1").inputs["input_ids"]
+    again = loaded.head.batch(examples, "0 0").inputs["input_ids"]
+    later = loaded.head.batch(examples, "0 1").inputs["input_ids"]
     assert torch.equal(batch.inputs["input_ids"], again)
     assert not torch.equal(batch.inputs["input_ids"], later)
 
@@ -223,10 +221,10 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
     loaded = _load(kind, "qa", answer_tokens=8)
     assert isinstance(loaded.head, GenerationHead)
     _, table = example_rows("qa")
-    examples = loaded.head.examples(loaded.words, table, learn=True)[:2]
-    batch = loaded.head.batch(loaded.words, examples, "")
+    examples = loaded.head.examples(table, learn=True)[:2]
+    batch = loaded.head.batch(examples, "")
     asked = [[token for token in row if token != NOT_ASKED] for row in batch.targets.tolist()]
-    assert [loaded.words.decode(tokens) for tokens in asked] == ["the pan", "wash"]
+    assert [loaded.head.words.decode(tokens) for tokens in asked] == ["the pan", "wash"]
     labels = [list(example.target) for example in examples]
     longest = max(len(target) for target in labels)
     theirs = torch.tensor([[*target, *[NOT_ASKED] * (longest - len(target))] for target in labels])
@@ -241,13 +239,12 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["gpt2", "t5"])
 def test_a_long_text_leaves_room_for_its_answer(kind: str) -> None:
     loaded = _load(kind, "qa", answer_tokens=8)
-    task, _ = example_rows("qa")
-    table = rows(task, [("gravel " * 6_000, "wash " * 600), ("sieve", "wash")])
-    for example in loaded.head.examples(loaded.words, table, learn=True):
-        assert len(example.ids) <= loaded.words.limit
-        assert example.target[-1] == loaded.words.tokenizer.eos_token_id
+    table = rows(loaded.head.task, [("gravel " * 6_000, "wash " * 600), ("sieve", "wash")])
+    for example in loaded.head.examples(table, learn=True):
+        assert len(example.ids) <= loaded.head.words.limit
+        assert example.target[-1] == loaded.head.words.tokenizer.eos_token_id
         assert 1 < sum(token != NOT_ASKED for token in example.target) <= 8
-    questions = loaded.head.examples(loaded.words, table, learn=False)
+    questions = loaded.head.examples(table, learn=False)
     assert [question.cut for question in questions] == [True, False]
 
 
@@ -309,11 +306,13 @@ def test_computes_in_bfloat16_where_told(kind: str, lora: bool, tmp_path: Path) 
 def test_the_weights_own_rules_of_writing_do_not_count(kind: str) -> None:
     loaded = _load(kind, "qa", answer_tokens=8)
     table = example_rows("qa", 4)[1]
-    plain = loaded.head.answers(loaded.predictor(2), loaded.words, table)
+    plain = loaded.answers(table, 2)
     rules = loaded.module.generation_config
     rules.min_length, rules.repetition_penalty = 7, 5.0
-    rules.suppress_tokens = [loaded.words.tokenizer(text)["input_ids"][0] for text in plain.values]
-    assert loaded.head.answers(loaded.predictor(2), loaded.words, table) == plain
+    rules.suppress_tokens = [
+        loaded.head.words.tokenizer(text)["input_ids"][0] for text in plain.values
+    ]
+    assert loaded.answers(table, 2) == plain
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
@@ -321,8 +320,8 @@ def test_an_answer_is_never_longer_than_what_was_learned(kind: str) -> None:
     table = rows(example_rows("qa", 1)[0], [("gravel " * 200, "wash")])
     loaded = _load(kind, "qa", answer_tokens=10_000)
     # Beyond its positions GPT-2 would end with an error.
-    assert len(loaded.head.answers(loaded.predictor(1), loaded.words, table).values) == 1
-    assert loaded.module.generation_config.max_new_tokens == loaded.words.limit // 2
+    assert len(loaded.answers(table, 1).values) == 1
+    assert loaded.module.generation_config.max_new_tokens == loaded.head.words.limit // 2
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "t5"])

@@ -17,9 +17,8 @@ __all__ = ["losses_alone"]
 
 _CROWDED = """
 import json, sys
-import sys
 from pathlib import Path
-directory, _, size = sys.argv[1:]
+directory, size = sys.argv[1:]
 with open(Path(directory) / "sizes", "a") as sizes:
     sizes.write(f"{size} ")
 told = {"too_large": True} if int(size) > 2 else {"problem": f"{size} rows fit", "remedy": "None"}

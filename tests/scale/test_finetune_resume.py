@@ -23,12 +23,12 @@ SETTINGS: dict[str, Any] = {"epochs": 5, "evaluations": 5}
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from goldpan.evaluation.finetune.engines import Plain
+from goldpan.evaluation.finetune.engines import TrainingEngine
 from tests.evaluating import rows
 from tests.finetuning import example_rows, fit, lesson
 from tests.scale.test_finetune_resume import SETTINGS
 
-updated = Plain.update
+updated = TrainingEngine.update
 left = [int(sys.argv[2])]
 
 def update(self, rate):
@@ -37,7 +37,7 @@ def update(self, rate):
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Plain.update = update
+TrainingEngine.update = update
 fit("bert", lesson(*example_rows("requirement_type"), Path(sys.argv[1])), **SETTINGS)
 """
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from goldpan.core import imports
@@ -37,6 +38,8 @@ def load(module: str) -> Any:
 
 
 Answer = str | float | Sequence[str] | None
+_LEAST = 0.5
+"""The score from which a row has a label, where it may have several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +118,16 @@ class TrainingContext:
 class Fitted(Protocol):
     """A model that has learned."""
 
-    def answer(self, rows: pa.Table) -> Answers:
+    def answer(self, rows: pa.Table, /) -> Answers:
         """Answer rows that have no target."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class FittedFunction:
+    """A model that has learned, by the function that answers."""
+
+    answer: Callable[[pa.Table], Answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,13 +280,20 @@ def require_few(model: str, does: str, task: Task, rows: pa.Table, most: int, re
         )
 
 
-def labels_above(
-    names: Sequence[str], scores: Sequence[Sequence[float]], least: float = 0.5
-) -> list[list[str]]:
-    """Return the labels of each row whose score is at least so high, as multi-label answers."""
-    return [
-        [name for name, score in zip(names, row, strict=True) if score >= least] for row in scores
-    ]
+def label_answers(task: Task, scores: Any, notes: Mapping[str, int] | None = None) -> Answers:
+    """Return the likeliest label of each row; all of 0.5 and more where a row may have several.
+
+    `scores` are rows x labels.
+    """
+    rows = np.asarray(scores, dtype=np.float64).reshape(-1, len(task.labels))
+    names = task.label_names
+    values: list[Answer] = [names[best] for best in rows.argmax(axis=1)]
+    if task.type == "multi-label":
+        values = [
+            [name for name, score in zip(names, row, strict=True) if score >= _LEAST]
+            for row in rows
+        ]
+    return Answers(values, rows.tolist(), notes=notes or {})
 
 
 CUTOFF = "cutoff"

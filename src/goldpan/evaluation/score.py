@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import Task, TaskType, target_column
 from goldpan.evaluation.metrics.classification import (
+    LabelAnswers,
     confusion_matrix,
     indicate_labels,
     label_confusions,
     multi_label_evidence,
-    number_labels,
     single_label_evidence,
 )
 from goldpan.evaluation.metrics.curves import check_scores
@@ -271,22 +271,24 @@ def _areas_missing(reason: str, *, binary: bool) -> tuple[Metric, ...]:
     return tuple(Metric(name, None, None, reason) for name in names) if reason else ()
 
 
-def _unknown_truth(task: Task, error: KeyError) -> EvaluationError:
-    return EvaluationError(
-        f"{error.args[0]!r} is a right answer of {task.name}, but none of its labels",
-        "Score with the task that the predictions were made for",
-    )
+def _indicated(task: Task, truths: list[Any], answers: list[Any]) -> LabelAnswers:
+    try:
+        return indicate_labels(task.label_names, truths, answers)
+    except KeyError as error:
+        raise EvaluationError(
+            f"{error.args[0]!r} is a right answer of {task.name}, but none of its labels",
+            "Score with the task that the predictions were made for",
+        ) from None
 
 
 def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     positive = positive_label(task)
-    try:
-        data = number_labels(task.label_names, rows["truth"], rows["answer"], positive)
-    except KeyError as error:
-        raise _unknown_truth(task, error) from None
+    truths = [[label] for label in rows["truth"]]
+    answers = [None if label is None else [label] for label in rows["answer"]]
+    data = _indicated(task, truths, answers)
     scores, reason = check_scores(rows["scores"], len(task.labels))
     return ExampleOutcomes(
-        single_label_evidence(data, scores),
+        single_label_evidence(data, positive, scores),
         data.invalid,
         _areas_missing(reason, binary=positive is not None),
         confusion_matrix(data),
@@ -295,10 +297,7 @@ def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
 
 
 def _multi_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
-    try:
-        data = indicate_labels(task.label_names, rows["truth"], rows["answer"])
-    except KeyError as error:
-        raise _unknown_truth(task, error) from None
+    data = _indicated(task, rows["truth"], rows["answer"])
     scores, reason = check_scores(rows["scores"], len(task.labels))
     return ExampleOutcomes(
         multi_label_evidence(data, scores),

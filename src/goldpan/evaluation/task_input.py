@@ -123,9 +123,8 @@ def read_task_input(directory: Path, task: Task, ablated: Sequence[str] = ()) ->
         return TaskInput(data)
     missing = without(family, ablated)
     columns = [*family.inputs, *((PATH, _OLD_PATH) if FILE in family.inputs else ())]
-    whole = {
-        name: _with_parts(directory, name, rows, columns) for name, rows in data.splits.items()
-    }
+    read = with_columns(data, directory, columns)
+    whole = {name: _without_nulls(rows, columns) for name, rows in read.splits.items()}
     files: dict[str, str] = {}
     if FILE in columns:
         for rows in whole.values():
@@ -182,16 +181,13 @@ def files_to_score(
     return scored_input(workspace, task, data_hash, directory).files
 
 
-def _with_parts(directory: Path, split: str, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    parts = _read(directory, split, list(columns))
-    if parts["id"].to_pylist() != rows["id"].to_pylist():
-        raise DatasetError(f"The rows of {directory} changed while it was read", "Run it again")
-    for name in columns:
-        if name == _OLD_PATH:
-            continue
-        column = parts[name]
-        if name == PATH:
-            column = pc.coalesce(parts[_OLD_PATH], column)
+def _without_nulls(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Return rows whose parts are texts, with the path that a file had before."""
+    parts = {name: rows[name] for name in columns}
+    rows = rows.drop_columns(list(columns))
+    if _OLD_PATH in parts:
+        parts[PATH] = pc.coalesce(parts.pop(_OLD_PATH), parts[PATH])
+    for name, column in parts.items():
         rows = rows.append_column(name, pc.fill_null(column, ""))
     return rows
 
@@ -217,7 +213,7 @@ def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskD
     """Return a task's rows with these columns of their dataset; its hashes stay.
 
     Raises `UsageError` for a column that the dataset has not, `DatasetError` where it cannot be
-    read.
+    read, or changed meanwhile.
     """
     present = next(iter(data.splits.values())).column_names
     missing = [name for name in dict.fromkeys(names) if name not in present]
@@ -226,8 +222,9 @@ def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskD
     splits = dict(data.splits)
     for split, rows in data.splits.items():
         columns = _read(directory, split, missing)
-        positions = {row: position for position, row in enumerate(columns["id"].to_pylist())}
-        order = pa.array([positions[row] for row in rows["id"].to_pylist()], pa.int64())
+        order = pc.index_in(rows["id"], columns["id"])
+        if order.null_count:
+            raise DatasetError(f"The rows of {directory} changed while it was read", "Run it again")
         for name in missing:
             rows = rows.append_column(name, columns[name].take(order))
         splits[split] = rows

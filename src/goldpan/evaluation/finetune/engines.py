@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -116,26 +116,6 @@ LossOf = Callable[[Any], Tensor]
 """Gives the loss that a model has; the model is that of an engine, which counts its calls."""
 
 
-class TrainingEngine(Protocol):
-    """Engine that changes a model's weights."""
-
-    def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
-        """Add the gradient of a loss, and return the loss; `last` of a step exchanges it."""
-        ...
-
-    def update(self, rate: float) -> None:
-        """Change the weights by the gradients, and forget those."""
-        ...
-
-    def save(self, directory: Path) -> None:
-        """Write weights and the optimizer's state; all processes do so together."""
-        ...
-
-    def load(self, directory: Path) -> None:
-        """Read what `save` wrote; raises where it is broken."""
-        ...
-
-
 def weight_groups(module: Any, decay: float) -> list[dict[str, Any]]:
     """Return the weights that are trained: vectors, such as biases and norms, do not decay."""
     weights = [parameter for parameter in module.parameters() if parameter.requires_grad]
@@ -145,8 +125,8 @@ def weight_groups(module: Any, decay: float) -> list[dict[str, Any]]:
     ]
 
 
-class Plain:
-    """AdamW of PyTorch; several processes average their gradients."""
+class TrainingEngine:
+    """Changes a model's weights by AdamW of PyTorch; several processes average their gradients."""
 
     def __init__(self, module: Any, settings: TrainingSettings, group: ProcessGroup) -> None:
         torch = load("torch")
@@ -163,7 +143,7 @@ class Plain:
         self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
 
     def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
-        """See `TrainingEngine`."""
+        """Add the gradient of a loss, and return the loss; `last` of a step exchanges it."""
         alone = last or self._group.world == 1
         with nullcontext() if alone else self._wrapped.no_sync():
             loss = loss_of(self._wrapped)
@@ -171,7 +151,7 @@ class Plain:
         return loss.detach()
 
     def update(self, rate: float) -> None:
-        """See `TrainingEngine`."""
+        """Change the weights by the gradients, and forget those."""
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         if self._clip:
@@ -181,14 +161,14 @@ class Plain:
         self._optimizer.zero_grad(set_to_none=True)
 
     def save(self, directory: Path) -> None:
-        """See `TrainingEngine`."""
+        """Write weights and the optimizer's state; all processes do so together."""
         if self._group.first:
             torch = load("torch")
             torch.save(learned(self._module), directory / "weights.pt")
             torch.save(self._optimizer.state_dict(), directory / "optimizer.pt")
 
     def load(self, directory: Path) -> None:
-        """See `TrainingEngine`."""
+        """Read what `save` wrote; raises where it is broken."""
         torch = load("torch")
         options = {"map_location": "cpu", "weights_only": True}
         weights = torch.load(directory / "weights.pt", **options)
@@ -197,20 +177,13 @@ class Plain:
         self._optimizer.load_state_dict(optimizer)
 
 
-class Zero:
+class _Zero(TrainingEngine):
     """DeepSpeed's ZeRO, stage 2: processes share gradients and the optimizer's state."""
 
     def __init__(
-        self,
-        module: Any,
-        settings: TrainingSettings,
-        group: ProcessGroup,
-        device_batch: int,
-        *,
-        half: bool,
+        self, module: Any, settings: TrainingSettings, gpu: bool, config: Mapping[str, Any]
     ) -> None:
         deepspeed = load("deepspeed")
-        gpu = group.device.type == "cuda"
         if not gpu:
             # Else a compiler is called for an extension that gloo does without.
             load("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False
@@ -219,35 +192,42 @@ class Zero:
         self._engine, _, _, _ = deepspeed.initialize(
             model=module,
             model_parameters=weight_groups(module, settings.weight_decay),
-            config=deepspeed_config(settings, device_batch=device_batch, half=half, gpu=gpu),
+            config=config,
         )
 
     def learn(self, loss_of: LossOf, *, last: bool) -> Tensor:
-        """See `TrainingEngine`."""
         self._engine.set_gradient_accumulation_boundary(last)
         loss = loss_of(self._engine)
         self._engine.backward(loss, scale_wrt_gas=False)
         return loss.detach()
 
     def update(self, rate: float) -> None:
-        """See `TrainingEngine`."""
         for group in self._engine.optimizer.param_groups:
             group["lr"] = rate
         self._engine.step()
 
     def save(self, directory: Path) -> None:
-        """See `TrainingEngine`."""
         self._engine.save_checkpoint(
             str(directory), tag="zero", save_latest=False, exclude_frozen_parameters=self._lora
         )
 
     def load(self, directory: Path) -> None:
-        """See `TrainingEngine`."""
         loaded, _ = self._engine.load_checkpoint(
             str(directory), tag="zero", load_module_strict=not self._lora
         )
         if loaded is None:
             raise OSError(f"{directory} holds no DeepSpeed state")
+
+
+def make_engine(
+    module: Any, settings: TrainingSettings, group: ProcessGroup, device_batch: int, *, half: bool
+) -> TrainingEngine:
+    """Return the engine that the settings ask for."""
+    if settings.deepspeed == "none":
+        return TrainingEngine(module, settings, group)
+    gpu = group.device.type == "cuda"
+    config = deepspeed_config(settings, device_batch=device_batch, half=half, gpu=gpu)
+    return _Zero(module, settings, gpu, config)
 
 
 _KEPT = 2

@@ -7,16 +7,18 @@ stand in a text.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
+from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.model import Answers, load
 
 _ROWS = 1_000
@@ -220,24 +222,32 @@ class TensorBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Predictor:
-    """A model on a device, ready to answer."""
+class LoadedModel:
+    """A model on a device, which can be trained and asked."""
 
     module: Any
-    device: Any
+    head: TaskHead
+    attention: str
     half: bool
-    """True where the model computes in bfloat16 from weights of a higher precision."""
-    batch: int
-    """Rows at once."""
+    """True where it computes in bfloat16."""
+    device: Any
     answered: Callable[[int], None] = lambda _: None
     """Callback that gets the number of tokens read."""
 
-    def logits(self, module: Any, inputs: Mapping[str, Tensor]) -> Tensor:
-        """Return what a model, this one or one wrapped around it, says of inputs."""
+    def call(self, function: Callable[..., Any], inputs: Mapping[str, Tensor]) -> Any:
+        """Return what a function of the model, or of one wrapped around it, gives for inputs."""
         torch = load("torch")
         moved = {name: value.to(self.device) for name, value in inputs.items()}
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
-            return module(**moved).logits
+        # Weights that are in bfloat16 themselves need no other precision.
+        mixed = self.half and any(
+            weight.dtype == torch.float32 for weight in self.module.parameters()
+        )
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
+            return function(**moved)
+
+    def answers(self, rows: pa.Table, batch: int) -> Answers:
+        """Answer rows without looking at their targets, at most `batch` at once."""
+        return self.head.answers(self, rows, batch)
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
@@ -247,38 +257,32 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     return losses.cross_entropy(logits[is_asked].float(), targets[is_asked], reduction="sum")
 
 
-class TaskHead(Protocol):
-    """One type of task."""
+@dataclass(frozen=True, slots=True)
+class TaskHead(ABC):
+    """The part of a model for one task, with the model's way of taking texts."""
 
-    @property
-    def auto(self) -> str:
-        """The class of transformers that loads it."""
-        ...
+    task: Task
+    words: ModelTokenizer
+    auto: ClassVar[str]
+    """The class of transformers that loads it."""
+    labelled: ClassVar[bool] = False
+    """True where it has an output a label; else its outputs are the model's vocabulary."""
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """Options of that class; none where the vocabulary is the model's."""
-        return {}
-
-    def examples(
-        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
-    ) -> list[TokenizedExample]:
+    @abstractmethod
+    def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return rows as tokens; with their targets where they are to be learned."""
-        ...
 
-    def batch(
-        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
-    ) -> TensorBatch:
+    @abstractmethod
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples to learn from; what is drawn follows from `salt` and the rows."""
-        ...
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the sum of the losses of all targets, in float32: cross entropy of tokens."""
         return cross_entropy(logits, targets)
 
-    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
-        """Answer rows without looking at their targets."""
-        ...
+    @abstractmethod
+    def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
+        """Answer rows without looking at their targets, at most `batch` at once."""
 
 
 def padded(
@@ -305,12 +309,12 @@ def aligned(
 
 def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:
     torch = load("torch")
-    longest = max(len(row) for row in rows)
-    filled = torch.full((len(rows), longest), value)
-    for at, row in enumerate(rows):
-        span = slice(longest - len(row), longest) if left else slice(0, len(row))
-        filled[at, span] = torch.tensor(row, dtype=torch.long)
-    return filled
+    return load("torch.nn.utils.rnn").pad_sequence(
+        [torch.tensor(row, dtype=torch.long) for row in rows],
+        batch_first=True,
+        padding_value=value,
+        padding_side="left" if left else "right",
+    )
 
 
 def token_batch(
@@ -322,22 +326,23 @@ def token_batch(
 
 
 def predict_in_batches(
-    predictor: Predictor,
+    model: LoadedModel,
+    batch: int,
     examples: Sequence[TokenizedExample],
     ask: Callable[[Sequence[TokenizedExample]], Sequence[Any]],
 ) -> list[Any]:
-    """Return what `ask` says of each example, in their order, asking for many at once.
+    """Return what `ask` says of each example, in their order, asking for `batch` at once.
 
     Longest first, so that little is padded; where memory runs out, half as many are asked for.
     """
     torch = load("torch")
     order = sorted(range(len(examples)), key=lambda at: (-examples[at].length, at))
     outputs: list[Any] = [None] * len(examples)
-    size, start = predictor.batch, 0
-    predictor.module.eval()
+    size, start = batch, 0
+    model.module.eval()
     with torch.no_grad():
         while start < len(order):
-            fit = rows_at_once(size, examples[order[start]].length, predictor.device.type)
+            fit = rows_at_once(size, examples[order[start]].length, model.device.type)
             indexes = order[start : start + fit]
             try:
                 replies = ask([examples[at] for at in indexes])
@@ -348,7 +353,7 @@ def predict_in_batches(
                 continue
             for at, output in zip(indexes, replies, strict=True):
                 outputs[at] = output
-            predictor.answered(sum(examples[at].length for at in indexes))
+            model.answered(sum(examples[at].length for at in indexes))
             start += fit
     return outputs
 

@@ -5,8 +5,8 @@ their next step, and nobody else starts in their directory before that.
 
     torchrun --standalone --nproc_per_node 8 -m goldpan.evaluation.finetune.launch DIRECTORY ...
 
-is such a process; it gets the directory of the job, a file that who started it holds a lock on, and
-how many rows to take at once.
+is such a process; it gets the directory of the job and how many rows to take at once. Its standard
+input ends when who started it does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import time
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from select import select
 from typing import Any
 
 import orjson
@@ -97,10 +97,7 @@ def _launched(job: TrainingJob, size: int, reporter: Reporter) -> None:
     write_job(job)
     for name in (OUTCOME, PROGRESS):
         (job.directory / name).unlink(missing_ok=True)
-    with NamedTemporaryFile(dir=job.directory, prefix="starter-", suffix=".lock") as mark:
-        fcntl.flock(mark, fcntl.LOCK_EX)  # as long as this process lives
-        arguments = [str(job.directory.resolve()), mark.name, str(size)]
-        code = _watched(job, [*_launcher(job), *arguments], reporter)
+    code = _watched(job, [*_launcher(job), str(job.directory.resolve()), str(size)], reporter)
     if read_trained(job.directory) is not None:
         return
     path = job.directory / OUTCOME
@@ -148,15 +145,15 @@ def _watched(job: TrainingJob, command: list[str], reporter: Reporter) -> int:
     with (
         (job.directory / _LOG).open("ab") as log,
         reporter.task(f"{job.task.name}: steps", 0) as progress,
-    ):
-        process = subprocess.Popen(  # noqa: S603
+        subprocess.Popen(  # noqa: S603
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             env=environment,
-        )
+        ) as process,
+    ):
         try:
             while process.poll() is None:
                 time.sleep(_SECONDS)
@@ -211,17 +208,16 @@ def _last_line(log: Path) -> str:
 class _Signs(Reporter):
     """Writes how far the training is, and ends it when nobody waits for it any more."""
 
-    def __init__(self, directory: Path, starter: Path, *, writes: bool) -> None:
+    def __init__(self, directory: Path, *, writes: bool) -> None:
         super().__init__(quiet=not writes)
         self._directory = directory
-        self._starter = starter
         self._writes = writes
 
     def _begin(self, title: str, total: int) -> Any:
         return None
 
     def _update(self, task: Any, done: int, total: int) -> None:
-        if not _is_locked(self._starter):
+        if select([sys.stdin], [], [], 0)[0]:
             raise StoppedError("The process that started this training is gone", "Start it again")
         if self._writes:
             unfinished = self._directory / f"{PROGRESS}.unfinished"
@@ -229,27 +225,14 @@ class _Signs(Reporter):
             unfinished.replace(self._directory / PROGRESS)
 
 
-def _is_locked(path: Path) -> bool:
-    """Return whether somebody holds a lock on a file; nobody does when it is gone."""
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        return False
-    return False
-
-
-def work(directory: Path, starter: Path, device_batch: int) -> int:
+def work(directory: Path, device_batch: int) -> int:
     """Train as one of several; return the exit code."""
     with (directory / WORKERS).open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         try:
             job = read_job(directory)
             group = join(job.settings)
-            signs = _Signs(directory, starter, writes=group.first)
-            train(job, group, device_batch, signs)
+            train(job, group, device_batch, _Signs(directory, writes=group.first))
             load("torch.distributed").destroy_process_group()
         except TooLargeError:
             return _tell(directory, {"too_large": True})
@@ -271,8 +254,8 @@ def _tell(directory: Path, outcome: dict[str, Any]) -> int:
 def main() -> None:
     """Run as a program."""
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--local_rank")]
-    directory, starter, device_batch = arguments
-    code = work(Path(directory), Path(starter), int(device_batch))
+    directory, device_batch = arguments
+    code = work(Path(directory), int(device_batch))
     # Threads of libraries may wait for processes that are gone: an orderly exit could hang.
     sys.stdout.flush()
     sys.stderr.flush()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import target_column
-from goldpan.evaluation.finetune.heads import ModelTokenizer, Predictor, TaskHead, make_words
+from goldpan.evaluation.finetune.heads import LoadedModel, ModelTokenizer, TaskHead, make_words
 from goldpan.evaluation.finetune.job import TrainingJob
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
 from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
@@ -23,28 +22,7 @@ _FLASH = (8, 0)
 """Ampere: the first GPUs that FlashAttention 2 runs on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A model that can be trained and asked."""
-
-    module: Any
-    words: ModelTokenizer
-    head: TaskHead
-    attention: str
-    half: bool
-    """True where the model computes in bfloat16."""
-    device: Any
-
-    def predictor(self, batch: int) -> Predictor:
-        """Return the model as one that answers, `batch` rows at once."""
-        single = load("torch").float32
-        mixed = self.half and any(
-            parameter.dtype == single for parameter in self.module.parameters()
-        )
-        return Predictor(self.module, self.device, mixed, batch)
-
-
-def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) -> Loaded:
+def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) -> LoadedModel:
     """Return the weights of a job with the head of its task, on a device.
 
     `master_copies` says that the optimizer keeps weights in float32 of its own, so that the model
@@ -60,12 +38,12 @@ def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) ->
         words = make_words(
             tokenizer, config, settings.max_length or job.task.max_length, settings.padding
         )
-        head = _head(job, config)
+        head = _head(job, config, words)
         auto = getattr(transformers, head.auto)
         _check_kind(job, head, auto, config, tokenizer)
         attention = _attention(job, auto, config, device, half=half)
-        for name, value in head.options.items():
-            setattr(config, name, value)
+        if head.labelled:
+            config.num_labels = len(job.task.labels) or 1
         torch = load("torch")
         frozen = settings.lora or master_copies
         module, report = auto.from_pretrained(
@@ -86,7 +64,7 @@ def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) ->
             }
             module = _adapted(module, job, {name.rpartition(".")[0] for name in names})
         module = module.to(device)
-    return Loaded(module, words, head, attention, half, device)
+    return LoadedModel(module, head, attention, half, device)
 
 
 def uses_half(precision: str, device: Any) -> bool:
@@ -147,21 +125,22 @@ def explained(job: TrainingJob) -> Iterator[None]:
         ) from None
 
 
-def _head(job: TrainingJob, config: Any) -> TaskHead:
+def _head(job: TrainingJob, config: Any, words: ModelTokenizer) -> TaskHead:
     task = job.task
     match task.type:
         case "ner":
-            return TaggingHead(task)
+            return TaggingHead(task, words)
         case "mlm":
-            return MaskingHead(task, job.seed)
+            return MaskingHead(task, words, job.seed)
         case "text-generation":
             start = config.decoder_start_token_id if config.is_encoder_decoder else None
-            return GenerationHead(task, job.settings.answer_tokens, start)
+            return GenerationHead(task, words, job.settings.answer_tokens, start)
         case "regression":
             values = job.train[target_column(task.type).name].to_pylist()
-            return SequenceHead(task, scale_of(values, logarithm=job.settings.log_targets))
+            scale = scale_of(values, logarithm=job.settings.log_targets)
+            return SequenceHead(task, words, scale)
         case _:
-            return SequenceHead(task, scale_of([0.0], logarithm=False))
+            return SequenceHead(task, words)
 
 
 def _check_kind(job: TrainingJob, head: TaskHead, auto: Any, config: Any, tokenizer: Any) -> None:

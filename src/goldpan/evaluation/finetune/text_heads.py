@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
-from goldpan.datasets.tasks.task import Task, target_column
+from goldpan.datasets.tasks.task import target_column
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
-    ModelTokenizer,
-    Predictor,
+    LoadedModel,
     TaskHead,
     Tensor,
     TensorBatch,
@@ -31,7 +30,7 @@ from goldpan.evaluation.finetune.heads import (
     stream,
     token_batch,
 )
-from goldpan.evaluation.model import Answers, labels_above, load
+from goldpan.evaluation.model import Answers, label_answers, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +71,13 @@ def scale_of(values: Sequence[float], *, logarithm: bool) -> Scale:
 class SequenceHead(TaskHead):
     """A linear layer on the pooled state: the first token's, the last's or the end token's."""
 
-    task: Task
-    scale: Scale
-    auto: str = "AutoModelForSequenceClassification"
+    scale: Scale = Scale()
+    auto = "AutoModelForSequenceClassification"
+    labelled = True
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The number of outputs."""
-        return {"num_labels": len(self.task.labels) or 1}
-
-    def examples(
-        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
-    ) -> list[TokenizedExample]:
+    def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return a row an example; longer texts lose their end."""
+        words = self.words
         targets: list[Any] = [None] * len(rows)
         if learn:
             targets = rows[target_column(self.task.type).name].to_pylist()
@@ -111,12 +104,10 @@ class SequenceHead(TaskHead):
             case _:
                 return (self.task.label_names.index(target),)
 
-    def batch(
-        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
-    ) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
         torch = load("torch")
-        inputs = padded(words, [example.ids for example in examples])
+        inputs = padded(self.words, [example.ids for example in examples])
         single = self.task.type in ("binary", "multi-class")
         kind = torch.long if single else torch.float32
         targets = torch.tensor([example.target for example in examples], dtype=kind)
@@ -137,35 +128,25 @@ class SequenceHead(TaskHead):
             case _:
                 return losses.cross_entropy(logits.float(), targets, reduction="sum")
 
-    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Choose the likeliest label, all of 0.5 and more for multi-label tasks, or a number."""
-        examples = self.examples(words, rows, learn=False)
+        examples = self.examples(rows, learn=False)
 
-        def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[float]]:
-            inputs = padded(words, [example.ids for example in batch])
-            logits = predictor.logits(predictor.module, inputs).float()
-            match self.task.type:
-                case "regression":
-                    outputs = logits
-                case "multi-label":
-                    outputs = logits.sigmoid()
-                case _:
-                    outputs = logits.softmax(-1)
-            scores: list[list[float]] = outputs.cpu().double().tolist()
-            return scores
+        def ask(part: Sequence[TokenizedExample]) -> Sequence[list[float]]:
+            inputs = padded(self.words, [example.ids for example in part])
+            logits = model.call(model.module, inputs).logits.float()
+            if self.task.type == "multi-label":
+                logits = logits.sigmoid()
+            elif self.task.type != "regression":
+                logits = logits.softmax(-1)
+            outputs: list[list[float]] = logits.cpu().double().tolist()
+            return outputs
 
-        replies: list[list[float]] = predict_in_batches(predictor, examples, ask)
+        replies: list[list[float]] = predict_in_batches(model, batch, examples, ask)
         notes = cut_texts(examples)
-        names = self.task.label_names
-        match self.task.type:
-            case "regression":
-                return Answers([self.scale.outer(values[0]) for values in replies], notes=notes)
-            case "multi-label":
-                return Answers(labels_above(names, replies), replies, notes=notes)
-            case _:
-                return Answers(
-                    [names[values.index(max(values))] for values in replies], replies, notes=notes
-                )
+        if self.task.type == "regression":
+            return Answers([self.scale.outer(values[0]) for values in replies], notes=notes)
+        return label_answers(self.task, replies, notes)
 
 
 _CUE = "\n\nANSWER:\n"
@@ -176,34 +157,32 @@ _CUE = "\n\nANSWER:\n"
 class GenerationHead(TaskHead):
     """The head that decoders and encoder-decoders are pre-trained with."""
 
-    task: Task
     answer_tokens: int
     start: int | None
     """The token that an encoder-decoder's answer begins with; None for decoders."""
 
     @property
-    def auto(self) -> str:
-        """Which kind of model writes."""
+    def auto(self) -> str:  # type: ignore[override]
+        """The class of transformers for models that write."""
         return "AutoModelForCausalLM" if self.start is None else "AutoModelForSeq2SeqLM"
 
-    def examples(
-        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
-    ) -> list[TokenizedExample]:
+    def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the texts; a decoder learns from texts with their answers behind them."""
-        extra = len(words.before) + len(self._cue(words))
+        words = self.words
+        extra = len(words.before) + len(self._cue())
         targets = words.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
         built = []
         for row, (text, right) in enumerate(
             zip(words.texts(stream(rows["text"])), targets, strict=True)
         ):
-            answer = self._answer(words, right.ids) if right else []
+            answer = self._answer(right.ids) if right else []
             if self.start is not None:
                 cut = len(text.ids) > words.room
                 built.append(
                     TokenizedExample(row, words.frame(text.ids), array("i", answer), cut=cut)
                 )
                 continue
-            prompt = self._prompt(words, text.ids)
+            prompt = self._prompt(text.ids)
             target = array("i", [*[NOT_ASKED] * len(prompt), *answer] if learn else [])
             ids = array("i", [*prompt, *answer])
             built.append(
@@ -211,26 +190,25 @@ class GenerationHead(TaskHead):
             )
         return built
 
-    def _answer(self, words: ModelTokenizer, ids: Sequence[int]) -> list[int]:
-        return [*ids[: self._most(words) - 1], words.tokenizer.eos_token_id]
+    def _answer(self, ids: Sequence[int]) -> list[int]:
+        return [*ids[: self._most() - 1], self.words.tokenizer.eos_token_id]
 
-    def _most(self, words: ModelTokenizer) -> int:
+    def _most(self) -> int:
         """Return how many tokens an answer has at most."""
-        return min(self.answer_tokens, words.limit // 2)
+        return min(self.answer_tokens, self.words.limit // 2)
 
-    def _prompt(self, words: ModelTokenizer, ids: Sequence[int]) -> list[int]:
+    def _prompt(self, ids: Sequence[int]) -> list[int]:
         """Return the prompt with room for the answer; a long one loses its end, not the cue."""
-        cue = self._cue(words)
-        most = words.limit - self._most(words)
-        return [*words.before, *ids[: max(0, most - len(cue) - len(words.before))], *cue]
+        before, cue = self.words.before, self._cue()
+        most = self.words.limit - self._most()
+        return [*before, *ids[: max(0, most - len(cue) - len(before))], *cue]
 
-    def _cue(self, words: ModelTokenizer) -> list[int]:
-        return list(words.tokenizer(_CUE, add_special_tokens=False)["input_ids"])
+    def _cue(self) -> list[int]:
+        return list(self.words.tokenizer(_CUE, add_special_tokens=False)["input_ids"])
 
-    def batch(
-        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
-    ) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
+        words = self.words
         inputs = padded(words, [example.ids for example in examples])
         targets = [example.target for example in examples]
         if self.start is None:
@@ -250,13 +228,13 @@ class GenerationHead(TaskHead):
         """Cross entropy over the tokens of the answers; those of prompts do not count."""
         return cross_entropy(logits[:, :-1] if self.start is None else logits, targets)
 
-    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Write the likeliest token after the other, until the end token comes."""
-        torch = load("torch")
+        words = self.words
         # A configuration of our own: that of the weights may forbid to repeat words, and the like.
-        inner = getattr(predictor.module, "get_base_model", lambda: predictor.module)()
+        inner = getattr(model.module, "get_base_model", lambda: model.module)()
         inner.generation_config = load("transformers").GenerationConfig(
-            max_new_tokens=self._most(words),
+            max_new_tokens=self._most(),
             do_sample=False,
             num_beams=1,
             pad_token_id=words.pad,
@@ -264,17 +242,15 @@ class GenerationHead(TaskHead):
             decoder_start_token_id=self.start,
         )
 
-        def ask(batch: Sequence[TokenizedExample]) -> Sequence[str]:
+        def ask(part: Sequence[TokenizedExample]) -> Sequence[str]:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
-            inputs = padded(words, [example.ids for example in batch], left=self.start is None)
+            inputs = padded(words, [example.ids for example in part], left=self.start is None)
             inputs.pop("position_ids", None)  # generate counts them itself
-            moved = {name: value.to(predictor.device) for name, value in inputs.items()}
-            with torch.autocast(predictor.device.type, torch.bfloat16, enabled=predictor.half):
-                generated = predictor.module.generate(**moved)
+            generated = model.call(model.module.generate, inputs)
             if self.start is None:
-                generated = generated[:, moved["input_ids"].shape[1] :]
+                generated = generated[:, inputs["input_ids"].shape[1] :]
             return [words.decode(row) for row in generated.cpu().tolist()]
 
-        examples = self.examples(words, rows, learn=False)
-        answers = predict_in_batches(predictor, examples, ask)
+        examples = self.examples(rows, learn=False)
+        answers = predict_in_batches(model, batch, examples, ask)
         return Answers(answers, raw=answers, notes=cut_texts(examples))

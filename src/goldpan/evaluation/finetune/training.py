@@ -21,36 +21,28 @@ from goldpan.core.errors import EvaluationError
 from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.evaluation.finetune.engines import (
-    Plain,
     ProcessGroup,
-    TrainingEngine,
-    TrainingState,
-    Zero,
     accumulation,
+    make_engine,
     resume,
     save,
 )
-from goldpan.evaluation.finetune.heads import (
-    TensorBatch,
-    TokenizedExample,
-    out_of_memory,
-    rows_at_once,
-)
+from goldpan.evaluation.finetune.heads import LoadedModel, TensorBatch, out_of_memory, rows_at_once
 from goldpan.evaluation.finetune.job import WORD_TASKS, TrainingJob
-from goldpan.evaluation.finetune.loading import Loaded, learned, load_model, quiet
+from goldpan.evaluation.finetune.loading import learned, load_model, quiet
 from goldpan.evaluation.model import Answer, Answers, load
 from goldpan.evaluation.score import predictions_of, score
 
 
 def validate(
-    job: TrainingJob, loaded: Loaded, group: ProcessGroup, batch: int
+    job: TrainingJob, loaded: LoadedModel, group: ProcessGroup, batch: int
 ) -> tuple[float | None, float]:
     """Return the score, and the same such that higher is better; processes share the rows."""
     assert job.validation is not None
     mine = job.validation.take(list(range(group.rank, len(job.validation), group.world)))
     values: Sequence[Answer] = []
     if len(mine):
-        values = loaded.head.answers(loaded.predictor(batch), loaded.words, mine).values
+        values = loaded.answers(mine, batch).values
     shares = group.gather(list(values))
     every = [shares[row % group.world][row // group.world] for row in range(len(job.validation))]
     table = predictions_of(job.task, job.validation, Answers(every))
@@ -74,29 +66,6 @@ class TooLargeError(Exception):
     """The rows that a device was given at once do not fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Training:
-    """All that a step needs."""
-
-    job: TrainingJob
-    loaded: Loaded
-    engine: TrainingEngine
-    group: ProcessGroup
-    examples: Sequence[TokenizedExample]
-    device_batch: int
-    steps: int
-
-    def rate(self, step: int) -> float:
-        """Return the learning rate of a step: it rises, then stays or falls on a line."""
-        settings = self.job.settings
-        rising = math.ceil(settings.warmup * self.steps)
-        if step < rising:
-            return settings.learning_rate * (step + 1) / rising
-        if not settings.decay:
-            return settings.learning_rate
-        return settings.learning_rate * (self.steps - step) / max(1, self.steps - rising)
-
-
 def train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
     """Train, going on from a checkpoint where there is one; leave `LEARNED` and `TRAINED`.
 
@@ -108,169 +77,171 @@ def train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Re
     try:
         with torch.random.fork_rng(devices), quiet():
             torch.manual_seed(job.seed)
-            _train(job, group, device_batch, reporter)
+            training = _Training(job, group, device_batch, reporter)
+            with reporter.task(f"{job.task.name}: steps", training.steps) as progress:
+                progress.advance(training.state.step)
+                training.run(progress)
+            if group.first:
+                training.finish()
+            group.wait()
     except RuntimeError as error:
         if out_of_memory(error):
             raise TooLargeError from None
         raise
 
 
-def _train(job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Reporter) -> None:
-    settings = job.settings
-    loaded = load_model(job, group.device, master_copies=settings.deepspeed != "none")
-    examples = loaded.head.examples(loaded.words, job.train, learn=True)
-    if not examples:
-        raise EvaluationError(
-            f"The train split of {job.task.name} has nothing to learn", "Import more rows"
-        )
-    engine: TrainingEngine
-    if settings.deepspeed == "none":
-        engine = Plain(loaded.module, settings, group)
-    else:
-        engine = Zero(loaded.module, settings, group, device_batch, half=loaded.half)
-    steps_per_epoch = math.ceil(len(examples) / settings.batch)
-    training = _Training(
-        job, loaded, engine, group, examples, device_batch, steps_per_epoch * job.epochs
-    )
-    load("torch").manual_seed(job.seed + group.rank)  # each draws its own dropout
-    state = resume(job.directory, engine, group, reporter)
-    with reporter.task(f"{job.task.name}: steps", training.steps) as progress:
-        progress.advance(state.step)
-        _steps(training, state, steps_per_epoch, progress)
-    if group.first:
-        _finish(training, state)
-    group.wait()
+class _Training:
+    """A training from its first step, or from where its newest checkpoint left it."""
 
-
-def _steps(
-    training: _Training, state: TrainingState, steps_per_epoch: int, progress: ProgressTask
-) -> None:
-    job, group = training.job, training.group
-    lengths = [example.length for example in training.examples]
-    interval = steps_per_epoch
-    if job.task.type not in WORD_TASKS:
-        interval = math.ceil(training.steps / job.settings.evaluations)
-    started, before = time.monotonic(), state.seconds
-    order: list[list[int]] = []
-    pending: list[Any] = []
-    while state.step < training.steps and state.misses < job.settings.patience:
-        epoch, at = divmod(state.step, steps_per_epoch)
-        if at == 0 or not order:
-            order = steps_of_epoch(
-                lengths, job.settings.batch, job.seed, epoch, group=job.settings.group_lengths
-            )
-        pending.append(_step(training, state, order[at], f"{job.seed} {epoch}"))
-        progress.advance()
-        looks = state.step % interval == 0 or state.step == training.steps
-        if not looks and len(pending) < _PENDING:
-            continue
-        _settle(state, pending, group)
-        if looks:
-            _evaluate(training, state)
-        spent = group.gather(before + time.monotonic() - started)[0]
-        if looks or spent - state.seconds > _BETWEEN:
-            state.seconds = spent
-            save(job.directory, state, training.engine, group)
-
-
-def _step(training: _Training, state: TrainingState, rows: Sequence[int], salt: str) -> Any:
-    """Change the weights once, by the mean loss over all that the step asks for; return it."""
-    group, loaded = training.group, training.loaded
-    longest = max(training.examples[row].length for row in rows)
-    size = rows_at_once(training.device_batch, longest, group.device.type)
-    parts = parts_of(rows, group.rank, group.world, size)
-    batches = [
-        loaded.head.batch(loaded.words, [training.examples[row] for row in part.rows], salt)
-        for part in parts
-    ]
-    counting = [batch for part, batch in zip(parts, batches, strict=True) if part.counts]
-    mine = sum(batch.count for batch in counting), sum(batch.tokens for batch in counting)
-    sums = group.gather(mine)
-    total = max(1, sum(count for count, _ in sums))
-    loaded.module.train()
-    losses = [
-        _learn(training, part, batch, total, last=number == len(parts))
-        for number, (part, batch) in enumerate(zip(parts, batches, strict=True), 1)
-    ]
-    training.engine.update(training.rate(state.step))
-    state.step += 1
-    state.tokens += sum(tokens for _, tokens in sums)
-    return sum(losses)
-
-
-def _learn(
-    training: _Training, part: StepPart, batch: TensorBatch, total: int, *, last: bool
-) -> Any:
-    loaded = training.loaded
-    predictor = loaded.predictor(1)
-    # Engines average over processes, so that a sum over all of them wants this factor.
-    share = training.group.world / total if part.counts else 0.0
-
-    def loss_of(module: Any) -> Any:
-        logits = predictor.logits(module, batch.inputs)
-        return loaded.head.loss(logits, batch.targets.to(logits.device)) * share
-
-    return training.engine.learn(loss_of, last=last)
-
-
-def _settle(state: TrainingState, pending: list[Any], group: ProcessGroup) -> None:
-    """Fetch the losses of the last steps; asking a GPU for each at once would make it wait."""
-    shares = group.gather([float(loss) for loss in pending])
-    pending.clear()
-    for losses in zip(*shares, strict=True):
-        state.losses.append(math.fsum(losses) / group.world)
-        if not math.isfinite(state.losses[-1]):
+    def __init__(
+        self, job: TrainingJob, group: ProcessGroup, device_batch: int, reporter: Reporter
+    ) -> None:
+        settings = job.settings
+        self.job, self.group, self.device_batch = job, group, device_batch
+        self.loaded = load_model(job, group.device, master_copies=settings.deepspeed != "none")
+        self.examples = self.loaded.head.examples(job.train, learn=True)
+        if not self.examples:
             raise EvaluationError(
-                f"The loss of step {len(state.losses)} is not a number",
-                "Give a smaller learning_rate, or precision=fp32",
+                f"The train split of {job.task.name} has nothing to learn", "Import more rows"
             )
+        module, half = self.loaded.module, self.loaded.half
+        self.engine = make_engine(module, settings, group, device_batch, half=half)
+        self.steps_per_epoch = math.ceil(len(self.examples) / settings.batch)
+        self.steps = self.steps_per_epoch * job.epochs
+        load("torch").manual_seed(job.seed + group.rank)  # each draws its own dropout
+        self.state = resume(job.directory, self.engine, group, reporter)
 
+    def rate(self) -> float:
+        """Return the learning rate of the next step: it rises, then stays or falls on a line."""
+        settings, step = self.job.settings, self.state.step
+        rising = math.ceil(settings.warmup * self.steps)
+        if step < rising:
+            return settings.learning_rate * (step + 1) / rising
+        if not settings.decay:
+            return settings.learning_rate
+        return settings.learning_rate * (self.steps - step) / max(1, self.steps - rising)
 
-def _evaluate(training: _Training, state: TrainingState) -> None:
-    job, group = training.job, training.group
-    if job.validation is None or not len(job.validation):
-        return
-    value, better = validate(job, training.loaded, group, training.device_batch * 2)
-    state.scores.append((state.step, value))
-    improved = state.best is None or better > state.best
-    # Of equals the later one has learned more: few rows to choose by cannot tell it.
-    if improved or better == state.best:
-        state.best, state.best_step = max(better, -1e308), state.step
-        if group.first:
-            _keep(training)
-    state.misses = 0 if improved else state.misses + 1
+    def run(self, progress: ProgressTask) -> None:
+        """Take all steps that are left, unless the score stops rising before."""
+        job, state = self.job, self.state
+        lengths = [example.length for example in self.examples]
+        interval = self.steps_per_epoch
+        if job.task.type not in WORD_TASKS:
+            interval = math.ceil(self.steps / job.settings.evaluations)
+        started, before = time.monotonic(), state.seconds
+        order: list[list[int]] = []
+        pending: list[Any] = []
+        while state.step < self.steps and state.misses < job.settings.patience:
+            epoch, at = divmod(state.step, self.steps_per_epoch)
+            if at == 0 or not order:
+                order = steps_of_epoch(
+                    lengths, job.settings.batch, job.seed, epoch, group=job.settings.group_lengths
+                )
+            pending.append(self._step(order[at], f"{job.seed} {epoch}"))
+            progress.advance()
+            looks = state.step % interval == 0 or state.step == self.steps
+            if not looks and len(pending) < _PENDING:
+                continue
+            self._settle(pending)
+            if looks:
+                self._evaluate()
+            spent = self.group.gather(before + time.monotonic() - started)[0]
+            if looks or spent - state.seconds > _BETWEEN:
+                state.seconds = spent
+                save(job.directory, state, self.engine, self.group)
 
+    def _step(self, rows: Sequence[int], salt: str) -> Any:
+        """Change the weights once, by the mean loss over all that the step asks for; return it."""
+        group, loaded, state = self.group, self.loaded, self.state
+        longest = max(self.examples[row].length for row in rows)
+        size = rows_at_once(self.device_batch, longest, group.device.type)
+        parts = parts_of(rows, group.rank, group.world, size)
+        batches = [
+            loaded.head.batch([self.examples[row] for row in part.rows], salt) for part in parts
+        ]
+        counting = [batch for part, batch in zip(parts, batches, strict=True) if part.counts]
+        mine = sum(batch.count for batch in counting), sum(batch.tokens for batch in counting)
+        sums = group.gather(mine)
+        total = max(1, sum(count for count, _ in sums))
+        loaded.module.train()
+        losses = [
+            self._learn(part, batch, total, last=number == len(parts))
+            for number, (part, batch) in enumerate(zip(parts, batches, strict=True), 1)
+        ]
+        self.engine.update(self.rate())
+        state.step += 1
+        state.tokens += sum(tokens for _, tokens in sums)
+        return sum(losses)
 
-def _keep(training: _Training) -> None:
-    path = training.job.directory / LEARNED
-    unfinished = path.with_suffix(".unfinished")
-    load("torch").save(learned(training.loaded.module), unfinished)
-    unfinished.replace(path)
+    def _learn(self, part: StepPart, batch: TensorBatch, total: int, *, last: bool) -> Any:
+        loaded = self.loaded
+        # Engines average over processes, so that a sum over all of them wants this factor.
+        share = self.group.world / total if part.counts else 0.0
 
+        def loss_of(module: Any) -> Any:
+            logits = loaded.call(module, batch.inputs).logits
+            return loaded.head.loss(logits, batch.targets.to(logits.device)) * share
 
-def _finish(training: _Training, state: TrainingState) -> None:
-    job, loaded, group = training.job, training.loaded, training.group
-    if state.best is None:
-        _keep(training)
-        state.best_step = state.step
-    facts = {
-        **asdict(state),
-        "planned_steps": training.steps,
-        "stopped_early": state.step < training.steps,
-        "device": group.device.type,
-        "gpus": group.gpus,
-        "processes": group.world,
-        "precision": "bf16" if loaded.half else "fp32",
-        "attention": loaded.attention,
-        "max_length": loaded.words.limit,
-        "device_batch": training.device_batch,
-        "accumulation": accumulation(job.settings, training.device_batch),
-        "parameters": sum(parameter.numel() for parameter in loaded.module.parameters()),
-        "trained_parameters": sum(
-            parameter.numel() for parameter in loaded.module.parameters() if parameter.requires_grad
-        ),
-    }
-    write_whole(job.directory / TRAINED, orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+        return self.engine.learn(loss_of, last=last)
+
+    def _settle(self, pending: list[Any]) -> None:
+        """Fetch the losses of the last steps; asking a GPU for each at once would make it wait."""
+        shares = self.group.gather([float(loss) for loss in pending])
+        pending.clear()
+        known = self.state.losses
+        for losses in zip(*shares, strict=True):
+            known.append(math.fsum(losses) / self.group.world)
+            if not math.isfinite(known[-1]):
+                raise EvaluationError(
+                    f"The loss of step {len(known)} is not a number",
+                    "Give a smaller learning_rate, or precision=fp32",
+                )
+
+    def _evaluate(self) -> None:
+        job, state = self.job, self.state
+        if job.validation is None or not len(job.validation):
+            return
+        value, better = validate(job, self.loaded, self.group, self.device_batch * 2)
+        state.scores.append((state.step, value))
+        improved = state.best is None or better > state.best
+        # Of equals the later one has learned more: few rows to choose by cannot tell it.
+        if improved or better == state.best:
+            state.best, state.best_step = max(better, -1e308), state.step
+            if self.group.first:
+                self._keep()
+        state.misses = 0 if improved else state.misses + 1
+
+    def _keep(self) -> None:
+        path = self.job.directory / LEARNED
+        unfinished = path.with_suffix(".unfinished")
+        load("torch").save(learned(self.loaded.module), unfinished)
+        unfinished.replace(path)
+
+    def finish(self) -> None:
+        """Leave the weights and the facts of the training."""
+        loaded, group, state = self.loaded, self.group, self.state
+        if state.best is None:
+            self._keep()
+            state.best_step = state.step
+        parameters = list(loaded.module.parameters())
+        facts = {
+            **asdict(state),
+            "planned_steps": self.steps,
+            "stopped_early": state.step < self.steps,
+            "device": group.device.type,
+            "gpus": group.gpus,
+            "processes": group.world,
+            "precision": "bf16" if loaded.half else "fp32",
+            "attention": loaded.attention,
+            "max_length": loaded.head.words.limit,
+            "device_batch": self.device_batch,
+            "accumulation": accumulation(self.job.settings, self.device_batch),
+            "parameters": sum(weight.numel() for weight in parameters),
+            "trained_parameters": sum(
+                weight.numel() for weight in parameters if weight.requires_grad
+            ),
+        }
+        write_whole(self.job.directory / TRAINED, orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 
 
 def read_trained(directory: Path) -> dict[str, Any] | None:

@@ -11,19 +11,17 @@ others as in training.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
+    LoadedModel,
     ModelTokenizer,
-    Predictor,
     Span,
     TaskHead,
     TensorBatch,
@@ -71,63 +69,53 @@ def word_windows(
 class TaggingHead(TaskHead):
     """A linear layer on the state of every token."""
 
-    task: Task
-    auto: str = "AutoModelForTokenClassification"
+    auto = "AutoModelForTokenClassification"
+    labelled = True
 
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The number of tags."""
-        return {"num_labels": len(self.task.labels)}
-
-    def examples(
-        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
-    ) -> list[TokenizedExample]:
+    def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the windows of all rows; a target for each token of a window."""
         sentences = rows["tokens"].to_pylist()
         tags = rows["tags"].to_pylist() if learn else [[]] * len(rows)
         numbers = {name: at for at, name in enumerate(self.task.label_names)}
         built = []
-        texts = words.texts(" ".join(tokens) for tokens in sentences)
+        texts = self.words.texts(" ".join(tokens) for tokens in sentences)
         for row, (text, tokens) in enumerate(zip(texts, sentences, strict=True)):
             spans = covering(text.offsets, word_spans(tokens))
-            for ids, places in word_windows(words, text.ids, spans):
+            for ids, places in word_windows(self.words, text.ids, spans):
                 target = [NOT_ASKED] * len(ids) if learn else []
                 for word, position, _ in places if learn else ():
                     target[position] = numbers[tags[row][word]]
                 built.append(TokenizedExample(row, ids, target, places))
         return built
 
-    def batch(
-        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
-    ) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
-        targets = aligned(words, [example.target for example in examples])
-        return token_batch(padded(words, [example.ids for example in examples]), targets, examples)
+        ids = [example.ids for example in examples]
+        targets = [example.target for example in examples]
+        return token_batch(padded(self.words, ids), aligned(self.words, targets), examples)
 
-    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
-        examples = self.examples(words, rows, learn=False)
+        examples = self.examples(rows, learn=False)
 
-        def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
-            return likeliest(predictor, words, [example.ids for example in batch])
+        def ask(part: Sequence[TokenizedExample]) -> Sequence[list[int]]:
+            return likeliest(model, self.words, [example.ids for example in part])
 
-        tokens = rows["tokens"].to_pylist()
         names = self.task.label_names
-        values = [[_NONE] * len(token) for token in tokens]
-        for example, tags in zip(
-            examples, predict_in_batches(predictor, examples, ask), strict=True
-        ):
+        values = [[_NONE] * len(tokens) for tokens in rows["tokens"].to_pylist()]
+        answered = predict_in_batches(model, batch, examples, ask)
+        for example, tags in zip(examples, answered, strict=True):
             for word, index, _ in example.words:
                 values[example.row][word] = names[tags[index]]
         return Answers(values)
 
 
 def likeliest(
-    predictor: Predictor, words: ModelTokenizer, rows: Sequence[Sequence[int]]
+    model: LoadedModel, words: ModelTokenizer, rows: Sequence[Sequence[int]]
 ) -> list[list[int]]:
     """Return the class or token that is likeliest at each token of each row."""
     inputs = padded(words, rows)
-    best = predictor.logits(predictor.module, inputs).argmax(-1).cpu()
+    best = model.call(model.module, inputs).logits.argmax(-1).cpu()
     inner = inputs["attention_mask"].bool()
     return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
 
@@ -139,44 +127,46 @@ _SHARE = 0.5
 class MaskingHead(TaskHead):
     """The head that encoders are pre-trained with."""
 
-    task: Task
     seed: int
-    auto: str = "AutoModelForMaskedLM"
+    auto = "AutoModelForMaskedLM"
 
-    def examples(
-        self, words: ModelTokenizer, rows: pa.Table, *, learn: bool
-    ) -> list[TokenizedExample]:
+    def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the windows of all rows that hold a word to mask."""
-        if words.tokenizer.mask_token_id is None:
+        if self.words.tokenizer.mask_token_id is None:
             raise EvaluationError(
                 f"The tokenizer has no mask token, so it cannot answer {self.task.name}",
                 "Choose an encoder such as BERT",
             )
         built = []
         spans = _spans(rows)
-        for row, text in enumerate(words.texts(stream(rows["text"]))):
+        for row, text in enumerate(self.words.texts(stream(rows["text"]))):
             covered = covering(text.offsets, spans[row])
-            for ids, places in word_windows(words, text.ids, covered, whole=covered):
+            for ids, places in word_windows(self.words, text.ids, covered, whole=covered):
                 if places:
                     built.append(TokenizedExample(row, ids, (), places))
         return built
 
-    def batch(
-        self, words: ModelTokenizer, examples: Sequence[TokenizedExample], salt: str
-    ) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples with half of their words masked; which follows from `salt`."""
         masks = [(example, _drawn(example, salt)) for example in examples]
-        targets = aligned(words, [_targets(example, hidden) for example, hidden in masks])
-        masked = [_masked(words, example, hidden) for example, hidden in masks]
-        return token_batch(padded(words, masked), targets, examples)
+        targets = aligned(self.words, [_targets(example, hidden) for example, hidden in masks])
+        masked = [self._masked(example, hidden) for example, hidden in masks]
+        return token_batch(padded(self.words, masked), targets, examples)
 
-    def answers(self, predictor: Predictor, words: ModelTokenizer, rows: pa.Table) -> Answers:
+    def _masked(self, example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
+        ids = list(example.ids)
+        for (_, start, stop), yes in zip(example.words, hidden, strict=True):
+            if yes:
+                ids[start:stop] = [self.words.tokenizer.mask_token_id] * (stop - start)
+        return ids
+
+    def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Return a word for each span; the word itself where all its tokens were found.
 
         A word of several tokens is masked by as many. Words are compared by their tokens, as a
         model without capital letters cannot tell more.
         """
-        examples = self.examples(words, rows, learn=False)
+        examples = self.examples(rows, learn=False)
         texts, spans = rows["text"].to_pylist(), _spans(rows)
         values = [[""] * len(span) for span in spans]
         for first_half in (True, False):
@@ -185,13 +175,12 @@ class MaskingHead(TaskHead):
                 halves = _drawn(example, f"{self.seed} answers")
                 return [half == first_half for half in halves]
 
-            def ask(batch: Sequence[TokenizedExample]) -> Sequence[list[int]]:
-                rows = [_masked(words, example, hidden(example)) for example in batch]
-                return likeliest(predictor, words, rows)
+            def ask(part: Sequence[TokenizedExample]) -> Sequence[list[int]]:
+                rows = [self._masked(example, hidden(example)) for example in part]
+                return likeliest(model, self.words, rows)
 
-            for example, words_found in zip(
-                examples, predict_in_batches(predictor, examples, ask), strict=True
-            ):
+            answered = predict_in_batches(model, batch, examples, ask)
+            for example, words_found in zip(examples, answered, strict=True):
                 for (word, start, stop), yes in zip(example.words, hidden(example), strict=True):
                     if yes:
                         begin, end = spans[example.row][word]
@@ -199,7 +188,7 @@ class MaskingHead(TaskHead):
                         values[example.row][word] = (
                             texts[example.row][begin:end]
                             if right
-                            else words.decode(words_found[start:stop])
+                            else self.words.decode(words_found[start:stop])
                         )
         return Answers(values)
 
@@ -212,14 +201,6 @@ def _drawn(example: TokenizedExample, salt: str) -> list[bool]:
     """Draw for each word of an example whether it is hidden; the same for the same salt."""
     draw = random.Random(f"{salt} {example.row} {example.words[0][0]}")  # noqa: S311
     return [draw.random() < _SHARE for _ in example.words]
-
-
-def _masked(words: ModelTokenizer, example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
-    ids = list(example.ids)
-    for (_, start, stop), yes in zip(example.words, hidden, strict=True):
-        if yes:
-            ids[start:stop] = [words.tokenizer.mask_token_id] * (stop - start)
-    return ids
 
 
 def _targets(example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:

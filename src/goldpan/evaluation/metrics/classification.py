@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from goldpan.evaluation.metrics.curves import Ranking
+from goldpan.evaluation.metrics.curves import Ranking, shown_labels
 from goldpan.evaluation.metrics.estimate import (
     ConfusionMatrix,
     Floats,
@@ -37,7 +38,7 @@ Formula = Callable[["LabelCounts"], Floats]
 
 
 class LabelCounts(NamedTuple):
-    """The counts of one label or of all, a number a draw."""
+    """Counts of one label or of all, a number a draw; or draws x labels."""
 
     tp: Floats
     fp: Floats
@@ -46,10 +47,9 @@ class LabelCounts(NamedTuple):
     invalid: Floats
 
 
-def label_counts(totals: Floats, number: int) -> LabelCounts:
-    """Return the counts of the label of that number."""
-    start = number * COUNTS
-    return LabelCounts(*(totals[:, start + column] for column in range(COUNTS)))
+def label_counts(totals: Floats) -> LabelCounts:
+    """Return the counts of all labels, each draws x labels."""
+    return LabelCounts(*np.moveaxis(totals.reshape(len(totals), -1, COUNTS), -1, 0))
 
 
 def _f_score(beta: float) -> Formula:
@@ -90,80 +90,53 @@ def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]
     """
     measures: list[Measure] = []
     for name, formula in FORMULAS.items():
-        measures.append(Measure(f"macro_{name}", _macro(formula, len(labels))))
-        measures.append(Measure(f"micro_{name}", _micro(formula, len(labels))))
+        measures.append(Measure(f"macro_{name}", partial(_macro, formula)))
+        measures.append(Measure(f"micro_{name}", partial(_micro, formula)))
         if name == "f1":
-            measures.append(Measure("weighted_f1", _weighted(formula, len(labels))))
-        if positive is not None:
-            number = labels.index(positive)
-            measures.append(Measure(name, _of_label(formula, number), _UNDEFINED[name]))
+            measures.append(Measure("weighted_f1", partial(_weighted, formula)))
         measures += [
-            Measure(name, _of_label(formula, number), _UNDEFINED[name], label)
-            for number, label in enumerate(labels)
+            Measure(name, partial(_of_label, formula, number), _UNDEFINED[name], label)
+            for number, label in shown_labels(labels, positive)
         ]
     return measures
 
 
-def _of_label(formula: Formula, number: int) -> Callable[[Floats], Floats]:
-    return lambda totals: formula(label_counts(totals, number))
+def _of_label(formula: Formula, number: int, totals: Floats) -> Floats:
+    return formula(label_counts(totals))[:, number]
 
 
-def _label_values(formula: Formula, labels: int, totals: Floats) -> Floats:
+def _label_values(formula: Formula, totals: Floats) -> Floats:
     """Return draws x labels, 0 where a label has no value."""
-    counts = (label_counts(totals, number) for number in range(labels))
-    return np.column_stack([np.nan_to_num(formula(count)) for count in counts])
+    return np.nan_to_num(formula(label_counts(totals)))
 
 
-def _macro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
-    def macro(totals: Floats) -> Floats:
-        averages = _label_values(formula, labels, totals).mean(axis=1)
-        return np.where(totals[:, :COUNTS].sum(axis=1) > 0, averages, np.nan)
-
-    return macro
+def _macro(formula: Formula, totals: Floats) -> Floats:
+    averages = _label_values(formula, totals).mean(axis=1)
+    return np.where(totals[:, :COUNTS].sum(axis=1) > 0, averages, np.nan)
 
 
-def _micro(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
-    def micro(totals: Floats) -> Floats:
-        summed = totals[:, : labels * COUNTS].reshape(len(totals), labels, COUNTS).sum(axis=1)
-        return formula(label_counts(summed, 0))
-
-    return micro
+def _micro(formula: Formula, totals: Floats) -> Floats:
+    return formula(LabelCounts(*(counts.sum(axis=1) for counts in label_counts(totals))))
 
 
-def _weighted(formula: Formula, labels: int) -> Callable[[Floats], Floats]:
-    def weighted(totals: Floats) -> Floats:
-        counts = [label_counts(totals, number) for number in range(labels)]
-        support = np.column_stack([count.tp + count.fn for count in counts])
-        weighed = _label_values(formula, labels, totals) * support
-        return ratio(weighed.sum(axis=1), support.sum(axis=1))
-
-    return weighted
+def _weighted(formula: Formula, totals: Floats) -> Floats:
+    counts = label_counts(totals)
+    support = counts.tp + counts.fn
+    weighed = _label_values(formula, totals) * support
+    return ratio(weighed.sum(axis=1), support.sum(axis=1))
 
 
-def label_confusions(data: MultiLabel | SingleLabel) -> tuple[LabelConfusion, ...]:
+def label_confusions(data: LabelAnswers) -> tuple[LabelConfusion, ...]:
     """Return the counts of each label against the rest over all examples."""
-    totals = data.counts().sum(axis=0, keepdims=True)
+    totals = data.counts().sum(axis=0).reshape(-1, COUNTS)
     return tuple(
-        LabelConfusion(label, *(int(count[0]) for count in label_counts(totals, number)))
-        for number, label in enumerate(data.labels)
+        LabelConfusion(label, *map(int, counts))
+        for label, counts in zip(data.labels, totals, strict=True)
     )
 
 
-def one_vs_rest(truth: Floats, answer: Floats, valid: Floats) -> Floats:
-    """Return examples x (five a label) from indicators: truth and answer are examples x labels."""
-    answered = valid[:, None]
-    counts = [
-        truth * answer,
-        (1 - truth) * answer,
-        (1 - truth) * (1 - answer) * answered,
-        truth * (1 - answer),
-        (1 - truth) * (1 - answered) * np.ones_like(answer),
-    ]
-    return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class MultiLabel:
+class LabelAnswers:
     """Truths and answers as indicators, examples x labels; an answer that is not valid has none."""
 
     labels: tuple[str, ...]
@@ -179,12 +152,25 @@ class MultiLabel:
 
     def counts(self) -> Floats:
         """Return each label against the rest, examples x (five a label)."""
-        return one_vs_rest(self.truth, self.answer, self.valid)
+        truth, answer, answered = self.truth, self.answer, self.valid[:, None]
+        counts = [
+            truth * answer,
+            (1 - truth) * answer,
+            (1 - truth) * (1 - answer) * answered,
+            truth * (1 - answer),
+            (1 - truth) * (1 - answered) * np.ones_like(answer),
+        ]
+        return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
+
+    def numbers(self) -> tuple[Whole, Whole]:
+        """Return truths and answers of one label each as numbers; the last is no valid answer."""
+        answered = np.where(self.valid > 0, self.answer.argmax(axis=1), len(self.labels))
+        return self.truth.argmax(axis=1), answered
 
 
 def indicate_labels(
     labels: Sequence[str], truths: Sequence[Sequence[str]], answers: Sequence[Sequence[str] | None]
-) -> MultiLabel:
+) -> LabelAnswers:
     """Return truths and answers as indicators; an answer with an unknown label is not valid.
 
     Raises `KeyError` for a truth that is no label.
@@ -198,10 +184,10 @@ def indicate_labels(
             valid[index] = 0.0
         else:
             answer[index, [numbers[label] for label in answered]] = 1.0
-    return MultiLabel(tuple(labels), truth, answer, valid)
+    return LabelAnswers(tuple(labels), truth, answer, valid)
 
 
-def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[MetricEvidence]:
+def multi_label_evidence(data: LabelAnswers, scores: Floats | None) -> list[MetricEvidence]:
     """Return what the metrics of a multi-label task follow from.
 
     An example's Jaccard index is the shared part of its true and its answered labels, 1 where
@@ -225,82 +211,48 @@ def multi_label_evidence(data: MultiLabel, scores: Floats | None) -> list[Metric
     return evidence
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SingleLabel:
-    """Truths and answers as numbers of labels; an answer that is not valid is the last number."""
-
-    labels: tuple[str, ...]
-    truth: Whole
-    answer: Whole
-    positive: str | None
-    """Positive label of a binary task."""
-
-    @property
-    def invalid(self) -> int:
-        """How many answers are not valid."""
-        return int((self.answer == len(self.labels)).sum())
-
-    def counts(self) -> Floats:
-        """Return each label against the rest, examples x (five a label)."""
-        numbers = np.arange(len(self.labels))
-        truth, answer = (
-            (numbers == side[:, None]).astype(np.float64) for side in (self.truth, self.answer)
-        )
-        return one_vs_rest(truth, answer, (self.answer < len(self.labels)).astype(np.float64))
-
-
-def number_labels(
-    labels: Sequence[str],
-    truths: Sequence[str],
-    answers: Sequence[str | None],
-    positive: str | None,
-) -> SingleLabel:
-    """Return truths and answers as numbers; raises `KeyError` for a truth that is no label."""
-    numbers: dict[str | None, int] = {label: number for number, label in enumerate(labels)}
-    truth = np.array([numbers[truth] for truth in truths], dtype=np.int64)
-    found = [numbers.get(answer, len(labels)) for answer in answers]
-    return SingleLabel(tuple(labels), truth, np.array(found, dtype=np.int64), positive)
-
-
-def confusion_matrix(data: SingleLabel) -> ConfusionMatrix:
+def confusion_matrix(data: LabelAnswers) -> ConfusionMatrix:
     """Count how often each label was answered with each, and with nothing valid."""
     size = len(data.labels)
-    cells = data.truth * (size + 1) + data.answer
-    counts = np.bincount(cells, minlength=size * (size + 1)).reshape(size, size + 1)
-    return ConfusionMatrix(data.labels, tuple(tuple(row) for row in counts.tolist()))
+    truth, answer = data.numbers()
+    counts = np.bincount(truth * (size + 1) + answer, minlength=size * (size + 1))
+    rows = counts.reshape(size, size + 1).tolist()
+    return ConfusionMatrix(data.labels, tuple(map(tuple, rows)))
 
 
-def single_label_evidence(data: SingleLabel, scores: Floats | None) -> list[MetricEvidence]:
+def single_label_evidence(
+    data: LabelAnswers, positive: str | None, scores: Floats | None
+) -> list[MetricEvidence]:
     """Return what the metrics of a binary or multi-class task follow from."""
     evidence: list[MetricEvidence] = [
-        Totals(data.counts(), label_measures(data.labels, data.positive)),
+        Totals(data.counts(), label_measures(data.labels, positive)),
         _matrix_evidence(data),
     ]
     if scores is not None:
-        positive = np.arange(len(data.labels)) == data.truth[:, None]
-        evidence.append(Ranking(data.labels, positive, scores, data.positive))
+        evidence.append(Ranking(data.labels, data.truth > 0, scores, positive))
     return evidence
 
 
-def _matrix_evidence(data: SingleLabel) -> Totals:
+def _matrix_evidence(data: LabelAnswers) -> Totals:
     """Return accuracy and what else needs the whole matrix, from its cells that are not empty."""
     size = len(data.labels) + 1
-    cells, cell_of = np.unique(data.truth * size + data.answer, return_inverse=True)
-    columns = np.zeros((len(data.truth), len(cells)))
-    columns[np.arange(len(data.truth)), cell_of] = 1.0
+    truth, answer = data.numbers()
+    cells, cell_of = np.unique(truth * size + answer, return_inverse=True)
+    columns = np.zeros((len(truth), len(cells)))
+    columns[np.arange(len(truth)), cell_of] = 1.0
     true_label, answered = np.divmod(cells, size)
     right = (true_label == answered).astype(np.float64)
     none, same = "there are no examples", "all truths, or all answers, are the same label"
     measures = [
-        Measure("accuracy", _share_of(right), none),
-        Measure("hamming_loss", _share_of(1 - right), none, higher_is_better=False),
+        Measure("accuracy", partial(_share_of, right), none),
+        Measure("hamming_loss", partial(_share_of, 1 - right), none, higher_is_better=False),
         Measure("mcc", _matthews(true_label, answered, size), same),
     ]
     return Totals(columns, measures)
 
 
-def _share_of(cells: Floats) -> Callable[[Floats], Floats]:
-    return lambda totals: ratio(totals @ cells, totals.sum(axis=1))
+def _share_of(cells: Floats, totals: Floats) -> Floats:
+    return ratio(totals @ cells, totals.sum(axis=1))
 
 
 def _matthews(true_label: Whole, answered: Whole, size: int) -> Callable[[Floats], Floats]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -74,24 +75,16 @@ class Ranking:
     def measures(self) -> Sequence[Measure]:
         """Both areas for each label, and their means over labels that have them."""
         one_kind = "all examples, or none, have the label"
-        return [
-            measure
-            for index, name in enumerate(("auc", "auprc"))
-            for measure in (
-                Measure(f"macro_{name}", _mean_area(index), "no label has one"),
-                *self._of_positive(name, index, one_kind),
-                *(
-                    Measure(name, _area(2 * number + index), one_kind, label)
-                    for number, label in enumerate(self.labels)
-                ),
+        measures = []
+        for index, name in enumerate(("auc", "auprc")):
+            measures.append(
+                Measure(f"macro_{name}", partial(_mean_area, index), "no label has one")
             )
-        ]
-
-    def _of_positive(self, name: str, index: int, undefined: str) -> tuple[Measure, ...]:
-        if self.positive_label is None:
-            return ()
-        number = self.labels.index(self.positive_label)
-        return (Measure(name, _area(2 * number + index), undefined),)
+            measures += [
+                Measure(name, partial(_area, 2 * number + index), one_kind, label)
+                for number, label in shown_labels(self.labels, self.positive_label)
+            ]
+        return measures
 
     def by_unit(self, unit_of: Whole, units: int) -> Callable[[Floats], Floats]:
         """Return how draws x units become draws x (two areas a label)."""
@@ -102,18 +95,23 @@ class Ranking:
         return lambda weights: np.hstack([_areas(order, weights[:, unit_of]) for order in ranked])
 
 
-def _area(column: int) -> Callable[[Floats], Floats]:
-    return lambda areas: areas[:, column]
+def shown_labels(labels: Sequence[str], positive: str | None) -> list[tuple[int, str | None]]:
+    """Return the numbers and names of labels; without a name first, the one that stands for all."""
+    first: list[tuple[int, str | None]] = []
+    if positive is not None:
+        first.append((labels.index(positive), None))
+    return [*first, *enumerate(labels)]
 
 
-def _mean_area(index: int) -> Callable[[Floats], Floats]:
-    def mean(areas: Floats) -> Floats:
-        areas_of_metric = areas[:, index::2]
-        defined = np.isfinite(areas_of_metric)
-        total = np.where(defined, areas_of_metric, 0.0).sum(axis=1)
-        return ratio(total, defined.sum(axis=1).astype(np.float64))
+def _area(column: int, areas: Floats) -> Floats:
+    return areas[:, column]
 
-    return mean
+
+def _mean_area(index: int, areas: Floats) -> Floats:
+    areas_of_metric = areas[:, index::2]
+    defined = np.isfinite(areas_of_metric)
+    total = np.where(defined, areas_of_metric, 0.0).sum(axis=1)
+    return ratio(total, defined.sum(axis=1).astype(np.float64))
 
 
 def check_scores(

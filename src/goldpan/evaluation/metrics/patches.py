@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -268,13 +268,25 @@ def _ngram_match(
     return float(bleu_of_counts(counts, effective_order=True)[0])
 
 
+def _package_shares(
+    whole: Sequence[str], other: Sequence[str], weight: Callable[[tuple[str, ...]], float]
+) -> list[tuple[float, float]]:
+    """Return for each order how much the n-grams weigh that both texts have, and those of one."""
+    shares = []
+    for order in range(1, ORDERS + 1):
+        ngrams_of_one = ngrams(whole, order)
+        shared = ngrams_of_one & ngrams(other, order)
+        over, under = (
+            math.fsum(count * weight(ngram) for ngram, count in counts.items())
+            for counts in (shared, ngrams_of_one)
+        )
+        shares.append((over, max(1, under)))
+    return shares
+
+
 def _package_bleu(reference: Sequence[str], answer: Sequence[str]) -> float:
     """Return BLEU over words as the package has it: a precision of 0 becomes 0.1 / n-grams."""
-    shares: list[tuple[float, float]] = []
-    for order in range(1, ORDERS + 1):
-        answered = ngrams(answer, order)
-        shared = (answered & ngrams(reference, order)).total()
-        shares.append((shared, max(1, answered.total())))
+    shares = _package_shares(answer, reference, lambda _: 1.0)
     return _package_mean(shares, len(reference), len(answer))
 
 
@@ -282,20 +294,12 @@ def _package_weighted_bleu(
     reference: Sequence[str], answer: Sequence[str], keywords: frozenset[str]
 ) -> float:
     """Return the package's weighted match: shares of the reference's n-grams, not the answer's."""
-    shares: list[tuple[float, float]] = []
-    for order in range(1, ORDERS + 1):
-        wanted = ngrams(reference, order)
-        shared = wanted & ngrams(answer, order)
-        over, under = (
-            math.fsum(
-                count if order > 1 or token[0] in keywords else count * _OTHER_WEIGHT
-                for token, count in counts.items()
-            )
-            for counts in (shared, wanted)
-        )
-        shares.append((over, max(1, under)))
+
+    def weight(ngram: tuple[str, ...]) -> float:
+        return 1.0 if len(ngram) > 1 or ngram[0] in keywords else _OTHER_WEIGHT
+
     # The package takes a pair of tokens and weights for the reference, so its length is two.
-    return _package_mean(shares, 2, len(answer))
+    return _package_mean(_package_shares(reference, answer, weight), 2, len(answer))
 
 
 def _package_mean(

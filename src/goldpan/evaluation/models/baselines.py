@@ -7,7 +7,7 @@ Copy Ins-input answers with the input of the row.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -24,9 +24,11 @@ from goldpan.datasets.tasks.wording import Wording, WordingError, read_texts, wo
 from goldpan.evaluation.model import (
     Answer,
     Answers,
+    Fitted,
+    FittedFunction,
     TrainingContext,
     entry,
-    labels_above,
+    label_answers,
     require_type,
 )
 from goldpan.evaluation.task_input import PATHS
@@ -61,7 +63,7 @@ def _majority(_: Mapping[str, Any], context: TrainingContext) -> _Constant:
         case "multi-label":
             counts = Counter(name for names in targets for name in names)
             shares = tuple(counts[name] / len(targets) for name in task.label_names)
-            (chosen,) = labels_above(task.label_names, [shares])
+            (chosen,) = label_answers(task, [shares]).values
             return _Constant(chosen, shares)
         case "regression":
             return _Constant(median(targets), None)
@@ -103,17 +105,6 @@ class LabelsByDate:
         return self.neighbors.shares(rows["repo"].to_pylist(), _moments(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class _ByDate:
-    task: Task
-    labels: LabelsByDate
-
-    def answer(self, rows: pa.Table) -> Answers:
-        shares = self.labels.shares(rows)
-        names = self.task.label_names
-        return Answers([names[best] for best in shares.argmax(axis=1)], shares.tolist())
-
-
 def _moments(rows: pa.Table) -> list[int | None]:
     return list(rows["created_at"].cast(pa.int64()).to_pylist())
 
@@ -127,32 +118,18 @@ def require_dates(name: str, task: Task, rows: pa.Table) -> None:
         )
 
 
-def _fit_dates(_: Mapping[str, Any], context: TrainingContext) -> _ByDate:
+def _fit_dates(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
     task = context.task
     types = ("binary", "multi-class")
     require_type(task, types, f"The model {_DATES} does not answer", "Choose majority")
     require_dates(_DATES, task, context.whole_train)
     context.learning.from_all = True
-    return _ByDate(task, LabelsByDate.of(task, context.whole_train))
+    labels = LabelsByDate.of(task, context.whole_train)
+    return FittedFunction(lambda rows: label_answers(task, labels.shares(rows)))
 
 
 _Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
 """Returns what is copied for a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Copier:
-    context: TrainingContext
-    copy: _Copy
-
-    def answer(self, rows: pa.Table) -> Answers:
-        wording = wording_of(self.context.task)
-        raw = [
-            self.copy(self.context, row)
-            for batch in rows.select(["id", "text"]).to_batches(max_chunksize=256)
-            for row in batch.to_pylist()
-        ]
-        return Answers([_value(wording, text) for text in raw], raw=raw)
 
 
 def _value(wording: Wording, text: str) -> Answer:
@@ -174,32 +151,31 @@ def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
     return str(row["text"])
 
 
-def _fit_copier(name: str, copy: _Copy, _: Mapping[str, Any], context: TrainingContext) -> _Copier:
+def _fit_copier(name: str, copy: _Copy, _: Mapping[str, Any], context: TrainingContext) -> Fitted:
     task = context.task
     types = (*CLASSIFICATION, "text-generation")
     require_type(task, types, f"The model {name} does not answer", "Choose majority")
     if copy is _example and not task.prompt.examples:
         raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
-    return _Copier(context, copy)
+    wording = wording_of(task)
+
+    def answer(rows: pa.Table) -> Answers:
+        raw = [
+            copy(context, row)
+            for batch in rows.select(["id", "text"]).to_batches(max_chunksize=256)
+            for row in batch.to_pylist()
+        ]
+        return Answers([_value(wording, text) for text in raw], raw=raw)
+
+    return FittedFunction(answer)
 
 
 _MOST_CHANGED, _LONGEST = "most-changed-file", "longest-comment"
 _DIALOGUE = "dialogue"
 
 
-@dataclass(frozen=True, slots=True)
-class _MostChanged:
-    """Names the file of a row's project that changed most often; of an unknown one, of all."""
-
-    counts: Mapping[str | None, Counter[str]]
-
-    def answer(self, rows: pa.Table) -> Answers:
-        every: Counter[str] = sum(self.counts.values(), Counter())
-        repos = rows["repo"].to_pylist()
-        return Answers([_commonest(self.counts.get(repo, every)) for repo in repos])
-
-
-def _fit_most_changed(_: Mapping[str, Any], context: TrainingContext) -> _MostChanged:
+def _fit_most_changed(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
+    """Name the file of a row's project that changed most often; of an unknown one, of all."""
     task, rows = context.task, context.whole_train
     if task.source.builder != PATHS:
         raise EvaluationError(
@@ -207,29 +183,32 @@ def _fit_most_changed(_: Mapping[str, Any], context: TrainingContext) -> _MostCh
             "Choose copy-ins-input",
         )
     context.learning.from_all = True
-    counts: dict[str | None, Counter[str]] = {}
+    counts: dict[str | None, Counter[str]] = defaultdict(Counter)
     targets = rows[target_column(task.type).name].to_pylist()
     for repo, path in zip(rows["repo"].to_pylist(), targets, strict=True):
-        counts.setdefault(repo, Counter())[path] += 1
-    return _MostChanged(counts)
+        counts[repo][path] += 1
+    every = sum(counts.values(), Counter())
+
+    def answer(rows: pa.Table) -> Answers:
+        repos = rows["repo"].to_pylist()
+        return Answers([_commonest(counts.get(repo, every)) for repo in repos])
+
+    return FittedFunction(answer)
 
 
-@dataclass(frozen=True, slots=True)
-class _LongestComment:
-    """Answers with the longest of several comments, the first of equals; one alone is no choice."""
-
-    def answer(self, rows: pa.Table) -> Answers:
-        said = (
-            [turn["content"] or "" for turn in turns or () if turn["comment_id"] is not None]
-            for turns in rows[_DIALOGUE].to_pylist()
-        )
-        return Answers([max(comments, key=len) if len(comments) > 1 else None for comments in said])
-
-
-def _fit_longest(_: Mapping[str, Any], context: TrainingContext) -> _LongestComment:
+def _fit_longest(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
     types = ("text-generation",)
     require_type(context.task, types, f"The model {_LONGEST} does not answer", "Choose majority")
-    return _LongestComment()
+    return FittedFunction(_longest_comments)
+
+
+def _longest_comments(rows: pa.Table) -> Answers:
+    """Answer with the longest of several comments, the first of equals; one alone is no choice."""
+    said = (
+        [turn["content"] or "" for turn in turns or () if turn["comment_id"] is not None]
+        for turns in rows[_DIALOGUE].to_pylist()
+    )
+    return Answers([max(comments, key=len) if len(comments) > 1 else None for comments in said])
 
 
 MODELS = (

@@ -19,7 +19,7 @@ from goldpan.evaluation.model import (
     Fitted,
     TrainingContext,
     entry,
-    labels_above,
+    label_answers,
     load,
     require_labels,
 )
@@ -47,25 +47,20 @@ class _Candidate:
 
     def answer(self, rows: pa.Table) -> Answers:
         matrix = self.vectorizer.transform(rows["text"].to_pylist())
-        names = self.task.label_names
         if self.task.type == "regression":
             return Answers([float(value) for value in self.forests[0].predict(matrix)])
         if self.task.type == "multi-label":
-            scores = np.column_stack([_positive(forest, matrix) for forest in self.forests])
-            return Answers(labels_above(names, scores.tolist()), scores.tolist())
-        scores = np.zeros((len(rows), len(names)))
+            chances = [_chances(forest, matrix, 2)[:, 1] for forest in self.forests]
+            return label_answers(self.task, np.column_stack(chances))
         (forest,) = self.forests
-        scores[:, forest.goldpan_labels] = forest.predict_proba(matrix)
-        return Answers([names[best] for best in scores.argmax(axis=1)], scores.tolist())
+        return label_answers(self.task, _chances(forest, matrix, len(self.task.labels)))
 
 
-def _positive(forest: Any, matrix: Any) -> Numbers:
-    """Return the probability of the label, 0 where no train row has it."""
-    probabilities = forest.predict_proba(matrix)
-    labels = list(forest.goldpan_labels)
-    if 1 not in labels:
-        return np.zeros(matrix.shape[0])
-    return np.asarray(probabilities[:, labels.index(1)], dtype=np.float64)
+def _chances(forest: Any, matrix: Any, labels: int) -> Numbers:
+    """Return the probability of each label, 0 where no train row has it."""
+    chances = np.zeros((matrix.shape[0], labels))
+    chances[:, forest.goldpan_labels] = forest.predict_proba(matrix)
+    return chances
 
 
 def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:

@@ -29,7 +29,7 @@ from goldpan.evaluation.model import (
     Model,
     ModelEntry,
     TrainingContext,
-    labels_above,
+    label_answers,
     model_settings,
     require_choice,
     require_labels,
@@ -74,15 +74,9 @@ class Trainer:
     def train(self, kind: str, text: Path, settings: Mapping[str, Any], model: Path) -> None:
         """Train a model; raises `EvaluationError` where it fails, or ends in NaN each time."""
         unfinished = model.with_suffix(".unfinished")
-        order = {
-            "work": "train",
-            "kind": kind,
-            "input": str(text),
-            "model": str(unfinished),
-            "settings": {**settings, "thread": 1, "verbose": 0},
-        }
+        all_settings = {**settings, "thread": 1, "verbose": 0}
         for _ in range(_TRIES):
-            if self._run(order) == 0:
+            if self._run("train", kind, text, unfinished, settings=all_settings) == 0:
                 unfinished.replace(model)
                 return
         raise EvaluationError(
@@ -94,18 +88,12 @@ class Trainer:
         """Return what a model says of texts: chances of labels, or a vector each."""
         questions, output = self.directory / "asked.json", self.directory / "answered.json"
         write_file(questions, orjson.dumps([one_line(text) for text in texts]))
-        order = {
-            "work": "ask",
-            "kind": kind,
-            "input": str(questions),
-            "model": str(model),
-            "output": str(output),
-        }
-        self._run(order)
+        self._run("ask", kind, questions, model, output=str(output))
         return orjson.loads(output.read_bytes())
 
-    def _run(self, order: Mapping[str, Any]) -> int:
+    def _run(self, work: str, kind: str, text: Path, model: Path, **more: Any) -> int:
         path = self.directory / "order.json"
+        order = {"work": work, "kind": kind, "input": str(text), "model": str(model), **more}
         write_file(path, orjson.dumps(order))
         command = [str(interpreter(self.environment)), "-I", fasttext_worker.__file__, str(path)]
         try:
@@ -133,15 +121,10 @@ class _FastText:
     model: Path
 
     def answer(self, rows: pa.Table) -> Answers:
-        names = self.task.label_names
         predicted = self.trainer.ask("supervised", self.model, rows["text"].to_pylist())
-        chances = [
-            [chances_of.get(f"{_LABEL}{index}", 0.0) for index in range(len(names))]
-            for chances_of in predicted
-        ]
-        if self.task.type == "multi-label":
-            return Answers(labels_above(names, chances), chances)
-        return Answers([names[int(np.argmax(row))] for row in chances], chances)
+        labels = [f"{_LABEL}{index}" for index in range(len(self.task.labels))]
+        chances = [[chances_of.get(label, 0.0) for label in labels] for chances_of in predicted]
+        return label_answers(self.task, chances)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.datasets.tasks.task import Task
+from goldpan.evaluation.finetune.heads import LoadedModel
 from goldpan.evaluation.finetune.job import (
     AS_LONG_AS_THE_MODEL,
     LENGTHS,
@@ -25,7 +26,7 @@ from goldpan.evaluation.finetune.job import (
     with_enough_steps,
 )
 from goldpan.evaluation.finetune.launch import run_job
-from goldpan.evaluation.finetune.loading import Loaded, load_model, pick_device, put_back, quiet
+from goldpan.evaluation.finetune.loading import load_model, pick_device, put_back, quiet
 from goldpan.evaluation.finetune.training import LEARNED
 from goldpan.evaluation.model import (
     Answers,
@@ -46,7 +47,7 @@ _PLACE = {"weights": "", "download": False}
 class Finetuned:
     """A model that has been trained, on the device that answers."""
 
-    loaded: Loaded
+    loaded: LoadedModel
     batch: int
     costs: Costs
     facts: Mapping[str, Any]
@@ -59,9 +60,8 @@ class Finetuned:
             self.costs.input_tokens += tokens
 
         started = time.monotonic()
-        predictor = replace(self.loaded.predictor(self.batch), answered=count)
         with quiet():
-            answers = self.loaded.head.answers(predictor, self.loaded.words, rows)
+            answers = replace(self.loaded, answered=count).answers(rows, self.batch)
         if self.loaded.device.type == "cuda":
             self.costs.gpu_seconds += time.monotonic() - started
         return answers

@@ -21,7 +21,15 @@ import pyarrow as pa
 
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.metrics.curves import has_label
-from goldpan.evaluation.model import Answers, Fitted, TrainingContext, entry, load, require_labels
+from goldpan.evaluation.model import (
+    Answers,
+    Fitted,
+    TrainingContext,
+    entry,
+    label_answers,
+    load,
+    require_labels,
+)
 from goldpan.evaluation.models.features import CONTEXTS, Features
 
 Numbers = npt.NDArray[np.float64]
@@ -99,9 +107,9 @@ def fit_head(kind: LinearKind, matrix: Any, truth: Booleans, folds: int, seed: i
 
 def answers_of(task: Task, scores: Numbers, thresholds: Sequence[float]) -> Answers:
     """Return the answers that scores give: a column a label, one alone for a binary task."""
-    names = task.label_names
     if task.type == "multi-class":
-        return Answers([names[best] for best in scores.argmax(axis=1)], scores.tolist())
+        return label_answers(task, scores)
+    names = task.label_names
     over = scores > np.asarray(thresholds)
     if task.type == "binary":
         both = np.column_stack([scores[:, 0], -scores[:, 0]])

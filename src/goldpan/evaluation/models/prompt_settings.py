@@ -7,16 +7,18 @@ a run that stopped for money is the same run when it may cost more.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.datasets.tasks.task import TaskType
 from goldpan.datasets.tasks.wording import METHODS, Method, find_method
 from goldpan.evaluation.model import require_choice
 from goldpan.evaluation.protocol import Protocol
+from goldpan.llm.exchange import EndpointError
 from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_settings
 
 PROTOCOL = "protocol"
@@ -111,12 +113,10 @@ def prompt_settings(
     if settings["temperature"] != PROTOCOL:
         stated = settings["temperature"]
         temperature = None if stated == NONE else _number("temperature", stated)
-    try:
+    with in_settings():
         if settings["prices"]:
             flags["prices"] = load_prices(Path(settings["prices"]))
         asking = load_settings(EndpointSettings, "The model prompted", None, flags)
-    except UsageError as error:
-        raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
     return PromptSettings(
         replace(asking, temperature=temperature),
         find_method(settings["method"]),
@@ -126,8 +126,17 @@ def prompt_settings(
     )
 
 
-def in_settings(text: str) -> str:
-    """Return what is told of an endpoint, which names flags of reviews, in words of settings."""
+@contextmanager
+def in_settings() -> Iterator[None]:
+    """Raise what is told of an endpoint, which names flags of reviews, in words of settings."""
+    try:
+        yield
+    except (EndpointError, UsageError) as error:
+        kind = UsageError if isinstance(error, UsageError) else EvaluationError
+        raise kind(_settings_for_flags(error.problem), _settings_for_flags(error.remedy)) from None
+
+
+def _settings_for_flags(text: str) -> str:
     for flag in ("--base-url", "--max-cost", "--model", "--batch"):
         text = text.replace(flag, flag.removeprefix("--").replace("-", "_"))
     return text.replace("the settings file", "a file and set prices=FILE")

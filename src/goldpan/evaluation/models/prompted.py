@@ -11,14 +11,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
-from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.task import Task
 from goldpan.datasets.tasks.wording import find_method, wording_of
@@ -51,7 +52,6 @@ from goldpan.evaluation.models.prompts import (
     train_examples,
 )
 from goldpan.llm.budget import CostBudget, RequestEstimate, cost_of
-from goldpan.llm.exchange import EndpointError
 from goldpan.llm.planner import Attempt, Planner
 from goldpan.llm.response_store import ResponseStore, open_responses
 
@@ -68,33 +68,21 @@ class _Prompted:
     requests: Requests
 
     def answer(self, rows: pa.Table) -> Answers:
-        context = self.context
-        notes: Counter[str] = Counter()
-        raw: list[str] = []
+        """Ask for all rows; costs are what their replies cost, whenever they were paid for.
 
-        def read(reply: RowReply) -> Answer:
-            raw.append(reply.text or "")
-            return self._read(reply, notes).value
-
-        path = _reply_directory(context)
-        values = ask_rows(path, self.requests, rows, read, context.reporter, context.costs)
-        return Answers(values, raw=raw, notes=dict(sorted(notes.items())))
-
-    def _read(self, reply: RowReply, notes: Counter[str]) -> Read:
-        wording = self.requests.script.wording
-        if not reply.structured and answer_schema(wording) is not None:
-            notes["without-schema"] += 1
-        if reply.shown.shortened:
-            notes["text-shortened"] += 1
-        if reply.failure:
-            notes[reply.failure] += 1
-        if reply.failure not in _SPOKEN:
-            return Read(None)
-        text = reply.text or ""
-        read = read_answer(wording, reply.shown, text, structured=reply.structured)
-        if read.note:
-            notes[read.note] += 1
-        return read
+        Raises `UnansweredError` where money ran out, batches are under way or requests failed, and
+        `EvaluationError` where the endpoint serves nobody; what was answered until then is kept.
+        """
+        with _open_replies(self.context, self.requests) as store:
+            requests = _ask(store, self.requests, rows, self.context.reporter)
+            planner, tally = _planner(store, requests, rows), _RowTally()
+            values = [
+                tally.read(requests, planner.last(requests.question(row)))
+                for row in _row_dicts(rows)
+            ]
+            _require(store, requests, tally)
+            _count(store, requests.settings, tally.keys, self.context.costs)
+        return Answers(values, raw=tally.raw, notes=dict(sorted(tally.notes.items())))
 
 
 def _requests(settings: Mapping[str, Any], context: TrainingContext) -> Requests:
@@ -127,8 +115,11 @@ def _positive(prompting: PromptSettings, context: TrainingContext) -> tuple[Prom
     return examples
 
 
-def _reply_directory(context: TrainingContext) -> Path:
-    return context.replies or context.directory / "prompts"
+def _open_replies(
+    context: TrainingContext, requests: Requests, *, write: bool = True
+) -> AbstractContextManager[ResponseStore]:
+    directory = context.replies or context.directory / "prompts"
+    return open_responses(archive_of(directory, requests.settings), "evaluation", write=write)
 
 
 def _make(options: Mapping[str, Any]) -> Model:
@@ -139,7 +130,9 @@ def _make(options: Mapping[str, Any]) -> Model:
         return _Prompted(context, _requests(settings, context))
 
     def estimate(context: TrainingContext, rows: pa.Table) -> RequestEstimate:
-        return estimate_rows(_reply_directory(context), _requests(settings, context), rows)
+        requests = _requests(settings, context)
+        with _open_replies(context, requests, write=False) as store:
+            return _planner(store, requests, rows).estimate(CostBudget(requests.settings.asking))
 
     def task_facts(task: Task) -> Mapping[str, Any]:
         return {"prompt": prompt_digest(task, find_method(settings["method"]))}
@@ -165,23 +158,9 @@ MODELS = (
 )
 
 
-T = TypeVar("T")
-
 _BATCH = 256
 _NO_WORD = re.compile(r"[^a-z0-9.]+")
 _REFUSED = "bad-request"
-
-
-@dataclass(frozen=True, slots=True)
-class RowReply:
-    """Reply to the request for a row."""
-
-    shown: PromptRow
-    text: str | None
-    """Text of the model, verbatim; None without a reply."""
-    failure: str | None
-    structured: bool
-    """True if the server was asked to enforce the form of the answer."""
 
 
 def archive_of(directory: Path, settings: PromptSettings) -> Path:
@@ -192,49 +171,9 @@ def archive_of(directory: Path, settings: PromptSettings) -> Path:
     return directory / f"{name}-{digest}"
 
 
-def ask_rows(
-    directory: Path,
-    requests: Requests,
-    rows: pa.Table,
-    read: Callable[[RowReply], T],
-    reporter: Reporter,
-    costs: Costs,
-) -> list[T]:
-    """Ask for all rows and return what `read` makes of each reply, in the order of the rows.
-
-    `costs` get what these replies cost, whenever they were paid for. Raises `UnansweredError`
-    where money ran out, batches are under way or requests failed, and `EvaluationError` where
-    the endpoint serves nobody; what was answered until then is kept.
-    """
-    with open_responses(archive_of(directory, requests.settings), "evaluation") as store:
-        try:
-            requests = _ask(store, requests, rows, reporter)
-        except EndpointError as error:
-            raise EvaluationError(in_settings(error.problem), in_settings(error.remedy)) from None
-        except UsageError as error:
-            raise UsageError(in_settings(error.problem), in_settings(error.remedy)) from None
-        planner, tally = _planner(store, requests, rows), _RowTally()
-        answers = []
-        for row in _row_dicts(rows):
-            attempt = planner.last(requests.question(row))
-            tally.add(attempt)
-            answers.append(read(_reply(attempt, structured=requests.structured)))
-        _require(store, requests, tally)
-        _count(store, requests.settings, tally.keys, costs)
-        return answers
-
-
-def estimate_rows(directory: Path, requests: Requests, rows: pa.Table) -> RequestEstimate:
-    """Count what asking for rows would send and cost; nothing is sent or written."""
-    with open_responses(
-        archive_of(directory, requests.settings), "evaluation", write=False
-    ) as store:
-        return _planner(store, requests, rows).estimate(CostBudget(requests.settings.asking))
-
-
 @dataclass(slots=True)
 class _RowTally:
-    """Counts of rows by what became of their requests."""
+    """Rows by what became of their requests, and what is to be told of the answers."""
 
     rows: int = 0
     missing: int = 0
@@ -245,18 +184,38 @@ class _RowTally:
     """Failures that asking again might mend, with a line for people."""
     keys: set[str] = field(default_factory=set)
     """Keys of the requests that were answered."""
+    raw: list[str] = field(default_factory=list)
+    """Texts of the model, verbatim."""
+    notes: Counter[str] = field(default_factory=Counter)
 
-    def add(self, attempt: Attempt[PromptRow, str]) -> None:
-        """Count a row."""
+    def read(self, requests: Requests, attempt: Attempt[PromptRow, str]) -> Answer:
+        """Count a row, and return its answer."""
         self.rows += 1
         outcome = attempt.outcome
         if outcome is None:
             self.missing += 1
-        elif outcome.final:
+            return None
+        if outcome.final:
             self.served = True
             self.keys.add(attempt.request.key)
         else:
             self.failed[outcome.failure or "", outcome.detail or "no answer"] += 1
+        text = outcome.text or outcome.detail or ""
+        self.raw.append(text)
+        read = Read(None)
+        if outcome.failure in _SPOKEN:
+            wording, structured = requests.script.wording, requests.structured
+            read = read_answer(wording, attempt.shown, text, structured=structured)
+        self.notes.update(_notes(requests, attempt.shown, outcome.failure, read.note))
+        return read.value
+
+
+def _notes(requests: Requests, shown: PromptRow, failure: str | None, found: str) -> Iterator[str]:
+    if not requests.structured and answer_schema(requests.script.wording) is not None:
+        yield "without-schema"
+    if shown.shortened:
+        yield "text-shortened"
+    yield from filter(None, (failure, found))
 
 
 def _row_dicts(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
@@ -271,32 +230,24 @@ def _planner(store: ResponseStore, requests: Requests, rows: pa.Table) -> Planne
     )
 
 
-def _reply(attempt: Attempt[PromptRow, str], *, structured: bool) -> RowReply:
-    """Return what came back for a row."""
-    outcome = attempt.outcome
-    if outcome is None:
-        return RowReply(attempt.shown, None, None, structured)
-    text = outcome.text or outcome.detail or None
-    return RowReply(attempt.shown, text, outcome.failure, structured)
-
-
 def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Reporter) -> Requests:
     """Ask for all rows; the requests that come back know whether by a schema."""
     settings = requests.settings.asking
     budget = CostBudget(settings)
     planner = _planner(store, requests, rows)
-    planner.estimate(budget)
-    if requests.structured and requests.settings.structured == "auto" and not settings.batch:
-        first = planner.first_open()
-        if first:
-            Planner(store, settings, lambda: [first]).ask(budget, reporter)
-            outcome = planner.last(first).outcome
-            if outcome and outcome.failure == _REFUSED:
-                reporter.note(f"{settings.base_url} takes no schema: words are read instead")
-                requests = replace(requests, structured=False)
-                planner = _planner(store, requests, rows)
-                planner.estimate(budget)
-    planner.ask(budget, reporter)
+    with in_settings():
+        planner.estimate(budget)
+        if requests.structured and requests.settings.structured == "auto" and not settings.batch:
+            first = planner.first_open()
+            if first:
+                Planner(store, settings, lambda: [first]).ask(budget, reporter)
+                outcome = planner.last(first).outcome
+                if outcome and outcome.failure == _REFUSED:
+                    reporter.note(f"{settings.base_url} takes no schema: words are read instead")
+                    requests = replace(requests, structured=False)
+                    planner = _planner(store, requests, rows)
+                    planner.estimate(budget)
+        planner.ask(budget, reporter)
     return requests
 
 

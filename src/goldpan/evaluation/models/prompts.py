@@ -17,7 +17,7 @@ model, but it cannot begin a message of its own, nor a part.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -87,7 +87,7 @@ def train_examples(
             "Set examples=task, or import it with a split that has train",
         )
     target = target_column(task.type).name
-    indexes = _in_turn(_groups(task.type in CLASSIFICATION, train, target, task.name, seed), count)
+    indexes = _in_turn(task, train, seed)[:count]
     input_name = input_column(task.type).name
     examples = []
     for row in train.take(indexes).to_pylist():
@@ -116,27 +116,19 @@ def _written(wording: Wording, value: Any, target: Any, answer: str) -> str:
     return written_answer(wording, value, target) if wording.task.type in KEYS else answer
 
 
-def _groups(by_label: bool, train: pa.Table, target: str, name: str, seed: int) -> list[list[int]]:
-    """Return the places of rows in the order of their draw, those of each label apart."""
+def _in_turn(task: Task, train: pa.Table, seed: int) -> list[int]:
+    """Return the places of rows in the order of their draw; of classes, each label in turn."""
     ids = train["id"].to_pylist()
-    order = sorted(range(len(ids)), key=lambda at: draw_number(seed, name, ids[at]))
-    if not by_label:
-        return [order]
-    labels = train[target].to_pylist()
-    groups: dict[str, list[int]] = defaultdict(list)
+    order = sorted(range(len(ids)), key=lambda at: draw_number(seed, task.name, ids[at]))
+    if task.type not in CLASSIFICATION:
+        return order
+    labels = [str(label) for label in train[target_column(task.type).name].to_pylist()]
+    turns: Counter[str] = Counter()
+    places = []
     for at in order:
-        groups[str(labels[at])].append(at)
-    return [groups[label] for label in sorted(groups)]
-
-
-def _in_turn(groups: list[list[int]], count: int) -> list[int]:
-    examples = [
-        group[turn]
-        for turn in range(max(map(len, groups), default=0))
-        for group in groups
-        if turn < len(group)
-    ]
-    return examples[:count]
+        places.append((turns[labels[at]], labels[at], at))
+        turns[labels[at]] += 1
+    return [at for _, _, at in sorted(places)]
 
 
 Message = dict[str, str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from typing import Any
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import input_column, target_column
-from goldpan.evaluation.model import Answers, TrainingContext, entry, load
+from goldpan.evaluation.model import Answers, Fitted, FittedFunction, TrainingContext, entry, load
 
 _NAME = "token-svm"
 _BESIDE = 2
@@ -19,20 +18,6 @@ _BESIDE = 2
 _AFFIX = 4
 _LONGEST = 100
 """Characters of a word that are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Tagger:
-    hasher: Any
-    model: Any
-
-    def answer(self, rows: pa.Table) -> Answers:
-        texts = rows[input_column("ner").name].to_pylist()
-        if not any(texts):
-            return Answers([[] for _ in texts])
-        features = chain.from_iterable(map(features_of, texts))
-        predicted = iter(self.model.predict(self.hasher.transform(features)).tolist())
-        return Answers([with_beginnings(list(islice(predicted, len(words)))) for words in texts])
 
 
 def features_of(words: Sequence[str]) -> Iterator[list[str]]:
@@ -74,7 +59,7 @@ def with_beginnings(tags: Sequence[str]) -> list[str]:
     return repaired
 
 
-def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Tagger:
+def _fit(settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     task = context.task
     if task.type != "ner":
         raise EvaluationError(
@@ -87,12 +72,22 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Tagger:
     tags = [*chain.from_iterable(context.whole_train[target_column("ner").name].to_pylist())]
     matrix = hasher.transform(chain.from_iterable(map(features_of, texts)))
     if len(set(tags)) < 2:
-        constant = load("sklearn.dummy").DummyClassifier(strategy="most_frequent")
-        return _Tagger(hasher, constant.fit(matrix, tags))
-    machine = load("sklearn.linear_model").SGDClassifier(
-        alpha=1e-6, average=True, max_iter=settings["rounds"], tol=None, random_state=context.seed
-    )
-    return _Tagger(hasher, machine.fit(matrix, tags))
+        model = load("sklearn.dummy").DummyClassifier(strategy="most_frequent")
+    else:
+        kind = load("sklearn.linear_model").SGDClassifier
+        rounds, seed = settings["rounds"], context.seed
+        model = kind(alpha=1e-6, average=True, max_iter=rounds, tol=None, random_state=seed)
+    model.fit(matrix, tags)
+
+    def answer(rows: pa.Table) -> Answers:
+        texts = rows[input_column("ner").name].to_pylist()
+        if not any(texts):
+            return Answers([[] for _ in texts])
+        features = chain.from_iterable(map(features_of, texts))
+        predicted = iter(model.predict(hasher.transform(features)).tolist())
+        return Answers([with_beginnings(list(islice(predicted, len(words)))) for words in texts])
+
+    return FittedFunction(answer)
 
 
 MODELS = (
