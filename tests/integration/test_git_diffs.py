@@ -253,7 +253,8 @@ def test_a_diff_gives_what_git_would_have_told(tmp_path: Path, options: tuple[st
 
         assert sorted(rebuilt.touched, key=order) == sorted(expected, key=order)
         kinds = {
-            row.path: row.kind for row in describe([(1, file) for file in rebuilt.touched], objects)
+            row["path"]: row["kind"]
+            for row in describe([(1, file) for file in rebuilt.touched], objects)
         }
     assert kinds.pop("vendor") == "submodule"
     assert set(kinds.values()) == {"text"}
@@ -267,9 +268,9 @@ def test_a_binary_file_in_a_diff_is_missing_after_it(tmp_path: Path) -> None:
         (row,) = (
             row
             for row in describe([(1, file) for file in rebuilt.touched], objects)
-            if row.path == "gone"
+            if row["path"] == "gone"
         )
-    assert (row.kind, row.blob_after, row.additions) == ("missing", None, None)
+    assert (row["kind"], row["blob_after"], row["additions"]) == ("missing", None, None)
 
 
 def test_a_diff_that_does_not_belong_is_refused(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ _FLOOR_OF = {
     "threads": "review_comments",
     "labels": "entry",
 }
-_SCHEMA = pa.schema([field for field in LEDGER.schema if field.name != "repo"])
+_SCHEMA = LEDGER.schema_without_repo
 
 Key = tuple[int | None, str]
 Troubles = Mapping[Key, Open]

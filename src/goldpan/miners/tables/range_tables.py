@@ -91,8 +91,7 @@ class Undocumented:
             {"kind": kind, "name": name, "count": count, "number": number}
             for (kind, name), (count, number) in sorted(self._found.items())
         ]
-        schema = pa.schema([field for field in UNKNOWN.schema if field.name != "repo"])
-        return pa.Table.from_pylist(rows, schema=schema)
+        return pa.Table.from_pylist(rows, schema=UNKNOWN.schema_without_repo)
 
     def _add(self, kind: str, prefix: str, rows: pa.Table, column: str) -> None:
         grouped = rows.group_by(column).aggregate([("number", "count"), ("number", "min")])
