@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.backup_entries import LARGEST_ENTRY, Skipped, glance, list_files, read_entries
+from goldpan.miners.backup_entries import LARGEST_ENTRY, glance, list_files, read_entries
 from tests.backups import (
     GEM,
     as_gz,
@@ -126,12 +126,12 @@ def test_a_line_that_explodes_is_named_and_never_held(
             file.write(b" " * 2**20)
         file.write(b"\n" + lines([pull()]))
     tracemalloc.start()
-    skipped = Skipped()
-    entries = list(read_entries(list_files(source), skipped))
+    backup = list_files(source)
+    entries = list(read_entries(backup))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     reason = f"{source.name}:2: it is larger than 32 MB, which no entry is"
-    assert (str(skipped.entries), skipped.files.count) == (reason, 0)
+    assert (str(backup.unreadable), backup.without_entries.count) == (reason, 0)
     assert [entry.location for entry in entries] == [f"{source.name}:{n}" for n in (1, 3)]
     assert peak < 2.5 * LARGEST_ENTRY
     assert len(take(tmp_path, source).gaps) == 1

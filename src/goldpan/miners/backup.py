@@ -23,9 +23,8 @@ from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.backup_entries import (
+    Backup,
     BackupEntry,
-    BackupFiles,
-    Skipped,
     base_repository,
     list_files,
     read_entries,
@@ -55,17 +54,14 @@ def mine_backup(
     """
     repo = repository_name(repo)
     workspace = WorkspaceLayout(settings.workspace)
-    listing = list_files(source)
-    skipped = Skipped()
-    for name in listing.others:
-        skipped.files.add(name)
-    entries = read_entries(listing, skipped)
+    backup = list_files(source)
+    entries = read_entries(backup)
     first = next(entries, None)
     if first is None:
-        raise _no_entry(source, skipped)
+        raise _no_entry(source, backup)
     with workspace.lock(repo):
         all_entries = chain((first,), entries)
-        runs = _take(settings, workspace, all_entries, skipped, listing, repo, reporter, license)
+        runs = _take(settings, workspace, all_entries, backup, repo, reporter, license)
         if runs is None:
             normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo, runs)
@@ -75,8 +71,7 @@ def _take(
     settings: Settings,
     workspace: WorkspaceLayout,
     entries: Iterator[BackupEntry],
-    skipped: Skipped,
-    listing: BackupFiles,
+    backup: Backup,
     repo: str,
     reporter: Reporter,
     license: str | None,
@@ -93,21 +88,19 @@ def _take(
         journal = Journal(archive)
         fresh = not archive.records
         journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
-        with reporter.task("Backup read, MB", -(-listing.size // _MB)) as task:
+        with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
             repository_entry = _archive(journal, repo, entries, task, parsing if fresh else None)
         if repository_entry is not None or read_facts(archive.records) is None:
             facts = orjson.dumps(repository_entry or {"full_name": repo})
-            journal.keep("repository", [], {"file": listing.name}, _reply(facts))
+            journal.keep("repository", [], {"file": backup.name}, _reply(facts))
         if license is not None:
             journal.mark("license", license=license)
-        if skipped.entries.count:
-            reason = f"{skipped.entries.count:,} entries cannot be read: {skipped.entries}"
+        if backup.unreadable.count:
+            reason = f"{backup.unreadable.count:,} entries cannot be read: {backup.unreadable}"
             journal.fail(None, "backup", reason)
         journal.end({})
-        if skipped.files.count:
-            reporter.note(
-                f"Passed over {skipped.files.count:,} files without entries: {skipped.files}"
-            )
+        if (others := backup.without_entries).count:
+            reporter.note(f"Passed over {others.count:,} files without entries: {others}")
         earlier = read_facts(archive.records)
         if not fresh or earlier is None or earlier.repo != parsed.repo:
             return None
@@ -194,10 +187,10 @@ def _same(name: Any, repo: str) -> bool:
     return isinstance(name, str) and name.lower() == repo.lower()
 
 
-def _no_entry(source: Path, skipped: Skipped) -> UsageError:
-    if skipped.entries.count:
+def _no_entry(source: Path, backup: Backup) -> UsageError:
+    if backup.unreadable.count:
         return UsageError(
-            f"{source} holds no entry that can be read ({skipped.entries})",
+            f"{source} holds no entry that can be read ({backup.unreadable})",
             "Correct it; docs/mining.md says what an entry looks like",
         )
     return UsageError(

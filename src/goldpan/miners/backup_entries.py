@@ -40,17 +40,6 @@ _MANY = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json.gz", ".json.xz")
 
 
 @dataclass(frozen=True, slots=True)
-class BackupFiles:
-    """The files of a backup that may hold entries, their bytes, and the files that cannot."""
-
-    name: str
-    folder: Path
-    files: tuple[Path, ...]
-    size: int
-    others: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class BackupEntry:
     """An entry as it stands in a backup, with what is needed to archive it."""
 
@@ -83,21 +72,27 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """Skipped parts of a backup: files without entries, and unreadable entries."""
+class Backup:
+    """The files of a backup that may hold entries, their bytes, and what was skipped of it."""
 
-    files: Tally = field(default_factory=Tally)
-    entries: Tally = field(default_factory=Tally)
+    name: str
+    folder: Path
+    files: tuple[Path, ...]
+    size: int
+    without_entries: Tally = field(default_factory=Tally)
+    """Files without entries."""
+    unreadable: Tally = field(default_factory=Tally)
+    """Entries that cannot be read."""
 
 
-def list_files(source: Path) -> BackupFiles:
+def list_files(source: Path) -> Backup:
     """Find the files of a backup; raises `UsageError` where there is nothing to read."""
     if source.is_file():
-        return BackupFiles(source.name, source.parent, (source,), source.stat().st_size, ())
+        return Backup(source.name, source.parent, (source,), source.stat().st_size)
     if not source.is_dir():
         raise UsageError(f"{source} does not exist", "Name a backup's folder or .jsonl file")
     files: list[Path] = []
-    others: list[str] = []
+    others = Tally()
     for folder, folders, names in os.walk(source, onerror=_refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -105,20 +100,20 @@ def list_files(source: Path) -> BackupFiles:
             if name.endswith((_ONE, *_MANY)) and path.is_file():
                 files.append(path)
             elif not name.startswith("."):
-                others.append(_name_in_backup(path, source))
+                others.add(_name_in_backup(path, source))
     if not files:
         raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
     files.sort()
     size = sum(path.stat().st_size for path in files)
-    return BackupFiles(source.name, source, tuple(files), size, tuple(others))
+    return Backup(source.name, source, tuple(files), size, others)
 
 
 def _refuse(error: OSError) -> None:
     raise UsageError(f"{error.filename} cannot be read: {error.strerror}", "Change its permissions")
 
 
-def read_entries(backup: BackupFiles, skipped: Skipped) -> Iterator[BackupEntry]:
-    """Yield the entries of a backup, file by file, and note in `skipped` what is none."""
+def read_entries(backup: Backup) -> Iterator[BackupEntry]:
+    """Yield the entries of a backup, file by file, and note what is skipped."""
     before = 0
     for path in backup.files:
         name, whole_file = _name_in_backup(path, backup.folder), path.suffix == _ONE
@@ -129,17 +124,17 @@ def read_entries(backup: BackupFiles, skipped: Skipped) -> Iterator[BackupEntry]
                     location = name if whole_file else f"{name}:{line}"
                     done = before + file.tell() if line % _SELDOM == 1 else done
                     if len(body) > LARGEST_ENTRY:
-                        skipped.entries.add(f"{location}: {_TOO_LARGE}")
+                        backup.unreadable.add(f"{location}: {_TOO_LARGE}")
                     elif body or whole_file:
-                        found = _look_closer(location, body, skipped, whole_file=whole_file)
+                        found = _look_closer(backup, location, body, whole_file=whole_file)
                         if found is not None:
                             yield BackupEntry(location, body, *found, done)
                 before += os.fstat(file.fileno()).st_size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             problem = f"the file is cut off or not compressed as its name says ({error})"
-            skipped.entries.add(f"{name}:{line + 1}: {problem}: copy it again")
+            backup.unreadable.add(f"{name}:{line + 1}: {problem}: copy it again")
         except OSError as error:
-            skipped.entries.add(f"{name}: the file cannot be read: {error.strerror}")
+            backup.unreadable.add(f"{name}: the file cannot be read: {error.strerror}")
 
 
 def _name_in_backup(path: Path, folder: Path) -> str:
@@ -209,7 +204,7 @@ _OBJECT = {"number", "title", "user", "state", "created_at"}
 
 
 def _look_closer(
-    location: str, body: bytes, skipped: Skipped, *, whole_file: bool
+    backup: Backup, location: str, body: bytes, *, whole_file: bool
 ) -> tuple[str, int, Any] | None:
     """Return what `glance` does, whatever the shape; None where the text is no entry."""
     glanced = glance(body)
@@ -224,13 +219,13 @@ def _look_closer(
         problem = f"is not in the shape of a backup ({type(error).__name__}: {error})"
     else:
         if data is None and whole_file:
-            skipped.files.add(location)
+            backup.without_entries.add(location)
             return None
         entry = data.get(data["type"]) if data is not None else None
         number = entry.get("number") if isinstance(entry, dict) else None
         if data and isinstance(entry, dict) and _is_number(number):
             return data["type"], int(number), (base_repository(entry) or {}).get("full_name")
-    skipped.entries.add(f"{location} {problem}")
+    backup.unreadable.add(f"{location} {problem}")
     return None
 
 

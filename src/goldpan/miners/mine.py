@@ -182,13 +182,13 @@ def mine(
     async def ask() -> MineResult:
         async with connect(settings, reporter, pace) as github:
             name, turns = repository_name(repo), Turns(alone=True)
-            return await mine_with(github, settings, name, reporter, pace, license, turns)
+            return await mine_with(github, settings, name, reporter, license, turns)
 
     return asyncio.run(ask())
 
 
 async def predict_with(
-    github: GitHub, settings: Settings, repo: str, reporter: Reporter, pace: Pace | None
+    github: GitHub, settings: Settings, repo: str, reporter: Reporter
 ) -> CostEstimate:
     """Predict, by a client that counts for it alone, what mining a repository would cost.
 
@@ -201,7 +201,7 @@ async def predict_with(
         return await price_first(github, settings, announced)
     journal = Journal(archive)
     journal.begin(_plan(settings, announced.repo))
-    miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
+    miner = _miner(github, journal, settings, announced, reporter)
     await miner.survey()
     return await price(github, journal, settings, announced, miner)
 
@@ -211,7 +211,6 @@ async def mine_with(
     settings: Settings,
     repo: str,
     reporter: Reporter,
-    pace: Pace | None,
     license: str | None,
     turns: Turns,
 ) -> MineResult:
@@ -235,7 +234,7 @@ async def mine_with(
             journal = _begin(archive, settings, announced, reporter, license)
             rows: Mapping[str, int] = {}
             try:
-                miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
+                miner = _miner(github, journal, settings, announced, reporter)
                 await miner.survey()
                 estimate = await price(github, journal, settings, announced, miner)
                 _say(estimate, reporter)
@@ -310,27 +309,21 @@ def _plan(settings: Settings, repo: str) -> Mapping[str, object]:
 
 
 def _miner(
-    github: GitHub,
-    journal: Journal,
-    settings: Settings,
-    announced: Announced,
-    reporter: Reporter,
-    pace: Pace,
+    github: GitHub, journal: Journal, settings: Settings, announced: Announced, reporter: Reporter
 ) -> GraphQLMiner | RestMiner:
-    repo, path = announced.repo, chosen_path(settings)
-    dialect, workers = announced.dialect, settings.concurrency
-    sweep = Sweep(github, journal, repo, settings.since, dialect, pace)
-    if path == "graphql":
+    repo, dialect = announced.repo, announced.dialect
+    sweep = Sweep(github, journal, repo, settings.since, dialect)
+    if chosen_path(settings) == "graphql":
         owner, name = repo.split("/")
         github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
         kinds = queries.KINDS if settings.include else queries.KINDS[:2]
-        run = GraphQLRun(github, journal, reporter, dialect, workers, pace)
+        run = GraphQLRun(github, journal, reporter, dialect)
         return GraphQLMiner(run, sweep, kinds)
     github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
     swept = sweep if settings.tokens else None
     lists = Lists(github, journal, repo)
     surveyor = RestSurveyor(lists, reporter, settings.since, swept)
-    return RestMiner(surveyor, workers, announced.identity)
+    return RestMiner(surveyor, announced.identity)
 
 
 def _say(estimate: CostEstimate, reporter: Reporter) -> None:

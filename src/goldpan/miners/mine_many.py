@@ -121,7 +121,7 @@ def mine_many(
         try:
             listener.on_begin(name)
             result: MineResult | Exception = await mine_with(
-                client, settings, repo, named_reporter, pace, licenses[name], turns
+                client, settings, repo, named_reporter, licenses[name], turns
             )
         except Exception as error:  # noqa: BLE001 - of this repository: the others go on
             result = error
@@ -144,7 +144,7 @@ def predict_many(
     async def predict(client: GitHub, named_reporter: Reporter, name: str) -> None:
         repo = repository_name(name)
         try:
-            predicted[name] = await predict_with(client, settings, repo, named_reporter, pace)
+            predicted[name] = await predict_with(client, settings, repo, named_reporter)
         except GoldpanError as error:  # of this repository: the others go on
             predicted[name] = error
         task.advance()

@@ -166,15 +166,11 @@ async def ask_former_names(
         for name in record.meta["asked"]
     }
     names = [name for name in candidate_names(workspace, repo) if name not in asked]
-    if not any(token.secret for token in github.pool.tokens):
-        names = names[:_WITHOUT_TOKEN]
+    names = names if github.pool.named else names[:_WITHOUT_TOKEN]
     if not names:
         return False
-    names_now = await (
-        _by_graphql(github, names)
-        if any(token.secret for token in github.pool.tokens)
-        else _by_rest(github, names)
-    )
+    ask = _by_graphql if github.pool.named else _by_rest
+    names_now = await ask(github, names)
     former = {old: new for old, new in names_now.items() if new.lower() == repo.lower()}
     journal.mark("former", asked=names, names=former)
     return bool(former)

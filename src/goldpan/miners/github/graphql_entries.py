@@ -17,7 +17,6 @@ from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import LIGHT
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import entry_flaws, hidden_parts, open_lists, read_problems
-from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import KINDS, Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
@@ -34,8 +33,6 @@ class GraphQLRun:
     journal: Journal
     reporter: Reporter
     dialect: Dialect
-    workers: int
-    pace: Pace
     is_last: bool = False
     """True once all else is done: what fails from then on is recorded as failed."""
     _flawed_tries: dict[object, int] = field(default_factory=dict)
@@ -156,7 +153,8 @@ class EntryFetcher:
             else:
                 self._failed.append(target)
 
-        await Drain(targets, size, fetch, set_aside, tries=1, pace=run.pace).run(run.workers)
+        drain = Drain(targets, size, fetch, set_aside, tries=1, pace=run.github.pace)
+        await drain.run(run.github.flow.most)
 
     async def _fetch_less(self, target: Target) -> _Fetched:
         """Ask for an entry with its short lists, at the end of the run even without those.

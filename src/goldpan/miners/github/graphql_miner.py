@@ -109,9 +109,9 @@ class PageFetcher:
                 fetch,
                 lambda more, error: self._fail(more, error.reason, error.status, task),
                 tries=run.github.retries,
-                pace=run.pace,
+                pace=run.github.pace,
             )
-            await drain.run(run.workers)
+            await drain.run(run.github.flow.most)
 
     def _query(self, batch: list[More], first: int) -> tuple[str, dict[str, object]]:
         document = queries.continuations_document(

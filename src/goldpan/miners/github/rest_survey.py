@@ -8,7 +8,8 @@ again when the entry changed or a text that changed names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -284,27 +285,20 @@ def stamp(moment: datetime | None) -> str | None:
 
 def _finished_until(journal: Journal, limit: str | None) -> str | None:
     """Return when the last REST run that read all of these lists began, by GitHub's clock."""
-    until = None
-    for begin, repository in _finished(journal):
-        since = begin.meta["plan"].get("since")
-        narrower = since and (limit is None or since > limit)
-        date = repository.meta["headers"].get("date")
-        if begin.meta["plan"]["via"] == "rest" and not narrower and date:
-            until = stamp(parsedate_to_datetime(date))
-    return until
-
-
-def _finished(journal: Journal) -> Iterator[tuple[Record, Record]]:
-    """Yield the first and the repository's record of each run that ended with all lists read."""
-    runs: dict[int, dict[str, Record]] = {}
+    runs: dict[int, dict[str, Record]] = defaultdict(dict)
     ends = {record.sequence for record in trusted_ends(journal.archive.records)}
     for record in journal.archive.records:
-        parts = runs.setdefault(record.run, {})
         part = record.meta["part"]
         if part == "failed" and record.meta["number"] is None:
-            parts["broken"] = record
+            part = "broken"
         if part != "end" or record.sequence in ends:
-            parts.setdefault(part, record)
+            runs[record.run].setdefault(part, record)
+    until = None
     for _, parts in sorted(runs.items()):
         if {"begin", "repository", "end"} <= parts.keys() and "broken" not in parts:
-            yield parts["begin"], parts["repository"]
+            plan = parts["begin"].meta["plan"]
+            narrower = plan.get("since") and (limit is None or plan["since"] > limit)
+            date = parts["repository"].meta["headers"].get("date")
+            if plan["via"] == "rest" and not narrower and date:
+                until = stamp(parsedate_to_datetime(date))
+    return until

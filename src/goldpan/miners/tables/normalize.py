@@ -117,7 +117,7 @@ def _by_range(live: CurrentRecords) -> dict[int, dict[tuple[int | None, str], Op
 
 def _all_ranges(scratch: Path, waiting: Iterable[int]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
     """Yield each range in order, those too of which nothing but lacks are known."""
-    empty = {name: schema.empty_table() for name, schema in FACETS.items()}
+    empty = {name: facet.schema.empty_table() for name, facet in FACETS.items()}
     ahead = sorted(waiting)
     for index, facets in read_ranges(scratch):
         while ahead and ahead[0] < index:
