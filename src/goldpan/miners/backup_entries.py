@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.replies import fast_parser, parse_json
-from goldpan.miners.tables.rows import MALFORMED
+from goldpan.miners.replies import MALFORMED, fast_parser, parse_json
 from goldpan.text.keywords import LARGEST_NUMBER
 
 LARGEST_ENTRY = 32 << 20
@@ -223,8 +222,8 @@ def _look_closer(
             return None
         entry = data.get(data["type"]) if data is not None else None
         number = entry.get("number") if isinstance(entry, dict) else None
-        if data and isinstance(entry, dict) and _is_number(number):
-            return data["type"], int(number), (base_repository(entry) or {}).get("full_name")
+        if data and isinstance(entry, dict) and isinstance(number, int) and _is_number(number):
+            return data["type"], number, (base_repository(entry) or {}).get("full_name")
     backup.unreadable.add(f"{location} {problem}")
     return None
 

@@ -148,10 +148,7 @@ class EntryFetcher:
 
         def set_aside(target: Target, error: NoAnswerError) -> None:
             task.advance()
-            if run.is_last:
-                run.journal.fail(target.number, "entry", error.reason, error.status)
-            else:
-                self._failed.append(target)
+            self._postpone(target, error.reason, error.status)
 
         drain = Drain(targets, size, fetch, set_aside, tries=1, pace=run.github.pace)
         await drain.run(run.github.flow.most)
@@ -209,6 +206,7 @@ class EntryFetcher:
             elif flaws and run.may_retry(target, alone=len(batch) == 1):
                 entries.retries.append(target)
             elif not node:
+                run.forget_tries(target)
                 self._postpone(target, flaws[0][2])
             else:
                 entries.good.append((index, target))
@@ -267,11 +265,10 @@ class EntryFetcher:
         else:
             run.journal.mark("gone", number=target.number, kind=target.kind)
 
-    def _postpone(self, target: Target, reason: str) -> None:
+    def _postpone(self, target: Target, reason: str, status: int | None = None) -> None:
         if self._run.is_last:
-            self._run.journal.fail(target.number, "entry", reason)
+            self._run.journal.fail(target.number, "entry", reason, status)
         else:
-            self._run.forget_tries(target)
             self._failed.append(target)
 
 

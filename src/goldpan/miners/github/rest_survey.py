@@ -174,13 +174,10 @@ class RestSurveyor:
         for number in sorted(listed):
             target, entry = targets.get(number), entries.get(number)
             updated = target.updated if target else ""
-            is_current = states.timelines.get(number) == versions[number]
+            last = states.versions.get((number, "timeline"))
+            is_current = last == versions[number]
             # A comment on an entry that was not updated, which counts its comments all the same.
-            late_comment = bool(
-                not is_current
-                and states.timelines.get(number)
-                and "|IssueComment " in versions[number]
-            )
+            late_comment = bool(not is_current and last and "|IssueComment " in versions[number])
             if (
                 entry is None
                 or entry[1] < updated
@@ -220,7 +217,7 @@ class RestSurveyor:
         return sorted(
             (number, part)
             for number, part in failed
-            if number in versions and states.relations.get((number, part)) != versions[number]
+            if number in versions and states.versions.get((number, part)) != versions[number]
         )
 
     def _newest(self, *parts: str) -> dict[int, list[Any]]:
@@ -238,8 +235,8 @@ class _LastStates:
     """Which state of each entry the archive holds last, by whichever path."""
 
     def __init__(self, journal: Journal) -> None:
-        self.timelines: dict[int, str] = {}
-        self.relations: dict[tuple[int, str], str] = {}
+        self.versions: dict[tuple[int, str], str] = {}
+        """Versions for which lists of entries were read, by number and part."""
         self.files: dict[int, list[str]] = {}
         self.failed: set[tuple[int, str]] = set()
         """Parts of entries whose last request failed: requested again."""
@@ -256,18 +253,14 @@ class _LastStates:
                 for _, number, owner in meta["nodes"]:
                     version = owner.rpartition("@")[0]
                     whole = journal.find(entry_key(version)) is not None and number not in open_
-                    self.timelines[number] = version if whole else ""
-                    for part in RELATIONS:
-                        self.relations[number, part] = version if whole else ""
+                    for part in ("timeline", *RELATIONS):
+                        self.versions[number, part] = version if whole else ""
                     self.files.pop(number, None)  # REST sees more of them
             case "timeline" | "files" | "pull_comments" | "sub_issues" | "blocked_by" | "blocking":
                 if meta["next"] is None:
                     part = PART_OF_LIST.get(meta["part"], meta["part"])
                     self.failed.discard((meta["number"], part))
-                    if part == "timeline":
-                        self.timelines[meta["number"]] = meta["version"]
-                    elif part in RELATIONS:
-                        self.relations[meta["number"], part] = meta["version"]
+                    self.versions[meta["number"], part] = meta["version"]
             case "issue":
                 self.failed.discard((meta["number"], "entry"))
             case "complete":

@@ -74,10 +74,10 @@ class Sweep:
             except StaleCursorError as error:
                 reason = str(error)
             except NoAnswerError as error:
-                self.journal.fail(None, FIELDS_OF[kind], error.reason, error.status)
+                self.journal.fail(None, f"{kind}s", error.reason, error.status)
                 break
         else:
-            self.journal.fail(None, FIELDS_OF[kind], f"its cursors do not hold ({reason})")
+            self.journal.fail(None, f"{kind}s", f"its cursors do not hold ({reason})")
         return sorted(targets.values(), key=lambda target: target.number)
 
     async def lists(self, target: Target) -> bool:
@@ -195,8 +195,6 @@ class Sweep:
 
 
 _NOTHING = {"totalCount": 0, "nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
-FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls", "discussion": "discussions"}
-"""Name of each kind's list in a recorded failure."""
 
 
 def moment(text: str) -> datetime:

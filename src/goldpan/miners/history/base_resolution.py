@@ -24,21 +24,16 @@ _FILE = "100644"
 _SUBPROJECT = b"Subproject commit "
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """The changes of a diff to the tree of `before`; the files after it are in the clone."""
-
-    before: str
-    touched: tuple[Touched, ...]
-
-
 class UnfitError(ValueError):
     """A diff that does not belong to a state of the code."""
 
 
-def rebuild(clone: Path, record: Record, bases: Sequence[str], objects: Objects) -> Rebuilt:
+def rebuild(
+    clone: Path, record: Record, bases: Sequence[str], objects: Objects
+) -> tuple[str, tuple[Touched, ...]]:
     """Apply an archived diff to the first of these commits that it fits exactly.
 
+    Returns that commit and the changes to its tree.
     Files after the change are written into the clone, so everybody reads them like all others.
     Raises `UnfitError` that says why there is no such commit.
     """
@@ -56,7 +51,7 @@ def rebuild(clone: Path, record: Record, bases: Sequence[str], objects: Objects)
             problem = f"GitHub's diff does not fit: {error}"
             continue
         _write(clone, [data for _, data in rebuilt if data is not None])
-        return Rebuilt(base, tuple(touched for touched, _ in rebuilt))
+        return base, tuple(touched for touched, _ in rebuilt)
     raise UnfitError(problem)
 
 
@@ -140,14 +135,13 @@ class Settler:
 
     def settle(self, reading: CommitReading) -> tuple[dict[str, Any], Sequence[Touched]]:
         """Return a pull request's row of `revisions` and the files that it changes."""
-        candidate, compared = reading.candidate, reading.compared
-        if candidate is None or compared is None:
+        candidate, touched = reading.candidate, reading.touched
+        if candidate is None:
             return self._settle_lost(reading)
-        touched = compared.touched
         base = self.ancestry.find(reading.pull.base_sha)
         state = find_state(candidate, base, touched, self.objects)
         notes = {*candidate.notes, *state.notes, *about_paths(touched)}
-        if compared.counts.files is None:
+        if reading.counts.files is None:
             notes.add("files_missing")
         revision = {
             "number": reading.pull.number,
@@ -170,17 +164,17 @@ class Settler:
         if record is None:
             return {**nothing, "problem": reading.problem}, ()
         try:
-            rebuilt = rebuild(self.clone, record, self._bases(pull), self.objects)
+            before, touched = rebuild(self.clone, record, self._bases(pull), self.objects)
         except UnfitError as error:
             return {**nothing, "problem": str(error)}, ()
         revision = {
             **nothing,
             "state": "diff",
-            "before_sha": rebuilt.before,
-            "agrees": count(rebuilt.touched).agree(pull.announced),
-            "notes": sorted({*notes, *about_paths(rebuilt.touched)}),
+            "before_sha": before,
+            "agrees": count(touched).agree(pull.announced),
+            "notes": sorted({*notes, *about_paths(touched)}),
         }
-        return revision, rebuilt.touched
+        return revision, touched
 
     def _bases(self, pull: Pull) -> list[str]:
         """Return the commits that a diff could belong to."""

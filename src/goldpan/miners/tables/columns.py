@@ -187,20 +187,21 @@ def _column(
     field: pa.Field[Any], values: tuple[Any, ...], rows: Sequence[Row], on_loss: Told
 ) -> pa.Array[Any]:
     try:
-        return _array(values, field.type)
+        return array_of(values, field.type)
     except UNFIT:
         pass
     fitting = list(values)
     for index, value in enumerate(values):
         try:
-            _array((value,), field.type)
+            array_of((value,), field.type)
         except UNFIT:
             fitting[index] = value.kept if isinstance(value, UnreadableValue) else None
             on_loss(rows[index], f"{field.name} cannot be read: {excerpt(value)}")
-    return _array(tuple(fitting), field.type)
+    return array_of(tuple(fitting), field.type)
 
 
-def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array[Any]:
+def array_of(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array[Any]:
+    """Return a column of values, times as texts; raises one of `UNFIT` where one does not fit."""
     if not pa.types.is_timestamp(kind):
         return pa.array(values, type=kind)
     # ISO 8601: GitHub writes times in UTC with a `Z`, git with an offset.

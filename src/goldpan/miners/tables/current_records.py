@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goldpan.core.storage.archive import Record
-from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.github.connections import PART_OF
 from goldpan.miners.github.rest_feeds import PART_OF_LIST
 from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.rows import PART_OF_RECORD

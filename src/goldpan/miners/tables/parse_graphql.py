@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldpan.miners.github.connections import EDITS
-from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.github.connections import EDITS, PART_OF
 from goldpan.miners.tables.columns import actor, inner, integer, login_of, lower, names, texts
 from goldpan.miners.tables.columns import nodes as nodes_of
 from goldpan.miners.tables.parse_timeline import (

@@ -26,11 +26,10 @@ from goldpan.core.schemas import (
     REFERENCES,
     TableSchema,
 )
+from goldpan.miners.replies import MALFORMED
 from goldpan.miners.tables.columns import Facet, make_table
 from goldpan.text.keywords import LARGEST_NUMBER, find_closing_keywords, find_mentions
 
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""Exceptions raised in parsing a reply whose shape is not as GitHub documents it."""
 _PULL_COLUMNS = (
     *("merged", "merged_at", "draft", "base_ref", "base_sha", "head_ref", "head_sha"),
     *("head_repo", "merge_sha"),
