@@ -125,7 +125,7 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
                     if len(body) > LARGEST_ENTRY:
                         backup.unreadable.add(f"{location}: {_TOO_LARGE}")
                     elif body or whole_file:
-                        found = _look_closer(backup, location, body, whole_file=whole_file)
+                        found = _identify(backup, location, body, whole_file=whole_file)
                         if found is not None:
                             yield BackupEntry(location, body, *found, done)
                 before += os.fstat(file.fileno()).st_size
@@ -170,7 +170,6 @@ class _Xz(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._unpacker: lzma.LZMADecompressor | None = None
-        self._rest = b""
 
     def readable(self) -> bool:
         return True
@@ -202,10 +201,10 @@ class _Xz(io.RawIOBase):
 _OBJECT = {"number", "title", "user", "state", "created_at"}
 
 
-def _look_closer(
+def _identify(
     backup: Backup, location: str, body: bytes, *, whole_file: bool
 ) -> tuple[str, int, Any] | None:
-    """Return what `glance` does, whatever the shape; None where the text is no entry."""
+    """Return kind, number and the base's name of an entry; None where the text is none."""
     glanced = glance(body)
     if glanced is not None:
         return glanced

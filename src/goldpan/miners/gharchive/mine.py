@@ -179,9 +179,7 @@ def _reusable_reports(
     reusable = {}
     expected = ("whole", request.types, READER)
     for hour in request.hours:
-        report = (
-            read_footer(archive_store.events(hour)) if archive_store.events(hour).exists() else None
-        )
+        report = read_footer(archive_store.events(hour))
         if report is None or (report.state, report.types, report.reader) != expected:
             continue
         file = folder / file_name(hour) if folder else None
