@@ -90,7 +90,12 @@ class Tables:
         """Yield the merged pulls and those of fix pairs by any rules by number, so many at once."""
         cursor = second(self.connection).execute(_WANTED)
         while rows := cursor.fetchmany(at_once):
-            yield [Pull(row[0], bool(row[1]), *row[2:6], Counts(*row[6:9]), row[9]) for row in rows]
+            yield [
+                Pull(
+                    row[0], bool(row[1]), row[2], row[3], row[4], row[5], Counts(*row[6:9]), row[9]
+                )
+                for row in rows
+            ]
 
 
 @contextmanager
