@@ -37,9 +37,8 @@ from goldpan.evaluation.runs import RESULT
 from goldpan.execution.packages import is_open, package_caches, package_flaws
 from goldpan.execution.records import RECORD, changed_files
 from goldpan.execution.resolve import ANSWER
-from goldpan.git.objects import is_damaged, object_files
 from goldpan.git.refs import RECORD as REFS
-from goldpan.git.refs import find_ref_flaws
+from goldpan.git.refs import find_ref_flaws, is_damaged, object_files
 from goldpan.git.refs import remedy as clone_again
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.normalize import check_replies

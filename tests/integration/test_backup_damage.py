@@ -16,14 +16,7 @@ import orjson
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.backup_entries import (
-    LARGEST_ENTRY,
-    Glance,
-    Unreadable,
-    glance,
-    list_files,
-    read_texts,
-)
+from goldpan.miners.backup_entries import LARGEST_ENTRY, glance, list_files, read_entries
 from tests.backups import (
     GEM,
     as_gz,
@@ -133,12 +126,13 @@ def test_a_line_that_explodes_is_named_and_never_held(
             file.write(b" " * 2**20)
         file.write(b"\n" + lines([pull()]))
     tracemalloc.start()
-    texts = list(read_texts(list_files(source)))
+    backup = list_files(source)
+    entries = list(read_entries(backup))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert isinstance(texts[1], Unreadable)
-    assert texts[1].reason == "it is larger than 32 MB, which no entry is"
-    assert [text.location for text in texts] == [f"{source.name}:{n}" for n in (1, 2, 3)]
+    reason = f"{source.name}:2: it is larger than 32 MB, which no entry is"
+    assert (str(backup.unreadable), backup.without_entries.count) == (reason, 0)
+    assert [entry.location for entry in entries] == [f"{source.name}:{n}" for n in (1, 3)]
     assert peak < 2.5 * LARGEST_ENTRY
     assert len(take(tmp_path, source).gaps) == 1
 
@@ -182,14 +176,14 @@ def test_what_a_glance_takes_can_be_parsed(inner: bytes) -> None:
     body = b'{"type": "issue", "issue": {"number": 1, "rest": ' + inner + b"}}"
     glanced = glance(body)
     if glanced is not None:
-        assert orjson.loads(body)["issue"]["number"] == glanced.number == 1
+        assert orjson.loads(body)["issue"]["number"] == glanced[1] == 1
 
 
 @pytest.mark.parametrize("entry", [issue(), pull()], ids=["issue", "pull"])
 def test_a_glance_sees_what_a_whole_look_sees(entry: Row) -> None:
     kind = entry["type"]
     base = entry[kind].get("base", {}).get("repo", {}).get("full_name")
-    assert glance(json.dumps(entry).encode()) == Glance(kind, entry[kind]["number"], base)
+    assert glance(json.dumps(entry).encode()) == (kind, entry[kind]["number"], base)
     values: list[object] = [None, 7.5, [], "x"]
     for key in ("base", "number", "type"):
         for value in values:

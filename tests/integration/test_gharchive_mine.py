@@ -14,7 +14,8 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
-from goldpan.miners.gharchive.mine import ArchiveRequest, ArchiveResult, mine_archive
+from goldpan.miners.gharchive.mine import ArchiveResult, mine_archive
+from goldpan.miners.gharchive.sources import ArchiveRequest
 from goldpan.miners.gharchive.store import ArchiveStore, file_name, hours_between
 from tests.gharchive_hours import Hours, utc, write_day, write_hour
 from tests.gharchive_server import Fault, HourServer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.git import trees
+from goldpan.git import objects as objects_module
 from goldpan.git.clone import clone
 from goldpan.miners.history.commit_pairs import UNREADABLE
 from tests.git_repositories import FILES, ONE, REPO, Case, Odd, edited
@@ -85,7 +85,7 @@ def test_a_hostile_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = case.repository.raw_tree([("100644", b"f", blob)])
     for _ in range(20):
         bomb = case.repository.raw_tree([("40000", b"%d" % index, bomb) for index in range(10)])
-    monkeypatch.setattr(trees, "MOST_FILES", 1_000)
+    monkeypatch.setattr(objects_module, "MOST_FILES", 1_000)
     head = case.repository.commit(bomb, case.start, ref="refs/pull/2/head")
     case.tell(2, base_sha=case.start, head_sha=head)
     case.read()

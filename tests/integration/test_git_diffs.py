@@ -245,15 +245,15 @@ def test_a_diff_gives_what_git_would_have_told(tmp_path: Path, options: tuple[st
         group or () for group in compare(source.path, [CommitPair(before, after)], Depth.FILES)
     )
     with Objects(path) as objects:
-        rebuilt = rebuild(path, record_of(tmp_path / "raw", diff), [LOST, before], objects)
-        assert rebuilt.before == before
+        base, rebuilt = rebuild(path, record_of(tmp_path / "raw", diff), [LOST, before], objects)
+        assert base == before
 
         def order(file: Touched) -> bytes:
             return file.path
 
-        assert sorted(rebuilt.touched, key=order) == sorted(expected, key=order)
+        assert sorted(rebuilt, key=order) == sorted(expected, key=order)
         kinds = {
-            row.path: row.kind for row in describe([(1, file) for file in rebuilt.touched], objects)
+            row["path"]: row["kind"] for row in describe([(1, file) for file in rebuilt], objects)
         }
     assert kinds.pop("vendor") == "submodule"
     assert set(kinds.values()) == {"text"}
@@ -263,13 +263,13 @@ def test_a_binary_file_in_a_diff_is_missing_after_it(tmp_path: Path) -> None:
     source, path, before, after = build(tmp_path, {**BEFORE, b"gone": b"\0"})
     diff = git(f"--git-dir={source.path}", "diff", before, after)
     with Objects(path) as objects:
-        rebuilt = rebuild(path, record_of(tmp_path / "raw", diff), [before], objects)
+        _, rebuilt = rebuild(path, record_of(tmp_path / "raw", diff), [before], objects)
         (row,) = (
             row
-            for row in describe([(1, file) for file in rebuilt.touched], objects)
-            if row.path == "gone"
+            for row in describe([(1, file) for file in rebuilt], objects)
+            if row["path"] == "gone"
         )
-    assert (row.kind, row.blob_after, row.additions) == ("missing", None, None)
+    assert (row["kind"], row["blob_after"], row["additions"]) == ("missing", None, None)
 
 
 def test_a_diff_that_does_not_belong_is_refused(tmp_path: Path) -> None:
@@ -292,4 +292,4 @@ def test_a_diff_that_does_not_belong_is_refused(tmp_path: Path) -> None:
                 rebuild(path, record_of(tmp_path / "raw", body), bases, objects)
         with pytest.raises(UnfitError, match="HTTP 404"):
             rebuild(path, record_of(tmp_path / "raw", b"{}", 404), [before], objects)
-        assert rebuild(path, record_of(tmp_path / "raw", b""), [before], objects).touched == ()
+        assert rebuild(path, record_of(tmp_path / "raw", b""), [before], objects)[1] == ()

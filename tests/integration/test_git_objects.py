@@ -11,7 +11,7 @@ import pytest
 
 from goldpan.core.errors import GitError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.git import trees
+from goldpan.git import objects as objects_module
 from goldpan.git.clone import Prefetched, clone, prefetch
 from goldpan.git.objects import Objects
 from goldpan.git.trees import TreeFile
@@ -177,7 +177,7 @@ def test_objects_that_are_missing_damaged_or_malformed(source: Repository) -> No
 def test_a_tree_that_unfolds_without_end_is_refused(
     source: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "MOST_FILES", 5_000)
+    monkeypatch.setattr(objects_module, "MOST_FILES", 5_000)
     tree = source.raw_tree([("100644", b"f", source.object("blob", b"boom"))])
     for _ in range(20):
         tree = source.raw_tree([("40000", b"%d" % index, tree) for index in range(10)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from goldpan.core.schemas import COMMENTS
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.parse_timeline import EVENTS
 from tests.mining import (
@@ -168,6 +169,15 @@ def test_every_entry(via: Via, world: World) -> None:
     assert_rows(mined_rows(via, "entries"), expected, "entries")
     assert {row["state"] for row in mined_rows(via, "ledger")} <= {"complete", "unseen"}
     assert mined_rows(via, "unknown") == []
+
+
+@both
+def test_every_comment(via: Via, world: World) -> None:
+    expected = [comment_row(entry, said) for entry in entries(world) for said in written(entry)]
+    if via == "rest":
+        expected = [row | {"last_edited_at": None} for row in expected]
+    expected.sort(key=lambda row: [row[name] for name in COMMENTS.order])
+    assert_rows(mined_rows(via, "comments"), expected, "comments")
 
 
 @both

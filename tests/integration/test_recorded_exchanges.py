@@ -160,16 +160,16 @@ KINDS: dict[str, str] = {
 """Kinds of body, and the paths that answer with them."""
 
 PARSERS: dict[str, Callable[[Rows, Any], None]] = {
-    "issue": lambda rows, data: parse_rest.parse_issues(rows, [data]),
-    "issues": parse_rest.parse_issues,
-    "pull": lambda rows, data: parse_rest.parse_pulls(rows, [data]),
-    "pulls": parse_rest.parse_pulls,
-    "comments": parse_rest.parse_comments,
-    "review comments": parse_rest.parse_review_comments,
+    "issue": parse_rest.parse_entry,
+    "issues": lambda rows, data: parse_rest.parse_list(rows, "issues", data),
+    "pull": parse_rest.parse_pull,
+    "pulls": lambda rows, data: parse_rest.parse_list(rows, "pulls", data),
+    "comments": lambda rows, data: parse_rest.parse_list(rows, "comments", data),
+    "review comments": lambda rows, data: parse_rest.parse_list(rows, "review_comments", data),
     "timeline": lambda rows, data: parse_rest.parse_timeline(rows, 1, data, is_pull=False),
-    "files": lambda rows, data: parse_rest.parse_files(rows, 1, data),
-    "sub-issues": lambda rows, data: parse_rest.parse_relations(rows, 1, data, "sub_issues"),
-    "blocked by": lambda rows, data: parse_rest.parse_relations(rows, 1, data, "blocked_by"),
+    "files": lambda rows, data: parse_rest.parse_own_list(rows, 1, "files", data),
+    "sub-issues": lambda rows, data: parse_rest.parse_own_list(rows, 1, "sub_issues", data),
+    "blocked by": lambda rows, data: parse_rest.parse_own_list(rows, 1, "blocked_by", data),
 }
 
 

@@ -30,7 +30,7 @@ from tests.twin import (
     synthetic_world,
     workload_world,
 )
-from tests.twin.asking import RATE, SLUICE, ask, follow, get, real_data, sluice, titled
+from tests.twin.asking import RATE, SLUICE, ask, follow, get, real_data, sluice
 from tests.twin.schema import SDL
 from tests.twin.world import Event
 
@@ -145,23 +145,6 @@ def test_timeline_counts(twin: Twin, parent: str) -> None:
         assert timeline["some"]["filteredCount"] == count
         total = len(rest) if parent == "PullRequest" else count
         assert timeline["some"]["totalCount"] == total
-
-
-def test_cursors_page_through_and_stay_in_their_connection(twin: Twin) -> None:
-    query = """query($n: Int!, $after: String) { repository(owner: "prospector", name: "sluice") {
-      issue(number: $n) { comments(first: 50, after: $after) {
-        totalCount pageInfo { hasNextPage endCursor } nodes { id } } } } }"""
-    number = titled(twin.world, "What should 1.0 contain?")
-    seen, after = [], None
-    while True:
-        reply = ask(twin, query, n=number, after=after)
-        page = reply["data"]["repository"]["issue"]["comments"]
-        seen += [node["id"] for node in page["nodes"]]
-        after = page["pageInfo"]["endCursor"]
-        if not page["pageInfo"]["hasNextPage"]:
-            break
-    assert len(set(seen)) == len(seen) == page["totalCount"] == 120
-    assert ask(twin, query, n=1, after=after)["errors"][0]["type"] == "INVALID_CURSOR_ARGUMENTS"
 
 
 def test_sweeps_go_on_where_they_were_after_a_change() -> None:

@@ -42,29 +42,6 @@ def twin() -> Iterator[Twin]:
         yield running
 
 
-def test_both_apis_tell_the_same_people(twin: Twin) -> None:
-    fields = "number author { __typename login }"
-    reply = ask(
-        twin,
-        sluice(
-            f"issues(first: 100) {{ nodes {{ {fields} }} }} "
-            f"pullRequests(first: 100) {{ nodes {{ {fields} }} }}"
-        ),
-    )["data"]["repository"]
-    rest = {row["number"]: row["user"] for row in follow(twin, f"{SLUICE}/issues?state=all")}
-    kinds = set()
-    for node in reply["issues"]["nodes"] + reply["pullRequests"]["nodes"]:
-        user, author = rest[node["number"]], node["author"]
-        if author is None:
-            assert (user["login"], user["id"]) == ("ghost", 10137)
-            continue
-        kinds.add(user["type"])
-        assert user["type"] == author["__typename"]
-        assert user["login"].removesuffix("[bot]") == author["login"]
-        assert user["login"].endswith("[bot]") is (user["type"] == "Bot")
-    assert kinds == {"User", "Bot", "Mannequin", "Organization"}
-
-
 def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
     everything = follow(twin, f"{SLUICE}/issues?state=all&per_page=7&sort=updated&direction=asc")
     assert sorted(row["number"] for row in everything) == sorted(twin.world.main.entries)
@@ -78,13 +55,6 @@ def test_rest_pages_are_reached_by_link_only(twin: Twin) -> None:
     since = times[len(times) // 2]
     later = follow(twin, f"{SLUICE}/issues?state=all&since={since}")
     assert len(later) == sum(moment >= since for moment in times)
-
-
-def test_rest_walls() -> None:
-    limits = Limits(issues_wall=60, comments_wall=100)
-    with Twin(synthetic_world(), limits=limits, paging=NUMBERS) as twin, client(twin) as http:
-        for path in ("issues?state=all&", "issues/comments?"):
-            assert walk(http, f"{SLUICE}/{path}per_page=40")[-1].status_code == 422
 
 
 def test_rest_shapes(twin: Twin) -> None:
@@ -111,16 +81,6 @@ def test_rest_shapes(twin: Twin) -> None:
     outside = sources[0]["source"]["issue"]
     assert outside["repository"]["full_name"] == "prospector/pan"
     assert "pull_request" in outside
-
-
-def test_texts_arrive_unharmed(twin: Twin) -> None:
-    number = titled(twin.world, "Odd characters")
-    body = get(twin, f"{SLUICE}/issues/{number}").json()["body"]
-    assert body == twin.world.main.entries[number].body
-    assert "\x00" in body
-    assert "\ud83d" in body
-    reply = ask(twin, sluice(f"issue(number: {number}) {{ body }}"))
-    assert reply["data"]["repository"]["issue"]["body"] == body
 
 
 def test_etags_are_free_and_follow_changes() -> None:
@@ -186,40 +146,6 @@ def test_former_names_lead_to_the_present_one() -> None:
         Editor(world).rename("prospector/sluice")
         assert get(twin, "/repos/prospector/sluice").status_code == 200
         assert get(twin, "/repos/prospectors/rocker").status_code == 301
-
-
-def test_edits_show_in_both_apis() -> None:
-    world = synthetic_world()
-    editor = Editor(world)
-    target = titled(world, "Release 0.4")
-    before = world.main.entries[target]
-    editor.refer(target, Ref("prospector/sluice", 1))
-    after = world.main.entries[target]
-    assert after.updated_at == before.updated_at
-    assert len(after.timeline) == len(before.timeline) + 1
-    comment = editor.comment(target, "first")
-    editor.edit_comment(comment, "second")
-    with Twin(world) as twin:
-        rows = follow(twin, f"{SLUICE}/issues/comments")
-        [row] = [row for row in rows if row["id"] == comment]
-        assert (row["id"], row["body"]) == (comment, "second")
-        assert row["updated_at"] > row["created_at"]
-        editor.delete_comment(comment)
-        reply = ask(
-            twin, sluice(f"issue(number: {target}) {{ comments {{ totalCount }} updatedAt }}")
-        )
-        issue = reply["data"]["repository"]["issue"]
-        assert issue["comments"]["totalCount"] == 0
-        assert issue["updatedAt"] == world.main.entries[target].updated_at > before.updated_at
-
-
-def test_serves_as_an_enterprise_server_too(twin: Twin) -> None:
-    reply = get(twin, f"/api/v3{SLUICE}/issues?state=all&per_page=20")
-    assert "/api/v3/repositories/" in reply.links["next"]["url"]
-    with client(twin) as http:
-        reply = http.post("/api/graphql", json={"query": "{ __typename }"})
-        assert reply.json() == {"data": {"__typename": "Query"}}
-        assert http.get("/nothing").status_code == 404
 
 
 @pytest.mark.parametrize("sort", ["created", "updated", "comments"])

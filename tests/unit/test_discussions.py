@@ -10,9 +10,7 @@ from goldpan.builders.qa import accepted_by, subjects_of
 from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS, known_family
 from goldpan.datasets.family import described_family
 from goldpan.miners.github.cost import discussion_requests
-from goldpan.miners.github.graphql_lists import open_lists
 from goldpan.miners.github.queries import entries_batch
-from goldpan.miners.github.sweep import Target
 from goldpan.miners.tables.parse_graphql import parse_discussion
 from goldpan.miners.tables.rows import Rows
 
@@ -51,16 +49,6 @@ def parsed(node: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return {name: table.to_pylist() for name, table in rows.tables().items()}
 
 
-def test_replies_stand_below_the_comment_that_lists_them() -> None:
-    replies = page([said(12), said(13)])
-    tables = parsed(discussion(comments=page([said(11, replies=replies), said(14)])))
-    comments = {row["comment_id"]: row["reply_to"] for row in tables["comments"]}
-    assert comments == {11: None, 12: 11, 13: 11, 14: None}
-    assert {row["kind"] for row in tables["comments"]} == {"discussion_comment"}
-    assert [row["comment_id"] for row in tables["discussion_comments"]] == [11, 12, 13, 14]
-    assert [row["target_number"] for row in tables["mentions"]] == [3]
-
-
 @pytest.mark.parametrize(("closed", "state"), [(True, "closed"), (False, "open")])
 def test_a_discussion_is_an_entry(closed: bool, state: str) -> None:
     (entry,) = parsed(discussion(closed=closed, author=None, stateReason="OUTDATED"))["entry"]
@@ -78,23 +66,11 @@ def test_what_cannot_be_read_is_lost_alone() -> None:
     assert {row["part"] for row in tables["losses"]} == {"entry", "comments"}
 
 
-def test_further_pages_of_comments_and_of_replies_are_asked_for() -> None:
-    long = said(11, replies=page([said(12)], total=9))
-    node = discussion(comments=page([long], total=30))
-    wanted = [(more.parent, more.node) for more in open_lists(7, "v@1", node)]
-    assert wanted == [("Discussion", "D_1"), ("DiscussionComment", "DC_11")]
-
-
 def test_the_cost_follows_from_how_long_discussions_are() -> None:
     assert entries_batch("discussion") == 4
     assert discussion_requests([]) == 0
     assert discussion_requests([5] * 8) == 2
     assert discussion_requests([6, 25, 26, 45]) == 1 + 1 + 1 + 2 + 2
-
-
-def test_a_fingerprint_tells_how_many_comments_there_were() -> None:
-    assert Target("discussion", "D_1", 7, "D_1|2024-01-01T00:00:00Z|12||").length == 12
-    assert Target("discussion", "D_1", 7, "D_1|2024-01-01T00:00:00Z|||").length == 0
 
 
 @pytest.mark.parametrize(

@@ -1,78 +1,29 @@
-"""Reads objects out of a clone through one git, and no tree twice.
-
-Git looks at an object's checksum as it unpacks it, and what it cannot unpack looks as if it were
-missing: tables would differ, and nothing would say why.
-"""
+"""Reads objects out of a clone through one git, and no tree twice."""
 
 from __future__ import annotations
 
 import codecs
-import hashlib
 import re
 import subprocess
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, Self, cast
 
 from goldpan.core.errors import GitError
 from goldpan.git.process import MOST_BYTES, git, start
-from goldpan.git.trees import FOLDER, Listings, TreeEntry, TreeFile, parse_tree
-
-_PACKED = (".pack", ".idx", ".rev")
-_LOOSE = "[0-9a-f][0-9a-f]/*"
-_SHA1 = 20
-_BYTES_AT_ONCE = 1 << 20
-_SMALL = 1 << 16  # unpacked, a thousand times as much
-
-
-def object_files(clone: Path) -> Iterator[Path]:
-    """Yield the files of a clone that hold objects: packs and their indexes, and single objects."""
-    for path in sorted((clone / "objects" / "pack").glob("*")):
-        if path.suffix in _PACKED:
-            yield path
-    yield from sorted((clone / "objects").glob(_LOOSE))
-
-
-def is_damaged(path: Path) -> bool:
-    """Tell whether a file does not match its trailing checksum, or a loose object its name."""
-    status = path.stat()
-    return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-def verify_objects(clone: Path) -> None:
-    """Raise `GitError` where a file of objects is not as git wrote it; each is read once."""
-    for path in object_files(clone):
-        if is_damaged(path):
-            name = f"{clone.parent.name}/{clone.name.removesuffix('.git')}"
-            raise GitError(
-                f"{path} is damaged: git's checksum is another",
-                f"Delete {clone} and run goldpan clone --repo {name}",
-            )
-
-
-@lru_cache(maxsize=4_096)
-def _is_damaged(path: Path, size: int, _changed: int, _inode: int) -> bool:
-    whole = hashlib.sha1(usedforsecurity=False)
-    left = size - _SHA1
-    with path.open("rb") as file:
-        if path.suffix not in _PACKED:
-            unpacker = zlib.decompressobj()
-            try:
-                while block := file.read(_SMALL):
-                    whole.update(unpacker.decompress(block))
-            except zlib.error:
-                return True
-            named = whole.hexdigest() == path.parent.name + path.name
-            return not (named and unpacker.eof and not unpacker.unused_data)
-        while left > 0 and (block := file.read(min(left, _BYTES_AT_ONCE))):
-            whole.update(block)
-            left -= len(block)
-        return left != 0 or file.read() != whole.digest()
-
+from goldpan.git.trees import (
+    FOLDER,
+    SUBMODULE,
+    SYMLINK,
+    FileKind,
+    TreeEntry,
+    TreeFile,
+    is_unsafe,
+    parse_tree,
+    path_text,
+)
 
 Encoding = Literal["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"]
 LineEnds = Literal["lf", "crlf", "cr", "mixed", "none"]
@@ -151,6 +102,11 @@ _MOST_TREES = 200_000  # kept in memory
 _ASKED = 500  # ids at once: they must fit into a pipe, or git and we would wait for each other
 _READ_AT_ONCE = 8 << 20
 _BLOCK = 1 << 20
+MOST_FILES = 1_000_000
+"""A commit with more files is no real one: it is made to exhaust whoever unfolds it."""
+_DEEPEST = 200  # folders
+_MOST_CACHED = 4_000_000  # files and sizes of trees
+_KINDS: dict[str, FileKind] = {SYMLINK: "symlink", SUBMODULE: "submodule"}
 _ID = re.compile(r"[0-9a-f]{40}")
 
 
@@ -181,7 +137,9 @@ class Objects:
         self._readers: dict[str, subprocess.Popen[bytes]] = {}
         self._trees: dict[str, tuple[TreeEntry, ...] | None] = {}
         self._roots: dict[str, str | None] = {}
-        self._listings = Listings(self.tree)
+        self._sizes: dict[str, int] = {}
+        self._listings: dict[tuple[bytes, str], tuple[TreeFile, ...]] = {}
+        self._cached = 0
 
     def __enter__(self) -> Self:
         if not self._clone.is_dir():
@@ -258,20 +216,72 @@ class Objects:
         return entry
 
     def is_endless(self, commit: str) -> bool:
-        """Tell a commit made to exhaust whoever unfolds it: git itself would never end."""
+        """Tell a commit that unfolds to more files than any real one, without unfolding it.
+
+        A few folders that hold each other many times over make billions of paths, and git itself
+        would never end.
+        """
         root = self.root(commit)
-        return root is not None and self._listings.is_endless(root)
+        return root is not None and self._size(root) > MOST_FILES
 
     def files(self, commit: str) -> list[TreeFile]:
         """Return all files of a commit in git's order, submodules as one file each.
 
-        Left out are paths that no checkout may hold, such as those with `..`. Raises `GitError`
-        where the commit or one of its folders is not there, or lists no end of files.
+        Left out are paths that no checkout may hold, such as those with `..`; what two commits
+        share is listed once. Raises `GitError` where the commit or one of its folders is not
+        there, or lists no end of files.
         """
         root = self.root(commit)
         if root is None:
             raise GitError(f"Commit {commit} is not in {self._clone}", "Clone the repository again")
-        return self._listings.files(root)
+        if self._size(root) > MOST_FILES:
+            raise GitError(
+                f"Tree {root} lists more than {MOST_FILES:,} files", "Leave the repository out"
+            )
+        if self._cached > _MOST_CACHED:
+            self._listings.clear()
+            self._cached = 0
+        tree_files: list[TreeFile] = []
+        self._list(b"", root, tree_files, 0)
+        return tree_files
+
+    def _size(self, tree: str) -> int:
+        """Return how many files there are below a tree; of those without end some more."""
+        if len(self._sizes) > _MOST_CACHED:
+            self._sizes.clear()
+        waiting = [tree]
+        while waiting:
+            current = waiting[-1]
+            entries = () if current in self._sizes else self.tree(current) or ()
+            folders = [entry.id for entry in entries if entry.mode == FOLDER]
+            unknown = [id for id in folders if id not in self._sizes]
+            if unknown:
+                waiting.extend(unknown)
+                continue
+            waiting.pop()
+            size = len(entries) - len(folders) + sum(self._sizes[id] for id in folders)
+            self._sizes.setdefault(current, min(size, MOST_FILES + 1))
+        return self._sizes[tree]
+
+    def _list(self, prefix: bytes, tree: str, files: list[TreeFile], depth: int) -> None:
+        listing = self._listings.get((prefix, tree))
+        if listing is not None:
+            files.extend(listing)
+            return
+        first = len(files)
+        entries = self.tree(tree)
+        if entries is None:
+            raise GitError(f"Tree {tree} is not in the clone", "Clone the repository again")
+        for entry in entries:
+            if is_unsafe(entry.name):
+                continue
+            if entry.mode != FOLDER:
+                path, kind = path_text(prefix + entry.name), _KINDS.get(entry.mode, "file")
+                files.append(TreeFile(path, entry.mode, kind, entry.id))
+            elif depth < _DEEPEST:
+                self._list(prefix + entry.name + b"/", entry.id, files, depth + 1)
+        self._listings[prefix, tree] = tuple(files[first:])
+        self._cached += len(files) - first + 1
 
     def _keep(self, id: str, object_: Object | None) -> None:
         """Remember a tree, or that there is none."""

@@ -1,15 +1,20 @@
 """Where the refs of a clone lead, and the commits whose files are read.
 
 Git's objects bear their own digests; refs, HEAD and settings do not. So each clone holds
-``goldpan.json`` with what `goldpan clone` left there, sealed as all records are.
+``goldpan.json`` with what `goldpan clone` left there, sealed as all records are. The objects'
+digests are looked at, too: what git cannot unpack looks to it as if it were missing, so tables
+would differ, and nothing would say why.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +24,6 @@ from goldpan.core.errors import DamagedError, GitError, UsageError
 from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
-from goldpan.git.objects import verify_objects
 from goldpan.git.process import git
 
 RECORD = "goldpan.json"
@@ -27,6 +31,58 @@ _FORMAT = 1
 _TEXTS = ("HEAD", "config")
 """Files of a clone that are kept as they are: they say where it is from and where it stands."""
 _LOCAL = re.compile(rb"^\tsource = (folder|bundle)$", re.M)
+
+
+_PACKED = (".pack", ".idx", ".rev")
+_LOOSE = "[0-9a-f][0-9a-f]/*"
+_SHA1 = 20
+_BYTES_AT_ONCE = 1 << 20
+_SMALL = 1 << 16  # unpacked, a thousand times as much
+
+
+def object_files(clone: Path) -> Iterator[Path]:
+    """Yield the files of a clone that hold objects: packs and their indexes, and single objects."""
+    for path in sorted((clone / "objects" / "pack").glob("*")):
+        if path.suffix in _PACKED:
+            yield path
+    yield from sorted((clone / "objects").glob(_LOOSE))
+
+
+def is_damaged(path: Path) -> bool:
+    """Tell whether a file does not match its trailing checksum, or a loose object its name."""
+    status = path.stat()
+    return _is_damaged(path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def verify_objects(clone: Path) -> None:
+    """Raise `GitError` where a file of objects is not as git wrote it; each is read once."""
+    for path in object_files(clone):
+        if is_damaged(path):
+            name = f"{clone.parent.name}/{clone.name.removesuffix('.git')}"
+            raise GitError(
+                f"{path} is damaged: git's checksum is another",
+                f"Delete {clone} and run goldpan clone --repo {name}",
+            )
+
+
+@lru_cache(maxsize=4_096)
+def _is_damaged(path: Path, size: int, _changed: int, _inode: int) -> bool:
+    whole = hashlib.sha1(usedforsecurity=False)
+    left = size - _SHA1
+    with path.open("rb") as file:
+        if path.suffix not in _PACKED:
+            unpacker = zlib.decompressobj()
+            try:
+                while block := file.read(_SMALL):
+                    whole.update(unpacker.decompress(block))
+            except zlib.error:
+                return True
+            named = whole.hexdigest() == path.parent.name + path.name
+            return not (named and unpacker.eof and not unpacker.unused_data)
+        while left > 0 and (block := file.read(min(left, _BYTES_AT_ONCE))):
+            whole.update(block)
+            left -= len(block)
+        return left != 0 or file.read() != whole.digest()
 
 
 @dataclass(frozen=True, slots=True)

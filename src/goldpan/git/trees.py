@@ -13,13 +13,12 @@ change has no end, costs a new start and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, cast
 
-from goldpan.core.errors import GitError
 from goldpan.git.process import results_in_order, stream
 
 _QUOTE = '"'
@@ -74,14 +73,9 @@ def _unescaped(code: str) -> bytes:
 
 FileKind = Literal["file", "symlink", "submodule"]
 FOLDER, SYMLINK, SUBMODULE = "040000", "120000", "160000"
-_KINDS: dict[str, FileKind] = {SYMLINK: "symlink", SUBMODULE: "submodule"}
-MOST_FILES = 1_000_000
-"""A commit with more files is no real one: it is made to exhaust whoever unfolds it."""
-_DEEPEST = 200
 _ENTRY = re.compile(rb"([^ ]{1,6}) ([^\0]*+)\0(.{20})", re.DOTALL)
 _BESIDE = 22
 """Bytes of an entry beside its mode and name: a space, a NUL and a digest."""
-_MOST_CACHED = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,77 +106,6 @@ def parse_tree(data: bytes) -> tuple[TreeEntry, ...]:
         TreeEntry(name, mode.decode("ascii").rjust(6, "0"), digest.hex())
         for mode, name, digest in parts
     )
-
-
-class Listings:
-    """Lists the files below trees; what two commits share is listed once.
-
-    `read` gives a tree's entries, or None where it is not there.
-    """
-
-    def __init__(self, read: Callable[[str], tuple[TreeEntry, ...] | None]) -> None:
-        self._read = read
-        self._sizes: dict[str, int] = {}
-        self._listings: dict[tuple[bytes, str], tuple[TreeFile, ...]] = {}
-        self._cached = 0
-
-    def is_endless(self, tree: str) -> bool:
-        """Tell a tree that unfolds to more files than any real one, without unfolding it.
-
-        A few folders that hold each other many times over make billions of paths.
-        """
-        if len(self._sizes) > _MOST_CACHED:
-            self._sizes.clear()
-        waiting = [tree]
-        while waiting:
-            current = waiting[-1]
-            entries = () if current in self._sizes else self._read(current) or ()
-            folders = [entry.id for entry in entries if entry.mode == FOLDER]
-            unknown = [id for id in folders if id not in self._sizes]
-            if unknown:
-                waiting.extend(unknown)
-                continue
-            waiting.pop()
-            size = len(entries) - len(folders) + sum(self._sizes[id] for id in folders)
-            self._sizes.setdefault(current, min(size, MOST_FILES + 1))
-        return self._sizes[tree] > MOST_FILES
-
-    def files(self, tree: str) -> list[TreeFile]:
-        """Return all files below a tree in git's order, without those no checkout can hold.
-
-        Raises `GitError` where a tree is missing or endless.
-        """
-        if self.is_endless(tree):
-            raise GitError(
-                f"Tree {tree} lists more than {MOST_FILES:,} files", "Leave the repository out"
-            )
-        if self._cached > _MOST_CACHED:
-            self._listings.clear()
-            self._cached = 0
-        tree_files: list[TreeFile] = []
-        self._list(b"", tree, tree_files, 0)
-        return tree_files
-
-    def _list(self, prefix: bytes, tree: str, files: list[TreeFile], depth: int) -> None:
-        listing = self._listings.get((prefix, tree))
-        if listing is not None:
-            files.extend(listing)
-            return
-        first = len(files)
-        entries = self._read(tree)
-        if entries is None:
-            raise GitError(f"Tree {tree} is not in the clone", "Clone the repository again")
-        for entry in entries:
-            if is_unsafe(entry.name):
-                continue
-            if entry.mode != FOLDER:
-                path = path_text(prefix + entry.name)
-                kind = _KINDS.get(entry.mode, "file")
-                files.append(TreeFile(path, entry.mode, kind, entry.id))
-            elif depth < _DEEPEST:
-                self._list(prefix + entry.name + b"/", entry.id, files, depth + 1)
-        self._listings[prefix, tree] = tuple(files[first:])
-        self._cached += len(files) - first + 1
 
 
 MOST_TOUCHED = 50_000
@@ -332,14 +255,6 @@ _AS_PATCH = ("--patch", "--full-index", "--indent-heuristic", "--src-prefix=a/",
 _COMMIT = re.compile(rb"[0-9a-f]{40}\n")
 
 
-class PullChange(NamedTuple):
-    """A pull request and the commits that it is read between: `merge_base` and `after_sha`."""
-
-    number: int
-    before: str
-    after: str
-
-
 class Patch(NamedTuple):
     """A pull request's unified diff; None where git cannot make it.
 
@@ -351,20 +266,20 @@ class Patch(NamedTuple):
 
 
 def patches(clone: Path, changes: Iterable[tuple[int, str, str]]) -> Iterator[Patch]:
-    """Yield the patch of each change, in order; the commits must be in the clone.
+    """Yield the patch of each change (number, before, after) in order; the clone has the commits.
 
     With `before_sha` of a `base` state a patch would also undo what the base branch gained since
     the head left it, so give `merge_base`.
     """
-    pending = [PullChange(*change) for change in changes]
-    for change, text in zip(
-        pending, results_in_order(pending, lambda some: _patches(clone, some)), strict=True
-    ):
-        yield Patch(change.number, text)
+    listed = list(changes)
+    pairs = [CommitPair(before, after) for _, before, after in listed]
+    texts = results_in_order(pairs, lambda some: _patches(clone, some))
+    for (number, *_), text in zip(listed, texts, strict=True):
+        yield Patch(number, text)
 
 
-def _patches(clone: Path, changes: Sequence[PullChange]) -> Iterator[str]:
-    lines = (f"{change.after} {change.before}\n".encode() for change in changes)
+def _patches(clone: Path, pairs: Sequence[CommitPair]) -> Iterator[str]:
+    lines = (f"{pair.after} {pair.before}\n".encode() for pair in pairs)
     with stream("diff-tree", *_OPTIONS, *_AS_PATCH, *RENAMES, clone=clone, stdin=lines) as process:
         patch: list[bytes] | None = None
         yielded = 0
@@ -372,7 +287,7 @@ def _patches(clone: Path, changes: Sequence[PullChange]) -> Iterator[str]:
             if _COMMIT.fullmatch(line):
                 if patch is not None:
                     yield _text(patch)
-                if line.decode().strip() != changes[yielded].after:
+                if line.decode().strip() != pairs[yielded].after:
                     return
                 patch = []
                 yielded += 1

@@ -11,7 +11,6 @@ import hashlib
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,12 @@ from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import ProgressTask, Reporter
 from goldpan.miners.backup_entries import (
-    BackupFiles,
-    EntryText,
-    glance,
+    Backup,
+    BackupEntry,
+    base_repository,
     list_files,
+    read_entries,
     read_shape,
-    read_texts,
 )
 from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.miners.facts import Facts, read_facts
@@ -37,50 +36,10 @@ from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, Verdict, parse_json
 from goldpan.miners.tables.current_records import find_current_records
 from goldpan.miners.tables.normalize import Parsing, normalize
-from goldpan.miners.tables.rows import MALFORMED
-from goldpan.text.keywords import LARGEST_NUMBER
 
 _BATCH = 1 << 20  # bytes of entries that are archived at once
 _AHEAD = 2  # such batches that wait
-_NAMED = 5  # files and entries that a message names
-_LONGEST = 300  # characters of what is told of one of them
 _MB = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _BackupEntry:
-    location: str
-    body: bytes
-    kind: str
-    number: int
-    at_home: bool
-    """True where the entry describes the repository itself, as a pull request does its base."""
-    done: int
-
-
-@dataclass(slots=True)
-class _Tally:
-    """Counts things and remembers the first ones, for a message."""
-
-    count: int = 0
-    first: list[str] = field(default_factory=list)
-
-    def add(self, name: str) -> None:
-        self.count += 1
-        if self.count <= _NAMED:
-            self.first.append(name[:_LONGEST])
-
-    def __str__(self) -> str:
-        more = [f"and {self.count - _NAMED:,} more"] if self.count > _NAMED else []
-        return "; ".join([*self.first, *more])
-
-
-@dataclass(frozen=True, slots=True)
-class _Passed:
-    """Skipped parts of a backup: files without entries, and unreadable entries."""
-
-    files: _Tally = field(default_factory=_Tally)
-    entries: _Tally = field(default_factory=_Tally)
 
 
 def mine_backup(
@@ -95,17 +54,14 @@ def mine_backup(
     """
     repo = repository_name(repo)
     workspace = WorkspaceLayout(settings.workspace)
-    listing = list_files(source)
-    passed = _Passed()
-    for name in listing.others:
-        passed.files.add(name)
-    entries = _entries(listing, repo, passed)
+    backup = list_files(source)
+    entries = read_entries(backup)
     first = next(entries, None)
     if first is None:
-        raise _no_entry(source, passed)
+        raise _no_entry(source, backup)
     with workspace.lock(repo):
         all_entries = chain((first,), entries)
-        runs = _take(settings, workspace, all_entries, passed, listing, repo, reporter, license)
+        runs = _take(settings, workspace, all_entries, backup, repo, reporter, license)
         if runs is None:
             normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo, runs)
@@ -114,9 +70,8 @@ def mine_backup(
 def _take(
     settings: Settings,
     workspace: WorkspaceLayout,
-    entries: Iterator[_BackupEntry],
-    passed: _Passed,
-    listing: BackupFiles,
+    entries: Iterator[BackupEntry],
+    backup: Backup,
     repo: str,
     reporter: Reporter,
     license: str | None,
@@ -133,21 +88,19 @@ def _take(
         journal = Journal(archive)
         fresh = not archive.records
         journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
-        with reporter.task("Backup read, MB", -(-listing.size // _MB)) as task:
-            repository_entry = _archive(journal, entries, task, parsing if fresh else None)
+        with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
+            repository_entry = _archive(journal, repo, entries, task, parsing if fresh else None)
         if repository_entry is not None or read_facts(archive.records) is None:
             facts = orjson.dumps(repository_entry or {"full_name": repo})
-            journal.keep("repository", [], {"file": listing.name}, _reply(facts))
+            journal.keep("repository", [], {"file": backup.name}, _reply(facts))
         if license is not None:
             journal.mark("license", license=license)
-        if passed.entries.count:
-            reason = f"{passed.entries.count:,} entries cannot be read: {passed.entries}"
+        if backup.unreadable.count:
+            reason = f"{backup.unreadable.count:,} entries cannot be read: {backup.unreadable}"
             journal.fail(None, "backup", reason)
         journal.end({})
-        if passed.files.count:
-            reporter.note(
-                f"Passed over {passed.files.count:,} files without entries: {passed.files}"
-            )
+        if (others := backup.without_entries).count:
+            reporter.note(f"Passed over {others.count:,} files without entries: {others}")
         earlier = read_facts(archive.records)
         if not fresh or earlier is None or earlier.repo != parsed.repo:
             return None
@@ -160,10 +113,14 @@ def _take(
 
 
 def _archive(
-    journal: Journal, entries: Iterator[_BackupEntry], task: ProgressTask, parsing: Parsing | None
+    journal: Journal,
+    repo: str,
+    entries: Iterator[BackupEntry],
+    task: ProgressTask,
+    parsing: Parsing | None,
 ) -> dict[str, Any] | None:
     """Archive entries while the next ones are read; returns the newest facts of the repository."""
-    repository_entry: _BackupEntry | None = None
+    repository_entry: BackupEntry | None = None
     with ThreadPoolExecutor(1) as writer:
         waiting: deque[Future[list[Record]]] = deque()
 
@@ -174,7 +131,7 @@ def _archive(
 
         for batch in _batches(entries):
             repository_entry = next(
-                (entry for entry in reversed(batch) if entry.at_home), repository_entry
+                (entry for entry in reversed(batch) if _same(entry.base, repo)), repository_entry
             )
             waiting.append(writer.submit(_keep, journal, batch))
             if len(waiting) > _AHEAD:
@@ -185,11 +142,11 @@ def _archive(
     if repository_entry is None:
         return None
     data = read_shape(parse_json(repository_entry.body))
-    return _base_repo(data["pull"]) if data else None
+    return base_repository(data["pull"]) if data else None
 
 
-def _batches(entries: Iterator[_BackupEntry]) -> Iterator[list[_BackupEntry]]:
-    batch: list[_BackupEntry] = []
+def _batches(entries: Iterator[BackupEntry]) -> Iterator[list[BackupEntry]]:
+    batch: list[BackupEntry] = []
     size = 0
     for entry in entries:
         batch.append(entry)
@@ -201,7 +158,7 @@ def _batches(entries: Iterator[_BackupEntry]) -> Iterator[list[_BackupEntry]]:
         yield batch
 
 
-def _keep(journal: Journal, entries: list[_BackupEntry]) -> list[Record]:
+def _keep(journal: Journal, entries: list[BackupEntry]) -> list[Record]:
     """Archive entries but those that are there byte for byte, and return their records."""
     records = []
     for entry in entries:
@@ -226,57 +183,14 @@ def _reply(body: bytes) -> HttpReply:
     return HttpReply(200, {}, body, None, Verdict.DONE)
 
 
-def _entries(listing: BackupFiles, repo: str, passed: _Passed) -> Iterator[_BackupEntry]:
-    """Yield the entries of a backup, and note in `passed` what is none."""
-    for text in read_texts(listing):
-        if not isinstance(text, EntryText):
-            passed.entries.add(f"{text.location}: {text.reason}")
-            continue
-        glanced = glance(text.body)
-        if glanced is not None:
-            at_home = _same(glanced.base, repo)
-            yield _BackupEntry(
-                text.location, text.body, glanced.kind, glanced.number, at_home, text.done
-            )
-            continue
-        try:
-            data = read_shape(parse_json(text.body))
-        except ValueError as error:
-            passed.entries.add(f"{text.location} is not JSON ({error})")
-            continue
-        except MALFORMED as error:
-            passed.entries.add(
-                f"{text.location} is not in the shape of a backup ({type(error).__name__}: {error})"
-            )
-            continue
-        if data is None and text.whole_file:
-            passed.files.add(text.location)
-            continue
-        entry = data.get(data["type"]) if data is not None else None
-        if not isinstance(entry, dict):
-            entry = {}
-        number = entry.get("number")
-        if data is None or type(number) is not int or not 0 < number <= LARGEST_NUMBER:
-            passed.entries.add(f"{text.location} is not an entry: it has no type or no number")
-            continue
-        at_home = _same((_base_repo(entry) or {}).get("full_name"), repo)
-        yield _BackupEntry(text.location, text.body, data["type"], number, at_home, text.done)
-
-
-def _base_repo(entry: dict[str, Any]) -> dict[str, Any] | None:
-    base = entry.get("base")
-    repository = base.get("repo") if isinstance(base, dict) else None
-    return repository if isinstance(repository, dict) else None
-
-
 def _same(name: Any, repo: str) -> bool:
     return isinstance(name, str) and name.lower() == repo.lower()
 
 
-def _no_entry(source: Path, passed: _Passed) -> UsageError:
-    if passed.entries.count:
+def _no_entry(source: Path, backup: Backup) -> UsageError:
+    if backup.unreadable.count:
         return UsageError(
-            f"{source} holds no entry that can be read ({passed.entries})",
+            f"{source} holds no entry that can be read ({backup.unreadable})",
             "Correct it; docs/mining.md says what an entry looks like",
         )
     return UsageError(

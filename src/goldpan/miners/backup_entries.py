@@ -17,16 +17,19 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.replies import fast_parser
+from goldpan.miners.replies import MALFORMED, fast_parser, parse_json
 from goldpan.text.keywords import LARGEST_NUMBER
 
 LARGEST_ENTRY = 32 << 20
 """Bytes of one entry: the largest seen has 4 MB."""
+_TOO_LARGE = f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is"
+_NAMED = 5  # files and entries that a message names
+_LONGEST = 300  # characters of what is told of one of them
 
 _STEP = 1 << 20
 _SELDOM = 50  # lines: asking where a file stands takes as long as reading one
@@ -36,43 +39,59 @@ _MANY = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json.gz", ".json.xz")
 
 
 @dataclass(frozen=True, slots=True)
-class BackupFiles:
-    """The files of a backup that may hold entries, their bytes, and the files that cannot."""
+class BackupEntry:
+    """An entry as it stands in a backup, with what is needed to archive it."""
+
+    location: str
+    body: bytes
+    kind: str
+    number: int
+    base: Any
+    """The name of the repository that a pull request is for, where it tells."""
+    done: int
+    """Bytes of the backup's files that were read so far."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts things and remembers the first ones, for a message."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, name: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if self.count <= _NAMED:
+            self.first.append(name[:_LONGEST])
+
+    def __str__(self) -> str:
+        more = [f"and {self.count - _NAMED:,} more"] if self.count > _NAMED else []
+        return "; ".join([*self.first, *more])
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The files of a backup that may hold entries, their bytes, and what was skipped of it."""
 
     name: str
     folder: Path
     files: tuple[Path, ...]
     size: int
-    others: tuple[str, ...]
+    without_entries: Tally = field(default_factory=Tally)
+    """Files without entries."""
+    unreadable: Tally = field(default_factory=Tally)
+    """Entries that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryText:
-    """A possible entry: its location and bytes; `whole_file` where it is a file of its own."""
-
-    location: str
-    body: bytes
-    whole_file: bool
-    done: int
-    """Bytes of the backup's files that were read so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """Something that could not be read, and why."""
-
-    location: str
-    reason: str
-
-
-def list_files(source: Path) -> BackupFiles:
+def list_files(source: Path) -> Backup:
     """Find the files of a backup; raises `UsageError` where there is nothing to read."""
     if source.is_file():
-        return BackupFiles(source.name, source.parent, (source,), source.stat().st_size, ())
+        return Backup(source.name, source.parent, (source,), source.stat().st_size)
     if not source.is_dir():
         raise UsageError(f"{source} does not exist", "Name a backup's folder or .jsonl file")
     files: list[Path] = []
-    others: list[str] = []
+    others = Tally()
     for folder, folders, names in os.walk(source, onerror=_refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -80,45 +99,41 @@ def list_files(source: Path) -> BackupFiles:
             if name.endswith((_ONE, *_MANY)) and path.is_file():
                 files.append(path)
             elif not name.startswith("."):
-                others.append(_name_in_backup(path, source))
+                others.add(_name_in_backup(path, source))
     if not files:
         raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
     files.sort()
     size = sum(path.stat().st_size for path in files)
-    return BackupFiles(source.name, source, tuple(files), size, tuple(others))
+    return Backup(source.name, source, tuple(files), size, others)
 
 
 def _refuse(error: OSError) -> None:
     raise UsageError(f"{error.filename} cannot be read: {error.strerror}", "Change its permissions")
 
 
-def read_texts(listing: BackupFiles) -> Iterator[EntryText | Unreadable]:
-    """Yield all that may be entries, file by file, and what cannot be read."""
+def read_entries(backup: Backup) -> Iterator[BackupEntry]:
+    """Yield the entries of a backup, file by file, and note what is skipped."""
     before = 0
-    for path in listing.files:
-        name = _name_in_backup(path, listing.folder)
-        line, bytes_read = 0, before
+    for path in backup.files:
+        name, whole_file = _name_in_backup(path, backup.folder), path.suffix == _ONE
+        line, done = 0, before
         try:
             with path.open("rb", _STEP) as file:
-                size = os.fstat(file.fileno()).st_size
-                if path.suffix == _ONE:
-                    yield _whole_file(name, file, before + size)
-                else:
-                    for line, body in enumerate(_lines(_unpacked(path, file)), 1):
-                        at = f"{name}:{line}"
-                        if body is None:
-                            yield _too_large(at)
-                        elif body:
-                            bytes_read = before + file.tell() if line % _SELDOM == 1 else bytes_read
-                            yield EntryText(at, body, False, bytes_read)
-                before += size
+                for line, body in enumerate(_texts(path, file), 1):
+                    location = name if whole_file else f"{name}:{line}"
+                    done = before + file.tell() if line % _SELDOM == 1 else done
+                    if len(body) > LARGEST_ENTRY:
+                        backup.unreadable.add(f"{location}: {_TOO_LARGE}")
+                    elif body or whole_file:
+                        found = _identify(backup, location, body, whole_file=whole_file)
+                        if found is not None:
+                            yield BackupEntry(location, body, *found, done)
+                before += os.fstat(file.fileno()).st_size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield Unreadable(
-                f"{name}:{line + 1}",
-                f"the file is cut off or not compressed as its name says ({error}): copy it again",
-            )
+            problem = f"the file is cut off or not compressed as its name says ({error})"
+            backup.unreadable.add(f"{name}:{line + 1}: {problem}: copy it again")
         except OSError as error:
-            yield Unreadable(name, f"the file cannot be read: {error.strerror}")
+            backup.unreadable.add(f"{name}: the file cannot be read: {error.strerror}")
 
 
 def _name_in_backup(path: Path, folder: Path) -> str:
@@ -126,28 +141,17 @@ def _name_in_backup(path: Path, folder: Path) -> str:
     return os.fsencode(path.relative_to(folder)).decode(errors="backslashreplace")
 
 
-def _too_large(location: str) -> Unreadable:
-    return Unreadable(location, f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is")
-
-
-def _whole_file(location: str, file: BinaryIO, bytes_read: int) -> EntryText | Unreadable:
-    body = file.read(LARGEST_ENTRY + 1)
-    return (
-        EntryText(location, body, True, bytes_read)
-        if len(body) <= LARGEST_ENTRY
-        else _too_large(location)
-    )
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes | None]:
-    """Yield lines without their ends; None for one that is too large."""
-    while line := file.readline(LARGEST_ENTRY + 1):
-        if len(line) <= LARGEST_ENTRY:
-            yield b"" if line.isspace() else line.rstrip(b"\r\n")
-            continue
-        while not line.endswith(b"\n") and (line := file.readline(_STEP)):
+def _texts(path: Path, file: BinaryIO) -> Iterator[bytes]:
+    """Yield what may be entries, blank lines as nothing; what is too large ends a byte too late."""
+    if path.suffix == _ONE:
+        yield file.read(LARGEST_ENTRY + 1)
+        return
+    lines = _unpacked(path, file)
+    while line := lines.readline(LARGEST_ENTRY + 1):
+        is_blank = len(line) <= LARGEST_ENTRY and line.isspace()
+        yield b"" if is_blank else line.rstrip(b"\r\n")
+        while not line.endswith(b"\n") and (line := lines.readline(_STEP)):
             pass
-        yield None
 
 
 def _unpacked(path: Path, file: BinaryIO) -> BinaryIO:
@@ -166,7 +170,6 @@ class _Xz(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._unpacker: lzma.LZMADecompressor | None = None
-        self._rest = b""
 
     def readable(self) -> bool:
         return True
@@ -198,20 +201,44 @@ class _Xz(io.RawIOBase):
 _OBJECT = {"number", "title", "user", "state", "created_at"}
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """The fields of an entry that are needed to archive it."""
+def _identify(
+    backup: Backup, location: str, body: bytes, *, whole_file: bool
+) -> tuple[str, int, Any] | None:
+    """Return kind, number and the base's name of an entry; None where the text is none."""
+    glanced = glance(body)
+    if glanced is not None:
+        return glanced
+    problem = "is not an entry: it has no type or no number"
+    try:
+        data = read_shape(parse_json(body))
+    except ValueError as error:
+        problem = f"is not JSON ({error})"
+    except MALFORMED as error:
+        problem = f"is not in the shape of a backup ({type(error).__name__}: {error})"
+    else:
+        if data is None and whole_file:
+            backup.without_entries.add(location)
+            return None
+        entry = data.get(data["type"]) if data is not None else None
+        number = entry.get("number") if isinstance(entry, dict) else None
+        if data and isinstance(entry, dict) and isinstance(number, int) and _is_number(number):
+            return data["type"], number, (base_repository(entry) or {}).get("full_name")
+    backup.unreadable.add(f"{location} {problem}")
+    return None
 
-    kind: str
-    number: int
-    base: Any
-    """The name of the repository that a pull request is for, where it tells."""
+
+def base_repository(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the repository that a pull request is for, as it describes it."""
+    base = entry.get("base")
+    repository = base.get("repo") if isinstance(base, dict) else None
+    return repository if isinstance(repository, dict) else None
 
 
-def glance(body: bytes) -> Glance | None:
-    """Read an entry of the one shape without unpacking all of it; None where one must look closer.
+def glance(body: bytes) -> tuple[str, int, Any] | None:
+    """Return kind, number and the base's name of an entry of the one shape, unpacking little.
 
-    The whole text is known to be JSON then, for a quarter of the time that parsing it takes.
+    None where one must look closer. Else the whole text is known to be JSON, for a quarter of the
+    time that parsing it takes.
     """
     try:
         document = fast_parser()(body)
@@ -220,13 +247,16 @@ def glance(body: bytes) -> Glance | None:
             return None
         entry = document[kind]
         number = entry["number"]
-        if type(number) is not int or not 0 < number <= LARGEST_NUMBER:
-            return None
         base = entry.get("base") if kind == "pull" else None
         repo = base.get("repo") if base is not None else None
-        return Glance(kind, number, repo.get("full_name") if repo is not None else None)
+        name = repo.get("full_name") if repo is not None else None
+        return (kind, number, name) if _is_number(number) else None
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
         return None
+
+
+def _is_number(number: object) -> bool:
+    return type(number) is int and 0 < number <= LARGEST_NUMBER
 
 
 def read_shape(data: Any) -> dict[str, Any] | None:

@@ -181,163 +181,142 @@ def mine(
 
     async def ask() -> MineResult:
         async with connect(settings, reporter, pace) as github:
-            name, turns = repository_name(repo), Turns(alone=True)
-            return await mine_with(github, settings, name, reporter, pace, license, turns)
+            crawl = Crawl(github, settings, reporter)
+            return await crawl.mine(repository_name(repo), license, Turns(alone=True))
 
     return asyncio.run(ask())
 
 
-async def predict_with(
-    github: GitHub, settings: Settings, repo: str, reporter: Reporter, pace: Pace | None
-) -> CostEstimate:
-    """Predict, by a client that counts for it alone, what mining a repository would cost.
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """A way to mine, by a client that counts for one repository alone."""
 
-    Nothing is written. A first crawl is predicted from what GitHub announces and a sample; an
-    update, or a crawl since a date, by reading the lists that tell what changed.
-    """
-    announced = await announce(github, settings, repo)
-    archive = DryRunArchive(WorkspaceLayout(settings.workspace).raw(announced.repo))
-    if settings.since is None and not archive.holds_entries:
-        return await price_first(github, settings, announced)
-    journal = Journal(archive)
-    journal.begin(_plan(settings, announced.repo))
-    miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
-    await miner.survey()
-    return await price(github, journal, settings, announced, miner)
+    github: GitHub
+    settings: Settings
+    reporter: Reporter
 
+    async def predict(self, repo: str) -> CostEstimate:
+        """Predict what mining a repository would cost.
 
-async def mine_with(
-    github: GitHub,
-    settings: Settings,
-    repo: str,
-    reporter: Reporter,
-    pace: Pace | None,
-    license: str | None,
-    turns: Turns,
-) -> MineResult:
-    """Mine a repository by a client that counts for it alone, as `mine` does."""
-    started = time.monotonic()
-    path = chosen_path(settings)
-    workspace = WorkspaceLayout(settings.workspace)
-    announced = await announce(github, settings, repo)
-    if announced.repo.lower() != repo.lower():
-        reporter.note(f"{repo} is now called {announced.repo}, and is kept under that name")
-    repo = announced.repo
-    if path == "rest" and not settings.tokens:
-        reporter.note(
-            f"{settings.withheld or 'No token'}: GitHub allows 60 requests an hour. With a token "
-            "it allows 5,000. Stop at any time; the same command resumes"
-        )
-    tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
-    failure, estimate = None, _NOTHING
-    async with turns.of(repo):
-        with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
-            journal = _begin(archive, settings, announced, reporter, license)
-            rows: Mapping[str, int] = {}
-            try:
-                miner = _miner(github, journal, settings, announced, reporter, pace or Pace())
-                await miner.survey()
-                estimate = await price(github, journal, settings, announced, miner)
-                _say(estimate, reporter)
-                await miner.run()
-                rows = await turns.take(tables)
-                lost = unresolved(archive.records)
-                renamed = await _ask_former_names(github, journal, workspace, repo, reporter)
-                if renamed or lost:  # only a run that ended makes good what damage took
+        Nothing is written. A first crawl is predicted from what GitHub announces and a sample; an
+        update, or a crawl since a date, by reading the lists that tell what changed.
+        """
+        github, settings = self.github, self.settings
+        announced = await announce(github, settings, repo)
+        archive = DryRunArchive(WorkspaceLayout(settings.workspace).raw(announced.repo))
+        if settings.since is None and not archive.holds_entries:
+            return await price_first(github, settings, announced)
+        journal = Journal(archive)
+        journal.begin(self._plan(announced.repo))
+        miner = self._miner(journal, announced)
+        await miner.survey()
+        return await price(github, journal, settings, announced, miner)
+
+    async def mine(self, repo: str, license: str | None, turns: Turns) -> MineResult:
+        """Mine a repository as `mine` does."""
+        started = time.monotonic()
+        github, settings, reporter = self.github, self.settings, self.reporter
+        path = chosen_path(settings)
+        workspace = WorkspaceLayout(settings.workspace)
+        announced = await announce(github, settings, repo)
+        if announced.repo.lower() != repo.lower():
+            reporter.note(f"{repo} is now called {announced.repo}, and is kept under that name")
+        repo = announced.repo
+        if path == "rest" and not settings.tokens:
+            reporter.note(
+                f"{settings.withheld or 'No token'}: GitHub allows 60 requests an hour. With a "
+                "token it allows 5,000. Stop at any time; the same command resumes"
+            )
+        tables = partial(normalize, workspace, repo, reporter, workers=settings.workers)
+        failure, estimate = None, _NOTHING
+        async with turns.of(repo):
+            with workspace.lock(repo), Archive(workspace.raw(repo)) as archive:
+                journal = self._begin(archive, announced, license)
+                rows: Mapping[str, int] = {}
+                try:
+                    miner = self._miner(journal, announced)
+                    await miner.survey()
+                    estimate = await price(github, journal, settings, announced, miner)
+                    reporter.note(f"Predicted: {_told(estimate)}")
+                    await miner.run()
                     rows = await turns.take(tables)
-            except MiningError as error:
-                failure = error
-                rows = await turns.take(tables)
-    return MineResult(
-        repo,
-        path,
-        github.requests,
-        github.free,
-        github.points,
-        time.monotonic() - started,
-        estimate,
-        rows,
-        measure_coverage(workspace, repo),
-        failure,
-    )
+                    lost = unresolved(archive.records)
+                    if await self._ask_former_names(journal, workspace, repo) or lost:
+                        # only a run that ended makes good what damage took
+                        rows = await turns.take(tables)
+                except MiningError as error:
+                    failure = error
+                    rows = await turns.take(tables)
+        return MineResult(
+            repo,
+            path,
+            github.requests,
+            github.free,
+            github.points,
+            time.monotonic() - started,
+            estimate,
+            rows,
+            measure_coverage(workspace, repo),
+            failure,
+        )
+
+    def _begin(self, archive: Archive, announced: Announced, license: str | None) -> Journal:
+        """Begin a run, or go on with the last, and keep what the repository says of itself."""
+        journal = Journal(archive)
+        journal.begin(self._plan(announced.repo))
+        if journal.resumed:
+            self.reporter.note("Going on where the last run stopped")
+        if not any(journal.of_run("repository")):
+            journal.keep("repository", [], announced.request, announced.reply)
+        if license is not None:
+            journal.mark("license", license=license)
+        if announced.dialect.lacks and not any(journal.of_run("dialect")):
+            journal.mark("dialect", lacks=sorted(map(list, announced.dialect.lacks)))
+        return journal
+
+    async def _ask_former_names(
+        self, journal: Journal, workspace: WorkspaceLayout, repo: str
+    ) -> bool:
+        """Ask for former names and end the run; tell if there are new ones.
+
+        Without them links lack: the run then is not at its end, and the next one asks again.
+        """
+        github = self.github
+        try:
+            is_new = await ask_former_names(github, journal, workspace, repo)
+        except (NoAnswerError, QueryError) as error:
+            self.reporter.note(f"The repository's former names are not known: {error.problem}")
+            return False
+        journal.end({"requests": github.requests, "free": github.free, "points": github.points})
+        return is_new
+
+    def _plan(self, repo: str) -> Mapping[str, object]:
+        settings = self.settings
+        return {
+            "via": chosen_path(settings),
+            "repo": repo,
+            "host": settings.web_host,
+            "since": stamp(settings.since),
+            **({"include": list(settings.include)} if settings.include else {}),
+        }
+
+    def _miner(self, journal: Journal, announced: Announced) -> GraphQLMiner | RestMiner:
+        github, settings, reporter = self.github, self.settings, self.reporter
+        repo, dialect = announced.repo, announced.dialect
+        sweep = Sweep(github, journal, repo, settings.since, dialect)
+        if chosen_path(settings) == "graphql":
+            owner, name = repo.split("/")
+            github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
+            kinds = queries.KINDS if settings.include else queries.KINDS[:2]
+            return GraphQLMiner(GraphQLRun(github, journal, reporter, dialect), sweep, kinds)
+        github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
+        swept, lists = sweep if settings.tokens else None, Lists(github, journal, repo)
+        return RestMiner(RestSurveyor(lists, reporter, settings.since, swept), announced.identity)
 
 
-def _begin(
-    archive: Archive,
-    settings: Settings,
-    announced: Announced,
-    reporter: Reporter,
-    license: str | None,
-) -> Journal:
-    """Begin a run, or go on with the last, and keep what the repository says of itself."""
-    journal = Journal(archive)
-    journal.begin(_plan(settings, announced.repo))
-    if journal.resumed:
-        reporter.note("Going on where the last run stopped")
-    if not any(journal.of_run("repository")):
-        journal.keep("repository", [], announced.request, announced.reply)
-    if license is not None:
-        journal.mark("license", license=license)
-    if announced.dialect.lacks and not any(journal.of_run("dialect")):
-        journal.mark("dialect", lacks=sorted(map(list, announced.dialect.lacks)))
-    return journal
-
-
-async def _ask_former_names(
-    github: GitHub, journal: Journal, workspace: WorkspaceLayout, repo: str, reporter: Reporter
-) -> bool:
-    """Ask for former names and end the run; tell if there are new ones.
-
-    Without them links lack: the run then is not at its end, and the next one asks again.
-    """
-    try:
-        is_new = await ask_former_names(github, journal, workspace, repo)
-    except (NoAnswerError, QueryError) as error:
-        reporter.note(f"The repository's former names are not known: {error.problem}")
-        return False
-    journal.end({"requests": github.requests, "free": github.free, "points": github.points})
-    return is_new
-
-
-def _plan(settings: Settings, repo: str) -> Mapping[str, object]:
-    return {
-        "via": chosen_path(settings),
-        "repo": repo,
-        "host": settings.web_host,
-        "since": stamp(settings.since),
-        **({"include": list(settings.include)} if settings.include else {}),
-    }
-
-
-def _miner(
-    github: GitHub,
-    journal: Journal,
-    settings: Settings,
-    announced: Announced,
-    reporter: Reporter,
-    pace: Pace,
-) -> GraphQLMiner | RestMiner:
-    repo, path = announced.repo, chosen_path(settings)
-    dialect, workers = announced.dialect, settings.concurrency
-    sweep = Sweep(github, journal, repo, settings.since, dialect, pace)
-    if path == "graphql":
-        owner, name = repo.split("/")
-        github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
-        kinds = queries.KINDS if settings.include else queries.KINDS[:2]
-        run = GraphQLRun(github, journal, reporter, dialect, workers, pace)
-        return GraphQLMiner(run, sweep, kinds)
-    github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
-    swept = sweep if settings.tokens else None
-    lists = Lists(github, journal, repo)
-    surveyor = RestSurveyor(lists, reporter, settings.since, swept)
-    return RestMiner(surveyor, workers, announced.identity)
-
-
-def _say(estimate: CostEstimate, reporter: Reporter) -> None:
+def _told(estimate: CostEstimate) -> str:
     points = f", {estimate.points:,} points" if estimate.points else ""
-    reporter.note(
-        f"Predicted: {estimate.requests:,} requests{points}, {duration(estimate.seconds)}"
-    )
+    return f"{estimate.requests:,} requests{points}, {duration(estimate.seconds)}"
 
 
 def duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from goldpan.miners.github.batches import together
 from goldpan.miners.github.client import GitHub, connect
 from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.github.limits import Pace
-from goldpan.miners.mine import MineResult, Turns, mine_with, predict_with
+from goldpan.miners.mine import Crawl, MineResult, Turns
 
 # Asks GitHub of several repositories at once: one event loop, one limiter, one pool of tokens.
 #
@@ -29,7 +29,7 @@ be under way, so that there always is one to send."""
 MEMORY_A_REPOSITORY = 256 << 20
 """Bytes for what a crawl remembers: of 90,000 entries over GraphQL, or of 38,000 over REST (2.8 and
 6.7 kB an entry)."""
-Ask = Callable[[GitHub, Reporter, str], Awaitable[None]]
+Ask = Callable[[Crawl, str], Awaitable[None]]
 """Asks of one repository, by a client that counts for it alone and a reporter that names it."""
 
 
@@ -40,8 +40,8 @@ def ask_at_once(
 
     async def work(waiting: Iterator[str], github: GitHub) -> None:
         for name in waiting:
-            named_reporter = reporter.named(name)
-            await ask(github.with_own_counts(named_reporter.note), named_reporter, name)
+            named = reporter.named(name)
+            await ask(Crawl(github.with_own_counts(named.note), settings, named), name)
 
     async def ask_all() -> None:
         waiting, most = iter(names), min(len(names), repositories_at_once(settings))
@@ -116,13 +116,11 @@ def mine_many(
     names = list({repository_name(name).lower(): name for name in licenses}.values())
     turns = Turns(alone=min(len(names), repositories_at_once(settings)) == 1)
 
-    async def mine(client: GitHub, named_reporter: Reporter, name: str) -> None:
+    async def mine(crawl: Crawl, name: str) -> None:
         repo = repository_name(name)
         try:
             listener.on_begin(name)
-            result: MineResult | Exception = await mine_with(
-                client, settings, repo, named_reporter, pace, licenses[name], turns
-            )
+            result: MineResult | Exception = await crawl.mine(repo, licenses[name], turns)
         except Exception as error:  # noqa: BLE001 - of this repository: the others go on
             result = error
         listener.on_end(name, result)
@@ -141,10 +139,10 @@ def predict_many(
     chosen_path(settings)
     predicted: dict[str, CostEstimate | GoldpanError] = {}
 
-    async def predict(client: GitHub, named_reporter: Reporter, name: str) -> None:
+    async def predict(crawl: Crawl, name: str) -> None:
         repo = repository_name(name)
         try:
-            predicted[name] = await predict_with(client, settings, repo, named_reporter, pace)
+            predicted[name] = await crawl.predict(repo)
         except GoldpanError as error:  # of this repository: the others go on
             predicted[name] = error
         task.advance()

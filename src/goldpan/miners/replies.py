@@ -25,6 +25,8 @@ from goldpan.core.secrets import mask
 
 Resource = Literal["core", "graphql"]
 """The two APIs, as GitHub's limits call them."""
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""Exceptions raised in parsing a reply whose shape is not as GitHub documents it."""
 RUN_AGAIN = "Run the same command again later: it resumes where it stopped"
 
 

@@ -27,6 +27,11 @@ class TableSchema:
     descriptions: Mapping[str, str] = field(default_factory=dict)
     """By column, in Markdown; none where the name says it."""
 
+    @property
+    def schema_without_repo(self) -> pa.Schema:
+        """The columns but `repo`, which is the same in every row."""
+        return pa.schema([field for field in self.schema if field.name != "repo"])
+
     def ordered(self, rows: pa.Table) -> pa.Table:
         """Return rows in the table's order."""
         return rows.sort_by([(name, "ascending") for name in self.order])

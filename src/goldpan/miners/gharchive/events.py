@@ -17,70 +17,57 @@ from datetime import UTC, datetime
 from importlib import resources
 from typing import Any
 
-import pyarrow as pa
-
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.schemas import TableSchema
+from goldpan.core.schemas.table import COUNT, TEXT, TEXTS, TIME, table
 from goldpan.core.settings.file import read_toml
 from goldpan.miners.tables.columns import user
 
-_TEXT = pa.string()
-_COUNT = pa.int64()
-_TIME = pa.timestamp("us", tz="UTC")
-_TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
-
-ARCHIVE_EVENTS = TableSchema(
+ARCHIVE_EVENTS = table(
     "archive_events",
-    pa.schema(
-        [
-            ("hour", _TIME),  # of the file; events lie up to some hours beside it until 2014
-            ("line", _COUNT),  # in the hour's file, from 1; objects joined on a line count each
-            ("event_id", _TEXT),  # null from 2012 to 2014
-            ("type", _TEXT),
-            ("action", _TEXT),  # lower case
-            ("at", _TIME),
-            ("repo", _TEXT),
-            ("repo_id", _COUNT),
-            ("number", _COUNT),
-            ("issue_id", _COUNT),
-            ("kind", _TEXT),  # issue | pull
-            ("title", _TEXT),
-            ("body", _TEXT),
-            ("state", _TEXT),  # open | closed
-            ("labels", _TEXTS),
-            ("author", _TEXT),  # who wrote the issue; who wrote the comment is the actor
-            ("author_type", _TEXT),
-            ("author_association", _TEXT),
-            ("actor", _TEXT),
-            ("created_at", _TIME),
-            ("updated_at", _TIME),
-            ("closed_at", _TIME),
-            ("comment_id", _COUNT),
-            ("comment_body", _TEXT),
-        ]
-    ),
+    "",
+    ("hour", TIME),  # of the file; events lie up to some hours beside it until 2014
+    ("line", COUNT),  # in the hour's file, from 1; objects joined on a line count each
+    ("event_id", TEXT),  # null from 2012 to 2014
+    ("type", TEXT),
+    ("action", TEXT),  # lower case
+    ("at", TIME),
+    ("repo", TEXT),
+    ("repo_id", COUNT),
+    ("number", COUNT),
+    ("issue_id", COUNT),
+    ("kind", TEXT),  # issue | pull
+    ("title", TEXT),
+    ("body", TEXT),
+    ("state", TEXT),  # open | closed
+    ("labels", TEXTS),
+    ("author", TEXT),  # who wrote the issue; who wrote the comment is the actor
+    ("author_type", TEXT),
+    ("author_association", TEXT),
+    ("actor", TEXT),
+    ("created_at", TIME),
+    ("updated_at", TIME),
+    ("closed_at", TIME),
+    ("comment_id", COUNT),
+    ("comment_body", TEXT),
     order=("hour", "line"),
     key=("hour", "line"),
 )
 
-ARCHIVE_HOURS = TableSchema(
+ARCHIVE_HOURS = table(
     "archive_hours",
-    pa.schema(
-        [
-            ("hour", _TIME),
-            ("file", _TEXT),
-            ("state", _TEXT),  # whole | truncated | damaged | unreadable | missing | failed
-            ("reason", _TEXT),  # why it is not whole
-            ("bytes", _COUNT),  # of the file as it is on the server or disk
-            ("sha256", _TEXT),
-            ("lines", _COUNT),
-            ("events", _COUNT),  # kept
-            ("corrupt", _COUNT),  # lines that are no event
-            ("types", _TEXTS),  # the events that were asked for
-            ("reader", _COUNT),  # the version of the reader
-        ]
-    ),
+    "",
+    ("hour", TIME),
+    ("file", TEXT),
+    ("state", TEXT),  # whole | truncated | damaged | unreadable | missing | failed
+    ("reason", TEXT),  # why it is not whole
+    ("bytes", COUNT),  # of the file as it is on the server or disk
+    ("sha256", TEXT),
+    ("lines", COUNT),
+    ("events", COUNT),  # kept
+    ("corrupt", COUNT),  # lines that are no event
+    ("types", TEXTS),  # the events that were asked for
+    ("reader", COUNT),  # the version of the reader
     order=("hour",),
     key=("hour",),
 )

@@ -10,22 +10,22 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.miners.gharchive.reading import HourUnit, read_hour
-from goldpan.miners.gharchive.sources import GH_ARCHIVE, Downloads, is_address, units_of_folder
+from goldpan.miners.gharchive.sources import ArchiveRequest, Downloads, is_address, units_of_folder
 from goldpan.miners.gharchive.store import (
     READER,
     ArchiveStore,
@@ -39,21 +39,6 @@ from goldpan.miners.gharchive.store import (
 from goldpan.miners.github.limits import Pace
 
 _MOST_RUNS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveRequest:
-    """The hours and event types to fetch, from where and how."""
-
-    hours: tuple[datetime, ...]
-    types: tuple[str, ...]
-    source: str = GH_ARCHIVE
-    """A folder with the files, or the address below which they lie."""
-    engine: EngineName = "local"
-    processes: int = 1
-    address: str = ""
-    """Address of the Ray cluster; empty for one on this machine."""
-    keep_downloads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +102,9 @@ class ArchiveResult(Result):
         yield Table(("", "count"), cells)
         if data["corrupt"]:
             yield Line("Corrupt lines are in gharchive/corrupt/, one file per hour.")
-        runs = list(_runs([report for report in self.reports if report.state != "whole"]))
-        for first, last in islice(runs, _MOST_RUNS):
-            hours = _name(first) if first is last else f"{_name(first)} to {_name(last)}"
+        runs = list(_runs(report for report in self.reports if report.state != "whole"))
+        for first, *others in runs[:_MOST_RUNS]:
+            hours = " to ".join(map(_name, (first, *others[-1:])))
             yield Line(f"  {hours} {first.state}: {first.reason or ''}")
         if len(runs) > _MOST_RUNS:
             yield Line(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
@@ -127,22 +112,15 @@ class ArchiveResult(Result):
             yield Line("Every hour is complete.")
 
 
-def _runs(reports: Sequence[HourReport]) -> Iterator[tuple[HourReport, HourReport]]:
-    """Yield the first and the last of hours that follow each other with the same state."""
-    first = last = None
-    for report in reports:
-        if (
-            first is None
-            or last is None
-            or report.hour - last.hour != timedelta(hours=1)
-            or (report.state, report.reason) != (first.state, first.reason)
-        ):
-            if first is not None and last is not None:
-                yield first, last
-            first = report
-        last = report
-    if first is not None and last is not None:
-        yield first, last
+def _runs(reports: Iterable[HourReport]) -> Iterator[Sequence[HourReport]]:
+    """Yield the hours that follow each other with the same state."""
+
+    def run_of(numbered: tuple[int, HourReport]) -> tuple[object, ...]:
+        index, report = numbered
+        return report.hour - timedelta(hours=index), report.state, report.reason
+
+    for _, run in groupby(enumerate(reports), run_of):
+        yield [report for _, report in run]
 
 
 def _name(report: HourReport) -> str:
@@ -160,22 +138,23 @@ def mine_archive(
     started = time.monotonic()
     workspace = WorkspaceLayout(settings.workspace.absolute())
     archive_store = ArchiveStore.of(workspace)
-    from_web = is_address(request.source)
+    folder = None if is_address(request.source) else Path(request.source).absolute()
     with archive_store.lock():
         stored_hours = read_hours(archive_store.hours)
-        reports = _reusable_reports(
-            archive_store, request, None if from_web else Path(request.source)
-        )
+        reports = _reusable_reports(archive_store, request, folder)
         reused = len(reports)
         hours = [hour for hour in request.hours if hour not in reports]
         for report in reports.values():
-            _drop_download(
-                archive_store, report
-            )  # that a run left which was killed at this very hour
+            _drop_download(archive_store, report)  # of a run that was killed at this very hour
         if reused:
             reporter.note(f"{reused:,} hours are there already; {len(hours):,} to read")
+        source: AbstractContextManager[Sequence[HourUnit]] = (
+            Downloads(request, hours, archive_store, settings, pace or Pace(), reporter.note)
+            if folder is None
+            else nullcontext(units_of_folder(folder, hours, workspace.root, request.types))
+        )
         try:
-            with _units(settings, request, archive_store, hours, reporter, pace or Pace()) as units:
+            with source as units:
                 for report in _read(request, units, reporter):
                     reports[report.hour] = report
                     _drop_download(archive_store, report)
@@ -200,41 +179,13 @@ def _reusable_reports(
     reusable = {}
     expected = ("whole", request.types, READER)
     for hour in request.hours:
-        report = (
-            read_footer(archive_store.events(hour)) if archive_store.events(hour).exists() else None
-        )
+        report = read_footer(archive_store.events(hour))
         if report is None or (report.state, report.types, report.reader) != expected:
             continue
         file = folder / file_name(hour) if folder else None
         if file is None or not file.exists() or file.stat().st_size == report.bytes:
             reusable[hour] = report
     return reusable
-
-
-@contextmanager
-def _units(
-    settings: Settings,
-    request: ArchiveRequest,
-    archive_store: ArchiveStore,
-    hours: Sequence[datetime],
-    reporter: Reporter,
-    pace: Pace,
-) -> Iterator[Sequence[HourUnit]]:
-    if not is_address(request.source):
-        folder = Path(request.source).absolute()
-        yield units_of_folder(folder, hours, archive_store.root.parent, request.types)
-        return
-    with Downloads(
-        request.source,
-        hours,
-        archive_store,
-        request.types,
-        settings,
-        pace,
-        reporter.note,
-        keep=request.keep_downloads,
-    ) as downloads:
-        yield downloads
 
 
 def _read(

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -27,7 +28,6 @@ from goldpan.miners.gharchive.store import (
     ArchiveStore,
     HourReport,
     State,
-    as_json,
     file_name,
     hour_name,
 )
@@ -157,7 +157,7 @@ def read_hour(unit: HourUnit) -> HourReport:
                     reader.corrupt,
                     unit.types,
                 )
-                target.add_key_value_metadata({METADATA_KEY: as_json(report).decode()})
+                target.add_key_value_metadata({METADATA_KEY: orjson.dumps(report)})
             aside.write_text("".join(reader.aside), encoding="ascii")
             _publish(archive_store, report, events, aside)
     except OSError as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Literal, Self, overload
+from typing import Self, overload
 from urllib.parse import urlsplit
 
 import httpx
@@ -22,10 +22,11 @@ import httpx
 from goldpan._version import __version__
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.http import jittered, retry_after, shared_context
+from goldpan.core.parallel.engine import EngineName
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import make_directory
 from goldpan.miners.gharchive.reading import HourUnit
-from goldpan.miners.gharchive.store import ArchiveStore, file_name
+from goldpan.miners.gharchive.store import ArchiveStore, State, file_name
 from goldpan.miners.github.limits import Pace
 
 GH_ARCHIVE = "https://data.gharchive.org"
@@ -38,11 +39,26 @@ _SILENT = 5.0  # seconds; longer pauses are announced
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """How fetching a file ended."""
+class ArchiveRequest:
+    """The hours and event types to fetch, from where and how."""
 
-    outcome: Literal["there", "missing", "failed"]
-    reason: str | None = None
+    hours: tuple[datetime, ...]
+    types: tuple[str, ...]
+    source: str = GH_ARCHIVE
+    """A folder with the files, or the address below which they lie."""
+    engine: EngineName = "local"
+    processes: int = 1
+    address: str = ""
+    """Address of the Ray cluster; empty for one on this machine."""
+    keep_downloads: bool = False
+
+
+class _NotFetchedError(Exception):
+    """A file that cannot be had, and the state of its hour."""
+
+    def __init__(self, state: State, reason: str) -> None:
+        super().__init__(reason)
+        self.state = state
 
 
 class _TryAgainError(Exception):
@@ -53,19 +69,7 @@ class _TryAgainError(Exception):
         self.after = after
 
 
-def open_client(concurrency: int, timeout: float) -> httpx.AsyncClient:
-    """Return a client for files; it follows redirects."""
-    return httpx.AsyncClient(
-        verify=shared_context(),
-        timeout=timeout,
-        follow_redirects=True,
-        max_redirects=_MOST_REDIRECTS,
-        headers={"User-Agent": f"goldpan/{__version__}", "Accept-Encoding": "identity"},
-        limits=httpx.Limits(max_connections=concurrency, keepalive_expiry=30),
-    )
-
-
-async def fetch(
+async def _fetch(
     http: httpx.AsyncClient,
     url: str,
     target: Path,
@@ -73,22 +77,24 @@ async def fetch(
     retries: int,
     pace: Pace,
     note: Callable[[str], None],
-) -> Fetched:
+) -> None:
     """Fetch a file to `target`, trying again with growing pauses where that may help.
 
-    Raises `WorkspaceError` where the file cannot be written.
+    Raises `_NotFetchedError`, and `WorkspaceError` where the file cannot be written.
     """
     part = target.with_name(target.name + ".part")
     problem = ""
     for failures in range(1, retries + 1):
         try:
-            return await _once(http, url, part, target)
+            await _fetch_once(http, url, part)
+            part.replace(target)
+            return
         except _TryAgainError as error:
             problem, after = str(error), error.after
         except httpx.HTTPError as error:
             problem, after = f"{type(error).__name__}: {error}".rstrip(": "), 0.0
         except httpx.InvalidURL as error:
-            return Fetched("failed", str(error))
+            raise _NotFetchedError("failed", str(error)) from None
         except OSError as error:
             raise WorkspaceError(
                 f"{part} cannot be written: {error.strerror or error}",
@@ -100,29 +106,28 @@ async def fetch(
                 note(f"{target.name} cannot be had now ({problem}): waiting {pause:.0f} s")
             await asyncio.sleep(pause)
     part.unlink(missing_ok=True)
-    return Fetched("failed", f"{problem}, {retries} times")
+    raise _NotFetchedError("failed", f"{problem}, {retries} times")
 
 
-async def _once(http: httpx.AsyncClient, url: str, part: Path, target: Path) -> Fetched:
+async def _fetch_once(http: httpx.AsyncClient, url: str, part: Path) -> None:
     async with http.stream("GET", url) as response:
         status = response.status_code
         if status in (404, 410):
-            return Fetched("missing", f"HTTP {status}")
+            raise _NotFetchedError("missing", f"HTTP {status}")
         if status in (408, 429) or status >= 500:
             raise _TryAgainError(f"HTTP {status}", retry_after(response.headers) or 0.0)
         if status != 200:
-            return Fetched("failed", f"HTTP {status}")
+            raise _NotFetchedError("failed", f"HTTP {status}")
         announced, received = response.headers.get("content-length"), 0
         with part.open("wb") as file:
             async for chunk in response.aiter_raw(_CHUNK):
                 received += len(chunk)
                 if received > _LARGEST:
-                    return Fetched("failed", f"the file is larger than {_LARGEST:,} bytes")
+                    too_large = f"the file is larger than {_LARGEST:,} bytes"
+                    raise _NotFetchedError("failed", too_large)
                 file.write(chunk)
     if announced is not None and announced != str(received):
         raise _TryAgainError(f"{received:,} bytes came where {announced} were announced")
-    part.replace(target)
-    return Fetched("there")
 
 
 _FAILURES_IN_A_ROW = 3
@@ -171,31 +176,32 @@ class Downloads(Sequence[HourUnit]):
 
     def __init__(
         self,
-        address: str,
+        request: ArchiveRequest,
         hours: Sequence[datetime],
         store: ArchiveStore,
-        types: tuple[str, ...],
         settings: Settings,
         pace: Pace,
         note: Callable[[str], None],
-        *,
-        keep: bool,
     ) -> None:
-        self._address = address.rstrip("/")
+        self._request = request
         self._hours = hours
         self._store = store
-        self._types = types
         self._settings = settings
         self._pace = pace
         self._note = note
         self._notes: SimpleQueue[str] = SimpleQueue()
-        self._keep = keep
-        self._ahead = 2 * settings.concurrency
-        self._found: dict[int, Future[Fetched]] = {}
+        self._units: dict[int, Future[HourUnit]] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._gate = asyncio.Semaphore(settings.concurrency)
-        self._http = open_client(settings.concurrency, settings.timeout)
+        self._http = httpx.AsyncClient(
+            verify=shared_context(),
+            timeout=settings.timeout,
+            follow_redirects=True,
+            max_redirects=_MOST_REDIRECTS,
+            headers={"User-Agent": f"goldpan/{__version__}", "Accept-Encoding": "identity"},
+            limits=httpx.Limits(max_connections=settings.concurrency, keepalive_expiry=30),
+        )
         self._failed = 0
 
     def __enter__(self) -> Self:
@@ -222,47 +228,41 @@ class Downloads(Sequence[HourUnit]):
             return [self[position] for position in range(*index.indices(len(self)))]
         if not 0 <= index < len(self):
             raise IndexError(index)
-        for position in range(index, min(index + self._ahead + 1, len(self))):
-            if position not in self._found:
-                self._found[position] = asyncio.run_coroutine_threadsafe(
+        ahead = 2 * self._settings.concurrency
+        for position in range(index, min(index + ahead + 1, len(self))):
+            if position not in self._units:
+                self._units[position] = asyncio.run_coroutine_threadsafe(
                     self._fetch(self._hours[position]), self._loop
                 )
-        hour, fetched = self._hours[index], self._wait(self._found[index])
-        if fetched.outcome == "there":
-            stored = self._store.stored(hour)
-            path = stored if stored.exists() else self._store.download(hour)
-            return HourUnit(hour, self._store.root.parent, self._types, path)
-        return HourUnit(
-            hour, self._store.root.parent, self._types, state=fetched.outcome, reason=fetched.reason
-        )
-
-    def _wait(self, future: Future[Fetched]) -> Fetched:
-        """Wait for a file, and pass on what the other thread has to say meanwhile."""
-        while not wait((future,), timeout=1.0).done:
-            while not self._notes.empty():
+        unit = self._units[index]
+        while not wait((unit,), timeout=1.0).done:
+            while not self._notes.empty():  # of the other thread
                 self._note(self._notes.get())
-        return future.result()
+        return unit.result()
 
-    async def _fetch(self, hour: datetime) -> Fetched:
-        stored = self._store.stored(hour)
-        target = stored if self._keep else self._store.download(hour)
+    async def _fetch(self, hour: datetime) -> HourUnit:
+        root, types, stored = self._store.root.parent, self._request.types, self._store.stored(hour)
+        target = stored if self._request.keep_downloads else self._store.download(hour)
         async with self._gate:
-            if stored.exists() or target.exists():
-                return Fetched("there")
-            if self._failed >= _FAILURES_IN_A_ROW:
-                return Fetched("failed", "not asked for: the server failed too often")
-            make_directory(target.parent)
-            url = f"{self._address}/{file_name(hour)}"
-            fetched = await fetch(
-                self._http,
-                url,
-                target,
-                retries=self._settings.retries,
-                pace=self._pace,
-                note=self._notes.put,
-            )
-            self._failed = self._failed + 1 if fetched.outcome == "failed" else 0
-            return fetched
+            if not (stored.exists() or target.exists()):
+                try:
+                    await self._fetch_file(file_name(hour), target)
+                except _NotFetchedError as error:
+                    return HourUnit(hour, root, types, state=error.state, reason=str(error))
+        return HourUnit(hour, root, types, stored if stored.exists() else target)
+
+    async def _fetch_file(self, name: str, target: Path) -> None:
+        if self._failed >= _FAILURES_IN_A_ROW:
+            raise _NotFetchedError("failed", "not asked for: the server failed too often")
+        make_directory(target.parent)
+        url = f"{self._request.source.rstrip('/')}/{name}"
+        retries, pace = self._settings.retries, self._pace
+        try:
+            await _fetch(self._http, url, target, retries=retries, pace=pace, note=self._notes.put)
+            self._failed = 0
+        except _NotFetchedError as error:
+            self._failed = self._failed + 1 if error.state == "failed" else 0
+            raise
 
     async def _end(self) -> None:
         own = asyncio.current_task()

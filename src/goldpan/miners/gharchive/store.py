@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -151,11 +151,6 @@ class HourReport:
         return self.state in ("whole", "truncated", "damaged")
 
 
-def as_json(report: HourReport) -> bytes:
-    """Return a report as JSON: the same bytes for the same report."""
-    return orjson.dumps(report)
-
-
 def read_footer(path: Path) -> HourReport | None:
     """Return what an hour's file of events says of itself; None where there is none to trust."""
     try:
@@ -184,17 +179,9 @@ def read_hours(path: Path) -> dict[datetime, HourReport]:
 
 def write_hours(path: Path, reports: Iterable[HourReport]) -> None:
     """Write the table of hours, sorted."""
-    ordered = sorted(reports, key=lambda report: report.hour)
-    columns = {
-        field.name: pa.array([_plain(getattr(r, field.name)) for r in ordered], field.type)
-        for field in ARCHIVE_HOURS.schema
-    }
+    rows = [asdict(report) for report in sorted(reports, key=lambda report: report.hour)]
     with writer(path, ARCHIVE_HOURS) as target:
-        target.write_table(pa.table(columns, schema=ARCHIVE_HOURS.schema))
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+        target.write_table(pa.Table.from_pylist(rows, schema=ARCHIVE_HOURS.schema))
 
 
 def _report(row: dict[str, Any]) -> HourReport:

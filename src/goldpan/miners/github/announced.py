@@ -13,7 +13,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.facts import facts_row
 from goldpan.miners.github import queries
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.dialect import Dialect
+from goldpan.miners.github.dialect import Dialect, adapt
 from goldpan.miners.github.queries import INTROSPECTION, dialect_of, lacking_columns
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError, Resource, errors_of
@@ -88,7 +88,7 @@ async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -
         )
     owner, name = repo.split("/")
     variables = {"owner": owner, "name": name}
-    document = queries.repository_document(dialect)
+    document = adapt(queries.REPOSITORY, dialect)
     for _ in range(github.retries):  # a null may be a failure that passes
         reply = await github.graphql(document, variables, tries=github.retries, first_contact=True)
         node = reply.data["data"].get("repository")
@@ -166,15 +166,11 @@ async def ask_former_names(
         for name in record.meta["asked"]
     }
     names = [name for name in candidate_names(workspace, repo) if name not in asked]
-    if not any(token.secret for token in github.pool.tokens):
-        names = names[:_WITHOUT_TOKEN]
+    names = names if github.pool.named else names[:_WITHOUT_TOKEN]
     if not names:
         return False
-    names_now = await (
-        _by_graphql(github, names)
-        if any(token.secret for token in github.pool.tokens)
-        else _by_rest(github, names)
-    )
+    ask = _by_graphql if github.pool.named else _by_rest
+    names_now = await ask(github, names)
     former = {old: new for old, new in names_now.items() if new.lower() == repo.lower()}
     journal.mark("former", asked=names, names=former)
     return bool(former)

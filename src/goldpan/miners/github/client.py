@@ -167,7 +167,7 @@ class GitHub:
         """Response times of all requests."""
         self._queries = self._refused = 0  # answered, and refused in a row
         self._probe: HttpRequest | None = None
-        self._pace = pace or Pace()
+        self.pace = pace or Pace()
         self.note = note
         self._refresh = refresh
         self._health = ServerHealth()
@@ -345,7 +345,7 @@ class GitHub:
     async def _wait(self, reply: HttpReply, failures: int) -> None:
         """Pause while GitHub answers nobody; raises `ServerError` after all patience."""
         failing = self._health.failing_for()
-        if failing >= self._pace.patience:
+        if failing >= self.pace.patience:
             raise ServerError(
                 f"{host_of(self.api_url)} has answered nothing for "
                 f"{max(1, round(failing / 60)):,} min (last: {reply.problem})",
@@ -355,7 +355,7 @@ class GitHub:
         await self._sleep(failures, why=f"answers nothing ({reply.problem})")
 
     async def _sleep(self, failures: int, why: str = "") -> None:
-        pause = self._pace.pause(failures)
+        pause = self.pace.pause(failures)
         if why and pause > _SILENT:
             self.note(f"GitHub {why}: waiting {pause:.0f} s")
         await asyncio.sleep(jittered(pause))
@@ -380,7 +380,7 @@ class GitHub:
     def _pause(self, reply: HttpReply, times: int) -> float:
         seconds = retry_after(reply.headers)
         if seconds is None:
-            seconds = self._pace.secondary * 2.0 ** min(times, 10)
+            seconds = self.pace.secondary * 2.0 ** min(times, 10)
         return min(seconds, 900.0)
 
 

@@ -87,6 +87,8 @@ class Connection:
     """The most items of a page."""
     per_item: int = 0
     """How many connections each item asks for, which count as much as the list itself."""
+    part: str = ""
+    """The part of an entry that the list belongs to, where it is not called the same."""
 
     def select(self, first: int, after: str | None = None) -> str:
         """Return the selection of one page, `after` naming the cursor's variable."""
@@ -105,19 +107,23 @@ def _timeline(parent: str, events: Sequence[str], extra: str, counts: str) -> Co
         f"itemTypes: [{', '.join(events)}]",
         f"filteredCount {PAGE} nodes {{ {_EVENT_FIELDS} {extra} }}",
         counts,
+        part="timeline",
     )
 
 
-def _list(name: str, parent: str, first: int, item: str, arguments: str = "") -> Connection:
-    return Connection(name, parent, first, arguments, f"totalCount {PAGE} nodes {{ {item} }}")
+def _list(
+    name: str, parent: str, first: int, item: str, arguments: str = "", part: str = ""
+) -> Connection:
+    body = f"totalCount {PAGE} nodes {{ {item} }}"
+    return Connection(name, parent, first, arguments, body, part=part)
 
 
 def _lists_of_both(parent: str) -> tuple[Connection, ...]:
     return (
         _list("comments", parent, 50, _COMMENT),
         _list("labels", parent, 100, "name"),
-        _list("assignedActors", parent, 10, "...actor"),
-        _list("assignees", parent, 10, "...actor"),
+        _list("assignedActors", parent, 10, "...actor", part="entry"),
+        _list("assignees", parent, 10, "...actor", part="entry"),
     )
 
 
@@ -126,15 +132,15 @@ _LENGTH = "timeline: timelineItems { totalCount }"
 ISSUE_CONNECTIONS = (
     *_lists_of_both("Issue"),
     _timeline("Issue", ISSUE_EVENTS, "", _LENGTH),
-    _list("closedByPullRequestsReferences", "Issue", 20, LINKED, "includeClosedPrs: true"),
+    _list("closedByPullRequestsReferences", "Issue", 20, LINKED, "includeClosedPrs: true", "links"),
 )
 PULL_CONNECTIONS = (
     *_lists_of_both("PullRequest"),
     _timeline("PullRequest", PULL_EVENTS, _COMMIT, f"{_LENGTH} commits {{ totalCount }}"),
-    _list("closingIssuesReferences", "PullRequest", 20, LINKED),
+    _list("closingIssuesReferences", "PullRequest", 20, LINKED, part="links"),
     _list("files", "PullRequest", 100, "path changeType additions deletions"),
     _list("reviews", "PullRequest", 50, f"{_COMMENT} state submittedAt"),
-    _list("reviewThreads", "PullRequest", 100, "id"),
+    _list("reviewThreads", "PullRequest", 100, "id", part="review_comments"),
 )
 _SAID = (
     "id databaseId author { ...actor } authorAssociation createdAt updatedAt lastEditedAt "
@@ -174,7 +180,8 @@ They are short, and the entry's own columns come from them.
 
 # Few issues have any of these, so a first page of them would be paid for in vain.
 RELATIONS = tuple(
-    _list(name, "Issue", 100, LINKED) for name in ("subIssues", "blockedBy", "blocking")
+    _list(name, "Issue", 100, LINKED, part="relations")
+    for name in ("subIssues", "blockedBy", "blocking")
 )
 # Through threads, not reviews: comments from before GitHub had reviews belong to none.
 REVIEW_COMMENTS = _list(
@@ -182,6 +189,7 @@ REVIEW_COMMENTS = _list(
     "PullRequestReviewThread",
     100,
     f"{_COMMENT} path replyTo {{ fullDatabaseId }} pullRequestReview {{ fullDatabaseId }}",
+    part="review_comments",
 )
 
 # Few texts were edited, so their edits are asked for where `lastEditedAt` says that there are some.
@@ -194,6 +202,7 @@ EDITS = Connection(
     "... on IssueComment { fullDatabaseId } ... on PullRequestReview { fullDatabaseId } "
     "... on PullRequestReviewComment { fullDatabaseId } ... on DiscussionComment { databaseId }",
     most=20,
+    part="edits",
 )
 """The versions of any text; `Comment` is what GitHub calls whatever has one."""
 
@@ -211,6 +220,8 @@ CONNECTIONS: dict[tuple[str, str], Connection] = {
     )
 }
 """Every list that there is, by its parent's type and its name."""
+PART_OF = {key: connection.part or key[1] for key, connection in CONNECTIONS.items()}
+"""The part of an entry that each of them belongs to."""
 
 
 def fragments(body: str) -> str:

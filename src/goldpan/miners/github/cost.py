@@ -65,7 +65,7 @@ def pace_of(github: GitHub, resource: Resource) -> RequestRate:
         if github.requests >= _MEASURED
         else _SECONDS_A_REQUEST[resource]
     )
-    tokens = [token for token in github.pool.tokens if token.secret]
+    tokens = github.pool.named
     usual = _HOURLY[bool(tokens)] * max(1, len(tokens))
     # GraphQL's answers may take a minute of GitHub's time a minute, REST's one and a half.
     at_once = 1.0 if resource == "graphql" else min(1.5, github.flow.most)

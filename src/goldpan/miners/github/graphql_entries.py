@@ -17,7 +17,6 @@ from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.connections import LIGHT
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import entry_flaws, hidden_parts, open_lists, read_problems
-from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import KINDS, Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
@@ -34,8 +33,6 @@ class GraphQLRun:
     journal: Journal
     reporter: Reporter
     dialect: Dialect
-    workers: int
-    pace: Pace
     is_last: bool = False
     """True once all else is done: what fails from then on is recorded as failed."""
     _flawed_tries: dict[object, int] = field(default_factory=dict)
@@ -151,12 +148,10 @@ class EntryFetcher:
 
         def set_aside(target: Target, error: NoAnswerError) -> None:
             task.advance()
-            if run.is_last:
-                run.journal.fail(target.number, "entry", error.reason, error.status)
-            else:
-                self._failed.append(target)
+            self._postpone(target, error.reason, error.status)
 
-        await Drain(targets, size, fetch, set_aside, tries=1, pace=run.pace).run(run.workers)
+        drain = Drain(targets, size, fetch, set_aside, tries=1, pace=run.github.pace)
+        await drain.run(run.github.flow.most)
 
     async def _fetch_less(self, target: Target) -> _Fetched:
         """Ask for an entry with its short lists, at the end of the run even without those.
@@ -211,6 +206,7 @@ class EntryFetcher:
             elif flaws and run.may_retry(target, alone=len(batch) == 1):
                 entries.retries.append(target)
             elif not node:
+                run.forget_tries(target)
                 self._postpone(target, flaws[0][2])
             else:
                 entries.good.append((index, target))
@@ -269,11 +265,10 @@ class EntryFetcher:
         else:
             run.journal.mark("gone", number=target.number, kind=target.kind)
 
-    def _postpone(self, target: Target, reason: str) -> None:
+    def _postpone(self, target: Target, reason: str, status: int | None = None) -> None:
         if self._run.is_last:
-            self._run.journal.fail(target.number, "entry", reason)
+            self._run.journal.fail(target.number, "entry", reason, status)
         else:
-            self._run.forget_tries(target)
             self._failed.append(target)
 
 

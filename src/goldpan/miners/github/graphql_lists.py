@@ -6,29 +6,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldpan.miners.github.connections import CONNECTIONS, EDITS, RELATIONS
+from goldpan.miners.github.connections import CONNECTIONS, EDITS, PART_OF
 from goldpan.miners.github.queries import lists_by_summary
 from goldpan.miners.replies import HttpReply, errors_of, is_forbidden, reason_of
-
-PART_OF: dict[tuple[str, str], str] = {
-    ("Issue", "closedByPullRequestsReferences"): "links",
-    ("PullRequest", "closingIssuesReferences"): "links",
-    **{("Issue", relation.name): "relations" for relation in RELATIONS},
-    ("PullRequest", "files"): "files",
-    ("PullRequest", "reviews"): "reviews",
-    ("PullRequest", "reviewThreads"): "review_comments",
-    ("PullRequestReviewThread", "comments"): "review_comments",
-    ("DiscussionComment", "replies"): "replies",
-    (EDITS.parent, EDITS.name): "edits",
-    **{(parent, "comments"): "comments" for parent in ("Issue", "PullRequest", "Discussion")},
-    **{(parent, "labels"): "labels" for parent in ("Issue", "PullRequest", "Discussion")},
-    **{
-        (parent, name): "entry"
-        for parent in ("Issue", "PullRequest")
-        for name in ("assignedActors", "assignees")
-    },
-    **{(parent, "timelineItems"): "timeline" for parent in ("Issue", "PullRequest")},
-}
 
 
 @dataclass(frozen=True, slots=True)

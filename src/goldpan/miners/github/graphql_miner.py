@@ -16,12 +16,12 @@ from goldpan.core.storage.archive import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
-from goldpan.miners.github.connections import CONNECTIONS
+from goldpan.miners.github.connections import CONNECTIONS, PART_OF
 from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
 from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, key_of
-from goldpan.miners.github.graphql_lists import PART_OF, More, list_flaw, open_lists, read_problems
+from goldpan.miners.github.graphql_lists import More, list_flaw, open_lists, read_problems
 from goldpan.miners.github.limits import TokenPool
-from goldpan.miners.github.queries import KINDS, Kind
+from goldpan.miners.github.queries import Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError
@@ -109,9 +109,9 @@ class PageFetcher:
                 fetch,
                 lambda more, error: self._fail(more, error.reason, error.status, task),
                 tries=run.github.retries,
-                pace=run.pace,
+                pace=run.github.pace,
             )
-            await drain.run(run.workers)
+            await drain.run(run.github.flow.most)
 
     def _query(self, batch: list[More], first: int) -> tuple[str, dict[str, object]]:
         document = queries.continuations_document(
@@ -255,7 +255,7 @@ class GraphQLMiner:
         self._entries = EntryFetcher(run, sweep)
         self._pages = PageFetcher(run)
         self._listed: frozenset[int] = frozenset()
-        self._targets: Mapping[Kind, tuple[Target, ...]] = dict.fromkeys(KINDS, ())
+        self._targets: Mapping[Kind, tuple[Target, ...]] = by_kind(())
         self._hidden = Hidden()
 
     @property
@@ -278,18 +278,12 @@ class GraphQLMiner:
             swept = await together(*(self._sweep.run(kind, task) for kind in self._kinds))
         if any(record.meta.get("off") for record in run.journal.of_run("sweep")):
             run.reporter.note("The repository has discussions turned off: it has none to mine")
-        listed = [*swept, *[()] * (len(KINDS) - len(swept))]
+        targets = {target.number: target for listed in swept for target in listed}
         owners = run.owners()
-        self._listed = frozenset(target.number for targets in listed for target in targets)
-        self._targets = {
-            kind: tuple(target for target in targets if not self._is_known(target, owners))
-            for kind, targets in zip(KINDS, listed, strict=True)
-        }
-        by_number = {target.number: target for targets in listed for target in targets}
-        fresh = {target.number for targets in self._targets.values() for target in targets}
-        self._hidden = choose_hidden(run.journal, run.github.pool, by_number, fresh)
-        hidden = by_kind(self._hidden.chosen)
-        self._targets = {kind: (*targets, *hidden[kind]) for kind, targets in self._targets.items()}
+        self._listed = frozenset(targets)
+        fresh = {n: target for n, target in targets.items() if not self._is_known(target, owners)}
+        self._hidden = choose_hidden(run.journal, run.github.pool, targets, fresh)
+        self._targets = by_kind([*fresh.values(), *self._hidden.chosen])
 
     async def run(self) -> None:
         """Fetch what the survey found, and what failed once more at the end."""

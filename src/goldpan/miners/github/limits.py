@@ -206,6 +206,11 @@ class TokenPool:
         self._announced_until = 0.0
         self._refused = ""
 
+    @property
+    def named(self) -> list[Token]:
+        """The tokens; none where requests go without one."""
+        return [token for token in self.tokens if token.secret]
+
     def now(self) -> float:
         """Return the server's time as seconds since 1970."""
         return time.time() + self._skew

@@ -80,7 +80,6 @@ class _Listing:
     field: str
     order: str
     parent: str
-    operation: str
     fields: str
     connections: tuple[Connection, ...]
     beside: str = ""
@@ -88,17 +87,14 @@ class _Listing:
 
 
 _LISTINGS: Mapping[Kind, _Listing] = {
-    "issue": _Listing(
-        "issues", "IssueOrderField", "Issue", "Issues", _ISSUE_FIELDS, ISSUE_CONNECTIONS
-    ),
+    "issue": _Listing("issues", "IssueOrderField", "Issue", _ISSUE_FIELDS, ISSUE_CONNECTIONS),
     "pull": _Listing(
-        "pullRequests", "IssueOrderField", "PullRequest", "Pulls", _PULL_FIELDS, PULL_CONNECTIONS
+        "pullRequests", "IssueOrderField", "PullRequest", _PULL_FIELDS, PULL_CONNECTIONS
     ),
     "discussion": _Listing(
         "discussions",
         "DiscussionOrderField",
         "Discussion",
-        "Discussions",
         _DISCUSSION_FIELDS,
         DISCUSSION_CONNECTIONS,
         "hasDiscussionsEnabled",
@@ -136,14 +132,13 @@ query Probe($owner: String!, $name: String!) {{
 """Small, and answered whenever GitHub answers anything of the repository."""
 
 
+def _operation(kind: Kind) -> str:
+    return f"{kind.title()}s"
+
+
 def list_field(kind: Kind) -> str:
     """Return the repository's field that lists all entries of a kind."""
     return _LISTINGS[kind].field
-
-
-def repository_document(dialect: Dialect = NEWEST) -> str:
-    """Return the document that asks for a repository's facts."""
-    return adapt(REPOSITORY, dialect)
 
 
 _SWEPT_PAGE = "first: $first, after: $after, orderBy: {field: $field, direction: $direction}"
@@ -157,7 +152,7 @@ def sweep_document(kind: Kind, dialect: Dialect = NEWEST, *, light: bool = False
     listing = _LISTINGS[kind]
     timeline = "" if light else _swept(kind)
     document = f"""
-query Sweep{listing.operation}($owner: String!, $name: String!, $first: Int!, $after: String,
+query Sweep{_operation(kind)}($owner: String!, $name: String!, $first: Int!, $after: String,
                   $field: {listing.order}!, $direction: OrderDirection!) {{
   repository(owner: $owner, name: $name) {{{listing.beside and f" {listing.beside}"}
     {listing.field}({_SWEPT_PAGE}) {{
@@ -209,7 +204,7 @@ def entries_document(
     body = f"{listing.fields}\n      {lists}"
     return adapt(
         f"""
-query {listing.operation}($ids: [ID!]!) {{
+query {_operation(kind)}($ids: [ID!]!) {{
   nodes(ids: $ids) {{
     ... on {listing.parent} {{
       {body}

@@ -64,6 +64,7 @@ def _with_length(url: str, length: int) -> str:
 
 _RESTARTS = 3
 _FAILED_IN_A_ROW = 3  # pages after which it is the list that fails
+Order = dict[str, str]
 _OLDEST_FIRST = {"sort": "created", "direction": "asc"}
 _NEWEST_FIRST = {"sort": "created", "direction": "desc"}
 _BY_UPDATE = {"sort": "updated", "direction": "asc"}
@@ -74,6 +75,7 @@ _LAST_UPDATED_FIRST = {"sort": "updated", "direction": "desc"}
 class Listing:
     """The result of walking a list."""
 
+    feed: Feed
     begun: int
     """The sequence number of the archive at which the walk began."""
     items: list[list[Any]] = field(default_factory=list)
@@ -115,23 +117,23 @@ class Lists:
 
     async def whole(self, feed: Feed) -> Listing:
         """Read all of a list."""
-        listing = Listing(len(self.journal.archive.records))
+        listing = Listing(feed, len(self.journal.archive.records))
         try:
-            listing.is_whole = await self._walk_retrying(feed, _OLDEST_FIRST, listing)
+            listing.is_whole = await self._walk_retrying(listing, _OLDEST_FIRST)
         except WallError:
             if feed.takes_since:
-                listing.is_whole = await self._windows(feed, "", listing)
+                listing.is_whole = await self._windows(listing, "")
             else:  # from both ends; what lies between comes one by one
-                await self._walk_retrying(feed, _NEWEST_FIRST, listing, to_wall=True)
+                await self._walk_retrying(listing, _NEWEST_FIRST, to_wall=True)
         return listing
 
     async def changed(self, feed: Feed, since: str) -> Listing:
         """Read what was updated since a time."""
-        listing = Listing(len(self.journal.archive.records))
+        listing = Listing(feed, len(self.journal.archive.records))
         if feed.takes_since:
-            await self._windows(feed, since, listing)
+            await self._windows(listing, since)
         else:
-            await self._walk_retrying(feed, _LAST_UPDATED_FIRST, listing, until=since, to_wall=True)
+            await self._walk_retrying(listing, _LAST_UPDATED_FIRST, until=since, to_wall=True)
         return listing
 
     async def retry_failed(self) -> None:
@@ -157,44 +159,43 @@ class Lists:
                 reply = await self.github.get(record.meta["request"]["url"])
                 if reply.status == 200 and isinstance(reply.data, list):
                     return any(item.get("number") == number for item in reply.data)
-        listing = Listing(0)
-        is_whole = await self._walk_retrying(ISSUES, _OLDEST_FIRST, listing, first=_RESTARTS)
+        listing = Listing(ISSUES, 0)
+        is_whole = await self._walk_retrying(listing, _OLDEST_FIRST, first=_RESTARTS)
         return not is_whole or any(item[0] == number for item in listing.items)
 
     async def _walk_retrying(
         self,
-        feed: Feed,
-        order: dict[str, str],
         listing: Listing,
-        *,
+        order: Order,
         until: str = "",
+        *,
         to_wall: bool = False,
         first: int = 0,
     ) -> bool:
         """Walk a list, again from its beginning where a cursor is lost; tell if all was read."""
         for attempt in range(first, first + _RESTARTS):
             try:
-                return await self._walk(feed, order, listing, attempt, until, to_wall=to_wall)
+                return await self._walk(listing, order, attempt, until, to_wall=to_wall)
             except StaleCursorError as error:
                 reason = str(error)
-        self.journal.fail(None, feed.part, f"its cursors do not hold ({reason})")
+        self.journal.fail(None, listing.feed.part, f"its cursors do not hold ({reason})")
         return False
 
-    async def _windows(self, feed: Feed, since: str, listing: Listing) -> bool:
+    async def _windows(self, listing: Listing, since: str) -> bool:
         """Read a list by time of update, each page beginning where the one before ended.
 
         An entry that is updated meanwhile moves to the end; pages by number would skip another.
         """
         while True:
             order = {**_BY_UPDATE, **({"since": since} if since else {})}
-            url: str | None = self._first_url(feed, order)
+            url: str | None = self._first_url(listing.feed, order)
             newest = since
             while url is not None and newest == since:
                 # More than a page may have been updated in one second: then links are followed.
                 try:
-                    record = await self._read(feed, url, 0)
+                    record = await self._read(listing.feed, url, 0)
                 except (NoAnswerError, StaleCursorError, WallError) as error:
-                    self._failed.append(_FailedPage(feed, url, 0, goes_on=True))
+                    self._failed.append(_FailedPage(listing.feed, url, 0, goes_on=True))
                     if isinstance(error, RefusedError) and not listing.items:
                         listing.refusal = error.reason
                     return False
@@ -206,14 +207,7 @@ class Lists:
             since = newest
 
     async def _walk(
-        self,
-        feed: Feed,
-        order: dict[str, str],
-        listing: Listing,
-        attempt: int,
-        until: str,
-        *,
-        to_wall: bool,
+        self, listing: Listing, order: Order, attempt: int, until: str, *, to_wall: bool
     ) -> bool:
         """Follow a list to its end, to items older than `until`, or to the wall.
 
@@ -227,7 +221,7 @@ class Lists:
             in_a_row = 0
             while url is not None:
                 try:
-                    record = await self._read(feed, url, attempt)
+                    record = await self._read(listing.feed, url, attempt)
                 except NoAnswerError as error:
                     failed.append(url)
                     in_a_row += 1
@@ -245,11 +239,11 @@ class Lists:
                     break  # the rest is older still
             return [*failed, ""] if not in_a_row else failed
 
-        *failed, last = await follow(self._first_url(feed, order))
+        *failed, last = await follow(self._first_url(listing.feed, order))
         later: list[tuple[str, bool]] = []
         for url in [*failed, *filter(None, [last])]:
             try:
-                record = await self._read(feed, url, attempt)
+                record = await self._read(listing.feed, url, attempt)
             except (NoAnswerError, WallError) as error:
                 later.append((url, url == last))
                 if isinstance(error, RefusedError) and not listing.items:
@@ -260,10 +254,10 @@ class Lists:
                 *others, end = await follow(record.meta["next"])
                 later += [(other, False) for other in others]
                 later += [(end, True)] if end else []
-        self._failed += [_FailedPage(feed, url, attempt, goes_on) for url, goes_on in later]
+        self._failed += [_FailedPage(listing.feed, url, attempt, goes_on) for url, goes_on in later]
         return not later
 
-    def _first_url(self, feed: Feed, order: dict[str, str]) -> str:
+    def _first_url(self, feed: Feed, order: Order) -> str:
         query = urlencode({**feed.fixed, "per_page": "100", **order})
         return f"/repos/{self.repo}/{feed.path}?{query}"
 
@@ -279,7 +273,7 @@ class Lists:
             return record
         old = self.journal.find(f"{feed.part}|{url}")
         tag = tag_of(old) if old is not None else None
-        reply = await self._ask(feed, url, tag)
+        reply = await self._ask(url, tag)
         if reply.status == 304 and old is not None:
             return self.journal.mark(
                 "unchanged",
@@ -301,7 +295,7 @@ class Lists:
             next=links_of(reply).get("next"),
         )
 
-    async def _ask(self, feed: Feed, url: str, tag: Tag | None) -> HttpReply:
+    async def _ask(self, url: str, tag: Tag | None) -> HttpReply:
         """Ask for a page, for less of it where that fails and its place is named by a cursor."""
         query = dict(parse_qsl(urlsplit(url).query))
         is_numbered = "page" in query and "after" not in query

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 
+from goldpan.core.storage.archive import Record
 from goldpan.core.terminal import ProgressTask
 from goldpan.miners.github.batches import together
 from goldpan.miners.github.cost import MOST_FILES, LengthSample
-from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, relations_of
+from goldpan.miners.github.rest_feeds import ISSUES, PULLS, RELATIONS, Feed, relations_of
 from goldpan.miners.github.rest_lists import RefusedError
 from goldpan.miners.github.rest_survey import RestSurvey, RestSurveyor
 from goldpan.miners.replies import HttpReply, NoAnswerError, links_of, parse_json
@@ -24,14 +25,13 @@ Fetch = Callable[[int], Awaitable[None]]
 class RestMiner:
     """Fetches one repository's new and changed entries into its journal."""
 
-    def __init__(self, surveyor: RestSurveyor, workers: int, identity: int | None) -> None:
+    def __init__(self, surveyor: RestSurveyor, identity: int | None) -> None:
         self._surveyor = surveyor
         self._lists = surveyor.lists
         self._github = self._lists.github
         self._journal = self._lists.journal
         self._root = f"/repos/{self._lists.repo}"
         self._identity = identity
-        self._workers = workers
         self._survey = RestSurvey(frozenset(), {}, {})
         self._later: list[tuple[int, str, Fetch]] = []
         self._lost: dict[int, str] = {}
@@ -86,39 +86,28 @@ class RestMiner:
         await self._lists.retry_failed()
 
     async def _issue(self, number: int) -> None:
-        """Fetch an entry that no list brought as it is now."""
-        key = f"issue|{self._journal.run}|{number}"
-        if self._journal.find(key):
-            return
-        url = f"{self._root}/issues/{number}"
-        reply = await self._github.get(url)
-        if self._is_gone_by(number, reply):
-            return
-        if reply.status != 200 or not isinstance(reply.data, dict):
-            raise RefusedError(url, reply)
-        self._journal.keep(
-            "issue",
-            [key],
-            {"url": url},
-            reply,
-            number=number,
-            items=[ISSUES.item(reply.data)],
-            relations=relations_of([reply.data]),
-        )
+        await self._single(number, "issue", ISSUES)
 
     async def _pull(self, number: int) -> None:
-        """Fetch a pull request that no list brought as it is now."""
-        key = f"pull|{self._journal.run}|{number}"
+        if record := await self._single(number, "pull", PULLS):
+            self._survey.heads[number] = record.meta["items"][0][2:4]
+
+    async def _single(self, number: int, part: str, feed: Feed) -> Record | None:
+        """Fetch an entry or a pull request that no list brought as it is now; null where gone."""
+        key = f"{part}|{self._journal.run}|{number}"
         record = self._journal.find(key)
-        if record is None:
-            url = f"{self._root}/pulls/{number}"
-            reply = await self._github.get(url)
-            if reply.status != 200 or not isinstance(reply.data, dict):
-                raise RefusedError(url, reply)
-            record = self._journal.keep(
-                "pull", [key], {"url": url}, reply, number=number, items=[PULLS.item(reply.data)]
-            )
-        self._survey.heads[number] = record.meta["items"][0][2:4]
+        if record is not None:
+            return record
+        url = f"{self._root}/{feed.path}/{number}"
+        reply = await self._github.get(url)
+        if feed is ISSUES and self._is_gone_by(number, reply):
+            return None
+        if reply.status != 200 or not isinstance(reply.data, dict):
+            raise RefusedError(url, reply)
+        items, relations = [feed.item(reply.data)], relations_of([reply.data])
+        return self._journal.keep(
+            part, [key], {"url": url}, reply, number=number, items=items, relations=relations
+        )
 
     async def _files(self, number: int) -> None:
         key = f"files|{self._journal.run}|{number}"
@@ -244,7 +233,7 @@ class RestMiner:
                 await self._guarded(number, part, fetch)
                 task.advance()
 
-        await together(*(work() for _ in range(self._workers)))
+        await together(*(work() for _ in range(self._github.flow.most)))
 
     async def _guarded(self, number: int, part: str, fetch: Fetch) -> None:
         """Fetch, or put off what fails; at the end of the run it is recorded as failed."""

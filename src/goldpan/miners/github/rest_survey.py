@@ -8,7 +8,8 @@ again when the entry changed or a text that changed names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -173,13 +174,10 @@ class RestSurveyor:
         for number in sorted(listed):
             target, entry = targets.get(number), entries.get(number)
             updated = target.updated if target else ""
-            is_current = states.timelines.get(number) == versions[number]
+            last = states.versions.get((number, "timeline"))
+            is_current = last == versions[number]
             # A comment on an entry that was not updated, which counts its comments all the same.
-            late_comment = bool(
-                not is_current
-                and states.timelines.get(number)
-                and "|IssueComment " in versions[number]
-            )
+            late_comment = bool(not is_current and last and "|IssueComment " in versions[number])
             if (
                 entry is None
                 or entry[1] < updated
@@ -219,7 +217,7 @@ class RestSurveyor:
         return sorted(
             (number, part)
             for number, part in failed
-            if number in versions and states.relations.get((number, part)) != versions[number]
+            if number in versions and states.versions.get((number, part)) != versions[number]
         )
 
     def _newest(self, *parts: str) -> dict[int, list[Any]]:
@@ -237,8 +235,8 @@ class _LastStates:
     """Which state of each entry the archive holds last, by whichever path."""
 
     def __init__(self, journal: Journal) -> None:
-        self.timelines: dict[int, str] = {}
-        self.relations: dict[tuple[int, str], str] = {}
+        self.versions: dict[tuple[int, str], str] = {}
+        """Versions for which lists of entries were read, by number and part."""
         self.files: dict[int, list[str]] = {}
         self.failed: set[tuple[int, str]] = set()
         """Parts of entries whose last request failed: requested again."""
@@ -255,18 +253,14 @@ class _LastStates:
                 for _, number, owner in meta["nodes"]:
                     version = owner.rpartition("@")[0]
                     whole = journal.find(entry_key(version)) is not None and number not in open_
-                    self.timelines[number] = version if whole else ""
-                    for part in RELATIONS:
-                        self.relations[number, part] = version if whole else ""
+                    for part in ("timeline", *RELATIONS):
+                        self.versions[number, part] = version if whole else ""
                     self.files.pop(number, None)  # REST sees more of them
             case "timeline" | "files" | "pull_comments" | "sub_issues" | "blocked_by" | "blocking":
                 if meta["next"] is None:
                     part = PART_OF_LIST.get(meta["part"], meta["part"])
                     self.failed.discard((meta["number"], part))
-                    if part == "timeline":
-                        self.timelines[meta["number"]] = meta["version"]
-                    elif part in RELATIONS:
-                        self.relations[meta["number"], part] = meta["version"]
+                    self.versions[meta["number"], part] = meta["version"]
             case "issue":
                 self.failed.discard((meta["number"], "entry"))
             case "complete":
@@ -284,27 +278,20 @@ def stamp(moment: datetime | None) -> str | None:
 
 def _finished_until(journal: Journal, limit: str | None) -> str | None:
     """Return when the last REST run that read all of these lists began, by GitHub's clock."""
-    until = None
-    for begin, repository in _finished(journal):
-        since = begin.meta["plan"].get("since")
-        narrower = since and (limit is None or since > limit)
-        date = repository.meta["headers"].get("date")
-        if begin.meta["plan"]["via"] == "rest" and not narrower and date:
-            until = stamp(parsedate_to_datetime(date))
-    return until
-
-
-def _finished(journal: Journal) -> Iterator[tuple[Record, Record]]:
-    """Yield the first and the repository's record of each run that ended with all lists read."""
-    runs: dict[int, dict[str, Record]] = {}
+    runs: dict[int, dict[str, Record]] = defaultdict(dict)
     ends = {record.sequence for record in trusted_ends(journal.archive.records)}
     for record in journal.archive.records:
-        parts = runs.setdefault(record.run, {})
         part = record.meta["part"]
         if part == "failed" and record.meta["number"] is None:
-            parts["broken"] = record
+            part = "broken"
         if part != "end" or record.sequence in ends:
-            parts.setdefault(part, record)
+            runs[record.run].setdefault(part, record)
+    until = None
     for _, parts in sorted(runs.items()):
         if {"begin", "repository", "end"} <= parts.keys() and "broken" not in parts:
-            yield parts["begin"], parts["repository"]
+            plan = parts["begin"].meta["plan"]
+            narrower = plan.get("since") and (limit is None or plan["since"] > limit)
+            date = parts["repository"].meta["headers"].get("date")
+            if plan["via"] == "rest" and not narrower and date:
+                until = stamp(parsedate_to_datetime(date))
+    return until

@@ -9,7 +9,7 @@ there is a token.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +21,6 @@ from goldpan.miners.github.batches import BatchSize
 from goldpan.miners.github.client import GitHub
 from goldpan.miners.github.dialect import Dialect
 from goldpan.miners.github.graphql_lists import list_flaw
-from goldpan.miners.github.limits import Pace
 from goldpan.miners.github.queries import Kind, list_field, sweep_document, sweep_page
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError, StaleCursorError, errors_of
@@ -59,7 +58,6 @@ class Sweep:
     repo: str
     since: datetime | None
     dialect: Dialect
-    pace: Pace
 
     async def run(self, kind: Kind, task: ProgressTask) -> list[Target]:
         """Return all entries of a kind (those updated since the limit, if there is one).
@@ -70,17 +68,16 @@ class Sweep:
         targets: dict[str, Target] = {}
         for attempt in range(_RESTARTS):
             try:
-                for record in self._recorded(kind, attempt):
+                async for record in self._pages(kind, attempt):
                     self._take(record, kind, targets, task)
-                await self._walk(kind, attempt, targets, task)
                 break
             except StaleCursorError as error:
                 reason = str(error)
             except NoAnswerError as error:
-                self.journal.fail(None, FIELDS_OF[kind], error.reason, error.status)
+                self.journal.fail(None, f"{kind}s", error.reason, error.status)
                 break
         else:
-            self.journal.fail(None, FIELDS_OF[kind], f"its cursors do not hold ({reason})")
+            self.journal.fail(None, f"{kind}s", f"its cursors do not hold ({reason})")
         return sorted(targets.values(), key=lambda target: target.number)
 
     async def lists(self, target: Target) -> bool:
@@ -95,50 +92,39 @@ class Sweep:
                 return any(node and node["id"] == target.node for node in nodes)
         return False
 
-    def _recorded(self, kind: Kind, attempt: int) -> Iterator[Record]:
-        """Yield the pages that this run has of this attempt, in their order."""
-        cursor: str | None = ""
-        while cursor is not None:
-            record = self.journal.find(self._key(kind, attempt, cursor))
-            if record is None:
-                return
+    async def _pages(self, kind: Kind, attempt: int) -> AsyncIterator[Record]:
+        """Yield the pages of a list in order; those that this run has are not asked for."""
+        size, cursor = BatchSize(sweep_page(kind)), ""
+        while True:
+            key = f"sweep|{self.journal.run}|{kind}|{attempt}|{cursor}"
+            record = self.journal.find(key) or await self._read(kind, key, cursor, size)
             yield record
+            if record.meta["next"] is None or self._is_late(record):
+                return
             cursor = record.meta["next"]
 
-    async def _walk(
-        self, kind: Kind, attempt: int, targets: dict[str, Target], task: ProgressTask
-    ) -> None:
+    async def _read(self, kind: Kind, key: str, cursor: str, size: BatchSize) -> Record:
         owner, name = self.repo.split("/")
         field, direction = ("UPDATED_AT", "DESC") if self.since else ("CREATED_AT", "ASC")
-        size = BatchSize(sweep_page(kind))
-        pages = list(self._recorded(kind, attempt))
-        if pages and (pages[-1].meta["next"] is None or self._is_late(pages[-1])):
-            return
-        cursor: str | None = pages[-1].meta["next"] if pages else None
-        while True:
-            page_wanted = {"first": size.current, "after": cursor}
-            order = {"field": field, "direction": direction}
-            variables = {"owner": owner, "name": name, **page_wanted, **order}
-            reply = await self._page(kind, variables, size)
-            page = self._connection(reply, kind)
-            info = page["pageInfo"]
-            off: dict[str, Any] = {"off": True} if _is_off(reply) else {}
-            record = self.journal.keep(
-                "sweep",
-                [self._key(kind, attempt, cursor or "")],
-                {"query": "Sweep", "variables": variables},
-                reply,
-                kind=kind,
-                items=[_fingerprint(node) for node in page["nodes"]],
-                announced=page["totalCount"],
-                next=info["endCursor"] if info["hasNextPage"] else None,
-                full=self.since is None,
-                **off,
-            )
-            self._take(record, kind, targets, task)
-            cursor = record.meta["next"]
-            if cursor is None or self._is_late(record):
-                return
+        page_wanted = {"first": size.current, "after": cursor or None}
+        order = {"field": field, "direction": direction}
+        variables = {"owner": owner, "name": name, **page_wanted, **order}
+        reply = await self._page(kind, variables, size)
+        page = self._connection(reply, kind)
+        info = page["pageInfo"]
+        off: dict[str, Any] = {"off": True} if _is_off(reply) else {}
+        return self.journal.keep(
+            "sweep",
+            [key],
+            {"query": "Sweep", "variables": variables},
+            reply,
+            kind=kind,
+            items=[_fingerprint(node) for node in page["nodes"]],
+            announced=page["totalCount"],
+            next=info["endCursor"] if info["hasNextPage"] else None,
+            full=self.since is None,
+            **off,
+        )
 
     def _take(
         self, record: Record, kind: Kind, targets: dict[str, Target], task: ProgressTask
@@ -156,9 +142,6 @@ class Sweep:
             moment(fingerprint.split("|")[0]) < self.since
             for _, _, fingerprint in record.meta["items"]
         )
-
-    def _key(self, kind: Kind, attempt: int, cursor: str) -> str:
-        return f"sweep|{self.journal.run}|{kind}|{attempt}|{cursor}"
 
     async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> HttpReply:
         """Ask for one page, smaller and smaller, at last without what makes it heavy."""
@@ -178,7 +161,7 @@ class Sweep:
                     light, failures = True, 0
             size.choked(variables["first"])
             variables["first"] = size.current
-            await asyncio.sleep(self.pace.pause(failures + 1))
+            await asyncio.sleep(self.github.pace.pause(failures + 1))
 
     async def _ask(self, kind: Kind, variables: dict[str, Any], *, light: bool) -> HttpReply:
         """Ask once; raises `NoAnswerError` for a page that lacks anything."""
@@ -212,8 +195,6 @@ class Sweep:
 
 
 _NOTHING = {"totalCount": 0, "nodes": [], "pageInfo": {"hasNextPage": False, "endCursor": None}}
-FIELDS_OF: dict[Kind, str] = {"issue": "issues", "pull": "pulls", "discussion": "discussions"}
-"""Name of each kind's list in a recorded failure."""
 
 
 def moment(text: str) -> datetime:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from goldpan.code.patch import FileDiff, apply, parse_diff
 from goldpan.core.errors import GitError
@@ -15,14 +16,7 @@ from goldpan.git.ancestry import Ancestry
 from goldpan.git.objects import Objects
 from goldpan.git.process import git
 from goldpan.git.trees import SUBMODULE, Touched
-from goldpan.miners.history.commit_pairs import (
-    CommitReading,
-    Pull,
-    StateName,
-    about_paths,
-    count,
-    find_state,
-)
+from goldpan.miners.history.commit_pairs import CommitReading, Pull, about_paths, count, find_state
 
 # Makes what a pull request changed anew, from GitHub's diff and the files before it.
 
@@ -30,21 +24,16 @@ _FILE = "100644"
 _SUBPROJECT = b"Subproject commit "
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """The changes of a diff to the tree of `before`; the files after it are in the clone."""
-
-    before: str
-    touched: tuple[Touched, ...]
-
-
 class UnfitError(ValueError):
     """A diff that does not belong to a state of the code."""
 
 
-def rebuild(clone: Path, record: Record, bases: Sequence[str], objects: Objects) -> Rebuilt:
+def rebuild(
+    clone: Path, record: Record, bases: Sequence[str], objects: Objects
+) -> tuple[str, tuple[Touched, ...]]:
     """Apply an archived diff to the first of these commits that it fits exactly.
 
+    Returns that commit and the changes to its tree.
     Files after the change are written into the clone, so everybody reads them like all others.
     Raises `UnfitError` that says why there is no such commit.
     """
@@ -62,7 +51,7 @@ def rebuild(clone: Path, record: Record, bases: Sequence[str], objects: Objects)
             problem = f"GitHub's diff does not fit: {error}"
             continue
         _write(clone, [data for _, data in rebuilt if data is not None])
-        return Rebuilt(base, tuple(touched for touched, _ in rebuilt))
+        return base, tuple(touched for touched, _ in rebuilt)
     raise UnfitError(problem)
 
 
@@ -136,21 +125,6 @@ def _write(clone: Path, files: Sequence[bytes]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
-    """A row of `revisions`, without the repository."""
-
-    number: int
-    notes: tuple[str, ...]
-    state: StateName = "none"
-    before_sha: str | None = None
-    after_sha: str | None = None
-    merge_base: str | None = None
-    commits_ahead: int | None = None
-    agrees: bool | None = None
-    problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Settler:
     """Decides for the pull requests of one clone; `diffs` are GitHub's, for those it lacks."""
 
@@ -159,50 +133,48 @@ class Settler:
     objects: Objects
     diffs: Mapping[int, Record]
 
-    def settle(self, reading: CommitReading) -> tuple[Revision, Sequence[Touched]]:
-        """Return a pull request's row and the files that it changes."""
-        candidate, compared = reading.candidate, reading.compared
-        if candidate is None or compared is None:
+    def settle(self, reading: CommitReading) -> tuple[dict[str, Any], Sequence[Touched]]:
+        """Return a pull request's row of `revisions` and the files that it changes."""
+        candidate, touched = reading.candidate, reading.touched
+        if candidate is None:
             return self._settle_lost(reading)
-        touched = compared.touched
         base = self.ancestry.find(reading.pull.base_sha)
         state = find_state(candidate, base, touched, self.objects)
         notes = {*candidate.notes, *state.notes, *about_paths(touched)}
-        if compared.counts.files is None:
+        if reading.counts.files is None:
             notes.add("files_missing")
-        revision = Revision(
-            number=reading.pull.number,
-            state=state.name,
-            before_sha=state.before,
-            after_sha=candidate.after,
-            merge_base=candidate.before,
-            commits_ahead=candidate.ahead,
-            agrees=reading.agrees,
-            notes=tuple(sorted(notes)),
-        )
+        revision = {
+            "number": reading.pull.number,
+            "state": state.name,
+            "before_sha": state.before,
+            "after_sha": candidate.after,
+            "merge_base": candidate.before,
+            "commits_ahead": candidate.ahead,
+            "agrees": reading.agrees,
+            "notes": sorted(notes),
+        }
         return revision, touched
 
-    def _settle_lost(self, reading: CommitReading) -> tuple[Revision, Sequence[Touched]]:
+    def _settle_lost(self, reading: CommitReading) -> tuple[dict[str, Any], Sequence[Touched]]:
         pull = reading.pull
         named = (("base_sha_missing", pull.base_sha), ("head_missing", pull.head_sha))
         notes = [note for note, sha in named if self.ancestry.find(sha) is None]
-        nothing = Revision(pull.number, tuple(notes), problem=reading.problem)
+        nothing = {"number": pull.number, "state": "none", "notes": notes}
         record = self.diffs.get(pull.number)
         if record is None:
-            return nothing, ()
+            return {**nothing, "problem": reading.problem}, ()
         try:
-            rebuilt = rebuild(self.clone, record, self._bases(pull), self.objects)
+            before, touched = rebuild(self.clone, record, self._bases(pull), self.objects)
         except UnfitError as error:
-            return replace(nothing, problem=str(error)), ()
-        revision = replace(
-            nothing,
-            state="diff",
-            before_sha=rebuilt.before,
-            agrees=count(rebuilt.touched).agree(pull.announced),
-            notes=tuple(sorted({*notes, *about_paths(rebuilt.touched)})),
-            problem=None,
-        )
-        return revision, rebuilt.touched
+            return {**nothing, "problem": str(error)}, ()
+        revision = {
+            **nothing,
+            "state": "diff",
+            "before_sha": before,
+            "agrees": count(touched).agree(pull.announced),
+            "notes": sorted({*notes, *about_paths(touched)}),
+        }
+        return revision, touched
 
     def _bases(self, pull: Pull) -> list[str]:
         """Return the commits that a diff could belong to."""

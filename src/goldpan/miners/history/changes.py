@@ -11,16 +11,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from goldpan.core.errors import MiningError
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.git.objects import (
-    Encoding,
-    LineEnds,
     Object,
     Objects,
     ends_its_line,
@@ -40,30 +37,8 @@ ChangeKind = Literal["text", "binary", "submodule", "symlink", "lfs", "large", "
 _STATUS = {"A": "added", "C": "copied", "D": "removed", "R": "renamed", "T": "changed"}
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
-    """A row of `changes`, without the repository."""
-
-    number: int
-    path: str
-    previous_path: str | None
-    status: str
-    kind: ChangeKind
-    mode_before: str | None
-    mode_after: str | None
-    blob_before: str | None
-    blob_after: str | None
-    size_before: int | None
-    size_after: int | None
-    additions: int | None
-    deletions: int | None
-    encoding: Encoding | None
-    line_ends: LineEnds | None
-    final_newline: bool | None
-
-
-def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[ChangedFile]:
-    """Yield a row for each changed file of the numbered pull requests, reading both versions."""
+def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[dict[str, Any]]:
+    """Yield rows of `changes`: one for each changed file of the numbered pull requests."""
     listed = list(touched)
     contents = objects.read(blob or "" for _, file in listed for blob in file.blobs)
     for number, file in listed:
@@ -80,30 +55,30 @@ def status_of(touched: Touched) -> str:
 
 def _describe(
     number: int, touched: Touched, before: Object | None, after: Object | None
-) -> ChangedFile:
+) -> dict[str, Any]:
     kind = _kind(touched, before, after)
     texts = [side.data for side in (before, after) if side and side.data is not None]
     encoding = shared_encoding(*texts) if kind == "text" else None
     if kind == "text" and encoding is None:
         kind = "binary"
-    return ChangedFile(
-        number=number,
-        path=path_text(touched.path),
-        previous_path=None if touched.previous is None else path_text(touched.previous),
-        status=status_of(touched),
-        kind=kind,
-        mode_before=touched.mode_before,
-        mode_after=touched.mode_after,
-        blob_before=touched.blob_before,
-        blob_after=touched.blob_after,
-        size_before=before.size if before else None,
-        size_after=after.size if after else None,
-        additions=touched.additions,
-        deletions=touched.deletions,
-        encoding=encoding,
-        line_ends=line_ends(texts[0], encoding) if encoding else None,
-        final_newline=ends_its_line(texts[0], encoding) if encoding else None,
-    )
+    return {
+        "number": number,
+        "path": path_text(touched.path),
+        "previous_path": None if touched.previous is None else path_text(touched.previous),
+        "status": status_of(touched),
+        "kind": kind,
+        "mode_before": touched.mode_before,
+        "mode_after": touched.mode_after,
+        "blob_before": touched.blob_before,
+        "blob_after": touched.blob_after,
+        "size_before": before.size if before else None,
+        "size_after": after.size if after else None,
+        "additions": touched.additions,
+        "deletions": touched.deletions,
+        "encoding": encoding,
+        "line_ends": line_ends(texts[0], encoding) if encoding else None,
+        "final_newline": ends_its_line(texts[0], encoding) if encoding else None,
+    }
 
 
 def _kind(touched: Touched, before: Object | None, after: Object | None) -> ChangeKind:

@@ -275,12 +275,9 @@ UNREADABLE = "git cannot compare its commits: objects are missing or damaged, or
 NOWHERE = "the clone holds no commits with the change that GitHub announced"
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The differences between two commits; nothing is counted where files are missing."""
-
-    touched: tuple[Touched, ...]
-    counts: Counts
+UNCOUNTED = Counts(None, None, None)
+Compared = tuple[tuple[Touched, ...], Counts]
+"""The differences between two commits; nothing is counted where files are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,14 +285,15 @@ class CommitReading:
     """A pull request and where it is read; no candidate where there is none, with the reason."""
 
     pull: Pull
-    candidate: Candidate | None
-    compared: Compared | None
-    problem: str | None
+    candidate: Candidate | None = None
+    touched: tuple[Touched, ...] = ()
+    counts: Counts = UNCOUNTED
+    problem: str | None = None
 
     @property
     def agrees(self) -> bool | None:
         """True where the change has the announced size; None where that is unknown."""
-        return self.compared.counts.agree(self.pull.announced) if self.compared else None
+        return self.counts.agree(self.pull.announced)
 
 
 @dataclass(slots=True)
@@ -327,16 +325,16 @@ class Reader:
             results = self._compare([choice.pair for _, _, choice in tried])
             waiting = []
             for (pull, rest, candidate), compared in zip(tried, results, strict=True):
-                reading = CommitReading(pull, candidate, compared, None)
+                reading = CommitReading(pull, candidate, *compared or ())
                 if reading.agrees:
                     settled[pull.number] = reading
                     continue
                 if compared is None:
-                    broken[pull.number] = CommitReading(pull, None, None, UNREADABLE)
+                    broken[pull.number] = CommitReading(pull, problem=UNREADABLE)
                 elif candidate.certain:
                     spare.setdefault(pull.number, reading)
                 waiting.append((pull, rest))
-        lost = {pull.number: CommitReading(pull, None, None, NOWHERE) for pull in pulls}
+        lost = {pull.number: CommitReading(pull, problem=NOWHERE) for pull in pulls}
         return list({**lost, **broken, **spare, **settled}.values())
 
     def _compare(self, pairs: Sequence[CommitPair]) -> Iterator[Compared | None]:
@@ -357,11 +355,10 @@ class Reader:
         shallow = iter(list(compare(self.clone, unread, Depth.FOLDERS)))
         for files in compared:
             if files is not None:
-                yield Compared(files, count(files))
+                yield files, count(files)
             else:
                 folders = next(shallow)
-                nothing = Counts(None, None, None)
-                yield None if folders is None else Compared(folders, nothing)
+                yield None if folders is None else (folders, UNCOUNTED)
 
     def _bring_files(self, pairs: Sequence[CommitPair]) -> None:
         """Fetch all files that differ in one go; folders tell which these are."""

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.core.schemas import CHANGES, REVISIONS, TableSchema
+from goldpan.core.schemas import CHANGES, REVISIONS
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
@@ -29,8 +29,8 @@ from goldpan.git.refs import read_refs, verify_clone
 from goldpan.git.remote import find_remote, source_of
 from goldpan.git.trees import Touched, path_text
 from goldpan.miners.github.client import connect
-from goldpan.miners.history.base_resolution import Revision, Settler
-from goldpan.miners.history.changes import ChangedFile, Connect, describe, read_diffs
+from goldpan.miners.history.base_resolution import Settler
+from goldpan.miners.history.changes import Connect, describe, read_diffs
 from goldpan.miners.history.commit_pairs import Reader, Refs, Tables, open_pulls
 
 _AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it
@@ -100,11 +100,15 @@ def read_history(
                 settled = [settler.settle(reading) for reading in readings]
                 rows = [revision for revision, _ in settled]
                 files = list(describe(_sorted_files(settled), objects))
-                write(revisions, REVISIONS, tables.repo, _table(rows, REVISIONS))
-                write(changes, CHANGES, tables.repo, _table(files, CHANGES))
-                states.update(row.state for row in rows)
-                notes.update(note for row in rows for note in row.notes)
-                disagreeing += [row.number for row in rows if row.agrees is False]
+                for target, table, made in (
+                    (revisions, REVISIONS, rows),
+                    (changes, CHANGES, files),
+                ):
+                    arrow = pa.Table.from_pylist(made, schema=table.schema_without_repo)
+                    write(target, table, tables.repo, arrow)
+                states.update(row["state"] for row in rows)
+                notes.update(note for row in rows for note in row["notes"])
+                disagreeing += [row["number"] for row in rows if row.get("agrees") is False]
                 changed_files += len(files)
                 unasked += 0 if client else len(lost) - len(diffs)
                 task.advance(len(pulls))
@@ -145,18 +149,12 @@ def _read_ancestry(clone: Path, tables: Tables, refs: Refs, objects: Objects) ->
 
 
 def _sorted_files(
-    settled: Iterable[tuple[Revision, Sequence[Touched]]],
+    settled: Iterable[tuple[dict[str, Any], Sequence[Touched]]],
 ) -> Iterator[tuple[int, Touched]]:
     """Yield each file in the order of the table; a tree that names one twice is broken."""
     for revision, touched in settled:
         once = {path_text(file.path): file for file in reversed(touched)}
-        yield from ((revision.number, once[path]) for path in sorted(once))
-
-
-def _table(rows: Sequence[Revision] | Sequence[ChangedFile], table: TableSchema) -> pa.Table:
-    schema = pa.schema([field for field in table.schema if field.name != "repo"])
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in schema]
-    return pa.table(columns, schema=schema)
+        yield from ((revision["number"], once[path]) for path in sorted(once))
 
 
 _MOST_NUMBERS = 20

@@ -20,9 +20,9 @@ import pyarrow as pa
 from goldpan.core.resources import named, without_collection
 from goldpan.core.storage.archive import Record
 from goldpan.miners.backup_entries import read_shape
-from goldpan.miners.replies import parse_json
+from goldpan.miners.replies import MALFORMED, parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest
-from goldpan.miners.tables.rows import FACETS, MALFORMED, PART_OF_RECORD, UNIT, Rows
+from goldpan.miners.tables.rows import FACETS, PART_OF_RECORD, Rows
 
 RANGE = 4_096  # entry numbers merged at once; fixes the row groups, so never derive it
 
@@ -42,7 +42,7 @@ def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> Non
     of_range: dict[int, list[pa.Table]] = defaultdict(list)
     for name, table in tables.items():
         table = table.replace_schema_metadata({_FACET: name})
-        ranges = table[UNIT.get(name, "number")].to_numpy() // RANGE
+        ranges = table[FACETS[name].unit].to_numpy() // RANGE
         starts = np.flatnonzero(np.r_[True, ranges[1:] != ranges[:-1]])
         for start, stop in zip(starts, [*starts[1:], len(ranges)], strict=True):
             of_range[int(ranges[start])].append(table.slice(int(start), int(stop - start)))
@@ -59,7 +59,7 @@ def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> Non
 def read_ranges(directory: Path) -> Iterator[tuple[int, dict[str, pa.Table]]]:
     """Yield each range's index and facets, in the order of entry numbers and of the chunks."""
     for folder in sorted(path for path in directory.iterdir() if path.is_dir()):
-        parts = {name: [schema.empty_table()] for name, schema in FACETS.items()}
+        parts = {name: [facet.schema.empty_table()] for name, facet in FACETS.items()}
         for path in sorted(folder.iterdir()):
             with pa.OSFile(str(path), "rb") as source:
                 while source.tell() < source.size():
@@ -224,23 +224,15 @@ def _parse_part(rows: Rows, meta: dict[str, Any], data: Any, pulls: frozenset[in
             parse_graphql.parse_entries(rows, data, meta["nodes"])
         case "more":
             parse_graphql.parse_more(rows, data, meta["nodes"])
-        case "issues":
-            parse_rest.parse_issues(rows, data)
         case "issue":
             rows.attempt(number, "entry", parse_rest.parse_entry, data)
-        case "pulls":
-            parse_rest.parse_pulls(rows, data)
         case "pull":
             rows.attempt(number, "entry", parse_rest.parse_pull, data)
-        case "comments":
-            parse_rest.parse_comments(rows, data)
-        case "review_comments" | "pull_comments":
-            parse_rest.parse_review_comments(rows, data)
         case "timeline":
             parse_rest.parse_timeline(rows, number, data, is_pull=number in pulls)
-        case "files":
-            parse_rest.parse_files(rows, number, data)
-        case "sub_issues" | "blocked_by" | "blocking" as part:
-            parse_rest.parse_relations(rows, number, data, part)
+        case "files" | "sub_issues" | "blocked_by" | "blocking" as part:
+            parse_rest.parse_own_list(rows, number, part, data)
+        case "issues" | "pulls" | "comments" | "review_comments" | "pull_comments" as part:
+            parse_rest.parse_list(rows, part, data)
         case "backup":
             rows.attempt(number, "entry", parse_rest.parse_backup, read_shape(data) or data)

@@ -35,29 +35,40 @@ class UnreadableValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """Which columns a row cannot do without, and which are null only by mistake."""
+class Facet:
+    """The columns of a kind of rows, and which of them are needed."""
 
-    identity: tuple[str, ...] = ()
+    schema: pa.Schema
+    identity: tuple[str, ...] = ("number",)
+    """Columns that a row cannot do without; the first names the entry that it belongs to."""
     always: tuple[str, ...] = ()
+    """Columns that are null only by mistake."""
+    part: str = ""
+    """The part of an entry that the rows belong to, where the facet is not called the same."""
+
+    @property
+    def unit(self) -> str:
+        """The column that names the entry."""
+        return self.identity[0]
 
 
-def make_table(rows: Sequence[Row], schema: pa.Schema, needs: Needs, on_loss: Told) -> pa.Table:
-    """Return the table of rows in the order of its columns; `told` hears what was lost."""
+def make_table(rows: Sequence[Row], facet: Facet, on_loss: Told) -> pa.Table:
+    """Return the table of rows in the order of its columns; `on_loss` hears what was lost."""
+    schema = facet.schema
     columns = [
         _column(name, values, rows, on_loss)
         for name, values in zip(schema, zip(*rows, strict=True), strict=True)
     ]
     table = pa.Table.from_arrays(columns, schema=schema)
-    for name in needs.always:
+    for name in facet.always:
         for index in _nulls(table, name):
             if rows[index][schema.get_field_index(name)] is None:
                 on_loss(rows[index], f"{name} is missing")
-    unknown = {index for name in needs.identity for index in _nulls(table, name)}
+    unknown = {index for name in facet.identity for index in _nulls(table, name)}
     if not unknown:
         return table
     for index in sorted(unknown):
-        on_loss(rows[index], f"nothing tells it apart: {', '.join(needs.identity)} cannot be read")
+        on_loss(rows[index], f"nothing tells it apart: {', '.join(facet.identity)} cannot be read")
     keep = np.ones(len(table), dtype=bool)
     keep[list(unknown)] = False
     return table.filter(pa.array(keep))
@@ -176,20 +187,21 @@ def _column(
     field: pa.Field[Any], values: tuple[Any, ...], rows: Sequence[Row], on_loss: Told
 ) -> pa.Array[Any]:
     try:
-        return _array(values, field.type)
+        return array_of(values, field.type)
     except UNFIT:
         pass
     fitting = list(values)
     for index, value in enumerate(values):
         try:
-            _array((value,), field.type)
+            array_of((value,), field.type)
         except UNFIT:
             fitting[index] = value.kept if isinstance(value, UnreadableValue) else None
             on_loss(rows[index], f"{field.name} cannot be read: {excerpt(value)}")
-    return _array(tuple(fitting), field.type)
+    return array_of(tuple(fitting), field.type)
 
 
-def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array[Any]:
+def array_of(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array[Any]:
+    """Return a column of values, times as texts; raises one of `UNFIT` where one does not fit."""
     if not pa.types.is_timestamp(kind):
         return pa.array(values, type=kind)
     # ISO 8601: GitHub writes times in UTC with a `Z`, git with an offset.

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goldpan.core.storage.archive import Record
-from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.github.connections import PART_OF
 from goldpan.miners.github.rest_feeds import PART_OF_LIST
 from goldpan.miners.repair import unresolved
 from goldpan.miners.tables.rows import PART_OF_RECORD
@@ -112,12 +112,12 @@ class _Scan:
         self.since: str | None = None
         self.discussions_off: bool | None = None  # null where nobody asked
 
-    def lose(self, number: int, kind: str | None, record: Record) -> None:
-        """Take note of an entry that vanished, also from the counts announced before that."""
-        self.deleted[number] = record.sequence
-        kind = kind or self.kinds.get(number)
-        if kind in self.announced:
-            self.announced[kind] -= 1
+    def observe(self, number: int, kind: str, sequence: int) -> None:
+        """Take note of a reply that holds all of an entry."""
+        self.entry[number] = self.fetched[number] = sequence
+        self.kinds[number] = kind
+        for part in FLOORED:
+            self.floors[part][number] = sequence
 
     def read(self, record: Record) -> None:
         meta, sequence = record.meta, record.sequence
@@ -130,11 +130,8 @@ class _Scan:
                     self.failures.pop((None, "backup"), None)  # the newest import tells anew
             case "entries":
                 for _, number, owner in meta["nodes"]:
-                    self.entry[number] = self.fetched[number] = sequence
+                    self.observe(number, meta["kind"], sequence)
                     self.owners[number] = owner
-                    self.kinds[number] = meta["kind"]
-                    for part in FLOORED:
-                        self.floors[part][number] = sequence
             case "more":
                 for _, number, _, parent, connection in meta["nodes"]:
                     part = PART_OF[parent, connection]
@@ -162,10 +159,7 @@ class _Scan:
                     self.listed[number] = is_pull
                     self.kinds[number] = "pull" if is_pull else "issue"
             case "backup":
-                self.entry[meta["number"]] = self.fetched[meta["number"]] = sequence
-                self.kinds[meta["number"]] = meta["kind"]
-                for part in FLOORED:
-                    self.floors[part][meta["number"]] = sequence
+                self.observe(meta["number"], meta["kind"], sequence)
             case "sweep":
                 self.sweeps[record.run, meta["kind"]].append(record)
                 self.announced[meta["kind"]] = meta["announced"]
@@ -176,7 +170,10 @@ class _Scan:
                 if (record.run, "issue") not in self.sweeps:
                     self.announced.clear()  # what an older sweep counted is no longer so
             case "gone":
-                self.lose(meta["number"], meta.get("kind"), record)
+                self.deleted[meta["number"]] = sequence
+                kind = meta.get("kind") or self.kinds.get(meta["number"])
+                if kind in self.announced:  # was counted before
+                    self.announced[kind] -= 1
             case "failed":
                 state: Trouble = "withheld" if meta.get("withheld") else "failed"
                 trouble = Open(state, meta["reason"])

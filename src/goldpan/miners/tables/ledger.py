@@ -47,7 +47,7 @@ _FLOOR_OF = {
     "threads": "review_comments",
     "labels": "entry",
 }
-_SCHEMA = pa.schema([field for field in LEDGER.schema if field.name != "repo"])
+_SCHEMA = LEDGER.schema_without_repo
 
 Key = tuple[int | None, str]
 Troubles = Mapping[Key, Open]
@@ -84,19 +84,18 @@ def read_pages(pages: pa.Table, live: CurrentRecords, numbers: Numbers) -> PageS
     """Sum up the pages that count, for entries in the order of `numbers`, which are sorted."""
     sums = PageSums.of(len(numbers))
     announced = sums.announced
+    pages = pages.filter(pc.is_in(pages["number"], value_set=pa.array(numbers)))
     for part in pc.unique(pages["part"]).to_pylist():
-        rows = pages.filter(pc.equal(pages["part"], part))
-        rows = rows.sort_by("_sequence")
-        whose = rows["number"].to_numpy()
-        sequences = rows["_sequence"].to_numpy()
-        indexes = np.searchsorted(numbers, whose).clip(max=max(0, len(numbers) - 1))
-        floor = _FLOOR_OF.get(part, part)
-        is_listed = numbers[indexes] == whose if len(numbers) else np.zeros(len(whose), dtype=bool)
-        whole = is_listed & (sequences >= live.floors[floor].of(whose))
+        rows = pages.filter(pc.equal(pages["part"], part)).sort_by("_sequence")
+        whose, sequences = rows["number"].to_numpy(), rows["_sequence"].to_numpy()
+        floor, indexes = _FLOOR_OF.get(part, part), np.searchsorted(numbers, whose)
+        of_pull = rows["unit"].to_numpy(zero_copy_only=False) == "pull"
+        whole = sequences >= live.floors[floor].of(whose)
+        # What a pull request says of its lists holds for the run in which they were read.
+        recent = sequences >= live.begun[floor].of(whose)
         np.add.at(sums.received[part], indexes[whole], rows["received"].to_numpy()[whole])
-        listed = whole & (rows["unit"].to_numpy(zero_copy_only=False) != "pull")
-        sums.present[part][indexes[listed]] = True
-        announced[part] = _announced(rows, is_listed, whole, indexes, len(numbers), live, floor)
+        sums.present[part][indexes[whole & ~of_pull]] = True
+        announced[part] = _announced(rows.filter(np.where(of_pull, recent, whole)), numbers)
     if "threads" in announced:
         none = announced["threads"] == 0
         comments = announced["review_comments"]
@@ -104,41 +103,19 @@ def read_pages(pages: pa.Table, live: CurrentRecords, numbers: Numbers) -> PageS
     return sums
 
 
-def _announced(
-    rows: pa.Table,
-    is_listed: np.ndarray[Any, Any],
-    whole: np.ndarray[Any, Any],
-    indexes: Numbers,
-    size: int,
-    live: CurrentRecords,
-    floor: str,
-) -> Numbers:
+def _announced(rows: pa.Table, numbers: Numbers) -> Numbers:
     """Return the newest announcement of each entry, lists of several units added up."""
-    units = rows["unit"].to_numpy(zero_copy_only=False)
-    valid = pc.is_valid(rows["announced"]).to_numpy(zero_copy_only=False)
-    values = pc.fill_null(rows["announced"], -1).to_numpy()
-    whose, sequences = rows["number"].to_numpy(), rows["_sequence"].to_numpy()
-    # What a pull request says of its lists holds for the run in which they were read.
-    recent = is_listed & (sequences >= live.begun[floor].of(whose))
-    of_pull = units == "pull"
-    longest = np.full(size, -1, dtype=np.int64)
-    for counts in (valid & of_pull & recent, valid & (units == "") & whole):
-        newest = np.full(size, -1, dtype=np.int64)
-        newest[indexes[counts]] = values[counts]  # sorted by time, so the newest one stays
-        longest = np.maximum(longest, newest)
-    of_unit = valid & whole & ~of_pull & (units != "")
-    if of_unit.any():
-        by_unit = {
-            (int(at), str(unit)): int(value)
-            for at, unit, value in zip(
-                indexes[of_unit], units[of_unit], values[of_unit], strict=True
-            )
-        }
-        sums: dict[int, int] = defaultdict(int)
-        for (at, _), value in by_unit.items():
-            sums[at] += value
-        for at, value in sums.items():
-            longest[at] = max(int(longest[at]), value)
+    rows = rows.filter(pc.is_valid(rows["announced"]))
+    groups = rows.group_by(["number", "unit"], use_threads=False)
+    newest = groups.aggregate([("announced", "last")])
+    indexes = np.searchsorted(numbers, newest["number"].to_numpy())
+    values = newest["announced_last"].to_numpy()
+    of_unit = ~np.isin(newest["unit"].to_numpy(zero_copy_only=False), ("", "pull"))
+    longest = np.full(len(numbers), -1, dtype=np.int64)
+    np.maximum.at(longest, indexes[~of_unit], values[~of_unit])
+    added = np.zeros(len(numbers), dtype=np.int64)
+    np.add.at(added, indexes[of_unit], values[of_unit])
+    longest[indexes[of_unit]] = np.maximum(longest, added)[indexes[of_unit]]
     return longest
 
 

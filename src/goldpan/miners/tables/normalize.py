@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,7 @@ from goldpan.miners.tables.chunks import (
     range_of,
     read_ranges,
 )
+from goldpan.miners.tables.columns import array_of
 from goldpan.miners.tables.current_records import CurrentRecords, Open, find_current_records
 from goldpan.miners.tables.ledger import list_ledger
 from goldpan.miners.tables.range_tables import RangeTables, Undocumented
@@ -96,7 +97,9 @@ def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter)
         "pulls_announced": live.announced.get("pulls"),
         "former_names": sorted(facts.former),
     }
-    write(writers[REPOSITORIES.name], REPOSITORIES, facts.repo, _one_row(row))
+    arrays = [array_of((row.get(column.name),), column.type) for column in REPOSITORIES.schema]
+    repository = pa.Table.from_arrays(arrays, schema=REPOSITORIES.schema)
+    write(writers[REPOSITORIES.name], REPOSITORIES, facts.repo, repository)
     of_lists |= {key: trouble for key, trouble in live.open.items() if key[0] is None}
     lists = list_ledger(sums.stored, sums.unstored, live, of_lists)
     write(writers[LEDGER.name], LEDGER, facts.repo, lists)
@@ -117,7 +120,7 @@ def _by_range(live: CurrentRecords) -> dict[int, dict[tuple[int | None, str], Op
 
 def _all_ranges(scratch: Path, waiting: Iterable[int]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
     """Yield each range in order, those too of which nothing but lacks are known."""
-    empty = {name: schema.empty_table() for name, schema in FACETS.items()}
+    empty = {name: facet.schema.empty_table() for name, facet in FACETS.items()}
     ahead = sorted(waiting)
     for index, facets in read_ranges(scratch):
         while ahead and ahead[0] < index:
@@ -148,17 +151,6 @@ class _Sums:
         if table is LEDGER:
             lost = pc.and_(pc.equal(rows["part"], "entry"), pc.equal(rows["stored"], 0))
             self.unstored += pc.sum(lost).as_py() or 0
-
-
-def _one_row(values: dict[str, Any]) -> pa.Table:
-    arrays = []
-    for column in REPOSITORIES.schema:
-        value = values.get(column.name)
-        if pa.types.is_timestamp(column.type):
-            arrays.append(pa.array([value], pa.string()).cast(column.type))
-        else:
-            arrays.append(pa.array([value], column.type))
-    return pa.Table.from_arrays(arrays, schema=REPOSITORIES.schema)
 
 
 _CHUNK_BYTES = 16 << 20

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldpan.miners.github.connections import EDITS
-from goldpan.miners.github.graphql_lists import PART_OF
+from goldpan.miners.github.connections import EDITS, PART_OF
 from goldpan.miners.tables.columns import actor, inner, integer, login_of, lower, names, texts
 from goldpan.miners.tables.columns import nodes as nodes_of
 from goldpan.miners.tables.parse_timeline import (
@@ -45,11 +44,7 @@ def _further_page(
     rows: Rows, data: dict[str, Any], alias: str, number: int, parent: str, connection: str
 ) -> None:
     node = data["data"][alias]
-    if node and connection == EDITS.name:
-        parse_edits(rows, int(number), node)
-    elif node and parent in ("Discussion", "DiscussionComment"):
-        parse_said(rows, int(number), parent, connection, node)
-    elif node:
+    if node:
         _list(rows, int(number), parent, connection, node)
 
 
@@ -71,9 +66,7 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
         add_link(rows, number, "sub_issue", holder, End(rows.repo, number), part="entry")
     if is_pull:
         _pull(rows, number, node)
-    for name in _PULL_LISTS if is_pull else _ISSUE_LISTS:
-        if name in node:
-            rows.attempt(number, PART_OF[parent, name], _list, number, parent, name, node)
+    _lists(rows, number, parent, node)
 
 
 def _add_entry(
@@ -95,11 +88,16 @@ def _add_entry(
         rows.page(number, "edits", 0, 0)  # unless a text announces some
 
 
-_ISSUE_LISTS = ("comments", "labels", "timelineItems", "closedByPullRequestsReferences")
-_PULL_LISTS = (
-    *("comments", "labels", "reviews", "reviewThreads", "files", "timelineItems"),
-    "closingIssuesReferences",
-)
+_LISTS = {
+    "Issue": ("comments", "labels", "timelineItems", "closedByPullRequestsReferences"),
+    "PullRequest": (
+        *("comments", "labels", "reviews", "reviewThreads", "files", "timelineItems"),
+        "closingIssuesReferences",
+    ),
+    "Discussion": ("comments", "labels"),
+    "DiscussionComment": ("replies",),
+}
+"""The lists whose first pages come with a node, by its type."""
 _PULL = ("mergedAt", "isDraft", "baseRefName", "baseRefOid", "headRefName", "headRefOid")
 _TOTALS = ("additions", "deletions", "changedFiles")
 
@@ -127,16 +125,30 @@ def _pull(rows: Rows, number: int, node: dict[str, Any]) -> None:
     rows.page(number, "files", files, 0, "pull")
 
 
+def _lists(rows: Rows, number: int, parent: str, node: dict[str, Any]) -> None:
+    """Parse the first pages that came with a node."""
+    for name in _LISTS[parent]:
+        if name in node:
+            rows.attempt(number, PART_OF[parent, name], _list, number, parent, name, node)
+
+
 def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any]) -> None:
+    """Parse a page of a list of `node`, which is of the type `parent`."""
     part = PART_OF[parent, name]
     page = node[name]
     if page is None:
         return
     items = [item for item in page["nodes"] or () if item]
     is_pull = parent != "Issue"
-    unit = str(node.get("id", "")) if parent == "PullRequestReviewThread" else ""
+    of_text = parent in ("PullRequestReviewThread", "DiscussionComment", EDITS.parent)
+    unit = str(node.get("id", "")) if of_text else ""
     announced = page.get("totalCount")
     match parent, name:
+        case "Discussion", "comments":
+            _parse_items(rows, number, part, items, _said, None)
+            rows.page(number, "replies", 0, 0)  # unless a comment announces some
+        case _, "replies":
+            _parse_items(rows, number, part, items, _said, node.get("databaseId"))
         case "PullRequestReviewThread", "comments":
             _parse_items(rows, number, part, items, _comment, "review_comment", of_pull=True)
         case _, "comments":
@@ -158,6 +170,11 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
         case _, "subIssues" | "blockedBy" | "blocking":
             part = RELATIONS[name]
             _parse_items(rows, number, part, items, _relation, part)
+        case EDITS.parent, _:
+            kind = _KINDS[node["__typename"]]
+            of_discussion = kind == "discussion_comment"
+            comment = node.get("databaseId" if of_discussion else "fullDatabaseId")
+            _parse_items(rows, number, part, items, _version, kind, integer(comment))
     rows.page(number, part, announced, len(items), unit)
 
 
@@ -224,28 +241,7 @@ def parse_discussion(rows: Rows, number: int, node: dict[str, Any]) -> None:
     liked = node.get("upvoteCount"), inner(node.get("reactions"), "totalCount")
     discussion = (number, *category, *answer, *chosen, *liked, rows.sequence)
     rows.facets["discussions"].append(discussion)
-    for name in ("comments", "labels"):
-        if name in node:
-            part = PART_OF["Discussion", name]
-            rows.attempt(number, part, parse_said, number, "Discussion", name, node)
-
-
-def parse_said(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any]) -> None:
-    """Parse a page of a discussion's comments or labels, or of a comment's replies."""
-    page = node[name]
-    if page is None:
-        return
-    part = PART_OF[parent, name]
-    items = [item for item in page["nodes"] or () if item]
-    is_reply = part == "replies"
-    if name != "labels":
-        to = node.get("databaseId") if is_reply else None
-        for item in items:
-            rows.attempt(number, part, _said, number, item, to)
-    unit = str(node.get("id", "")) if is_reply else ""
-    rows.page(number, part, page.get("totalCount"), len(items), unit)
-    if part == "comments":
-        rows.page(number, "replies", 0, 0)  # unless a comment announces some
+    _lists(rows, number, "Discussion", node)
 
 
 def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
@@ -264,8 +260,7 @@ def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
     liked = item.get("upvoteCount"), inner(item.get("reactions"), "totalCount")
     comment = (number, identity, *shown, item.get("deletedAt"), *liked, rows.sequence)
     rows.facets["discussion_comments"].append(comment)
-    if "replies" in item:
-        rows.attempt(number, "replies", parse_said, number, "DiscussionComment", "replies", item)
+    _lists(rows, number, "DiscussionComment", item)
 
 
 _KINDS = {
@@ -280,20 +275,7 @@ _KINDS = {
 """Kinds in the tables for the GraphQL types that have a text."""
 
 
-def parse_edits(rows: Rows, number: int, node: dict[str, Any]) -> None:
-    """Parse a page of the edits of one text."""
-    page = node[EDITS.name]
-    if page is None:
-        return
-    items = [item for item in page["nodes"] or () if item]
-    kind = _KINDS[node["__typename"]]
-    comment = node.get("databaseId") if kind == "discussion_comment" else node.get("fullDatabaseId")
-    for item in items:
-        rows.attempt(number, "edits", _version, number, kind, integer(comment), item)
-    rows.page(number, "edits", page.get("totalCount"), len(items), str(node.get("id", "")))
-
-
-def _version(rows: Rows, number: int, kind: str, comment: Any, item: dict[str, Any]) -> None:
+def _version(rows: Rows, number: int, item: dict[str, Any], kind: str, comment: Any) -> None:
     person = actor(item.get("editor"))
     edited = (number, kind, comment, item.get("editedAt"), person.login, person.type)
     text = map(item.get, ("diff", "deletedAt", "id"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from goldpan.miners.tables.columns import UnreadableValue, inner, lower, names, texts, user
@@ -30,12 +31,6 @@ _EVENTS = set(EVENTS.values())
 _PASSED_OVER = WITHOUT_ROWS - {"commented", "reviewed", "committed", "cross-referenced", "closed"}
 
 
-def parse_issues(rows: Rows, data: list[dict[str, Any]]) -> None:
-    """Parse a page of the repository's issue list, which holds pull requests too."""
-    for item in data:
-        rows.attempt(inner(item, "number"), "entry", parse_entry, item)
-
-
 def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None) -> None:
     """Parse what issues and pull requests share."""
     is_pull = "pull_request" in item if is_pull is None else is_pull
@@ -61,12 +56,6 @@ def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None
         add_link(rows, number, "sub_issue", parent, End(rows.repo, number), part="entry")
 
 
-def parse_pulls(rows: Rows, data: list[dict[str, Any]]) -> None:
-    """Parse a page of the repository's list of pull requests."""
-    for item in data:
-        rows.attempt(inner(item, "number"), "entry", parse_pull, item)
-
-
 def parse_pull(rows: Rows, item: dict[str, Any]) -> None:
     """Parse what only pull requests have; totals only where the reply holds them."""
     head, base = item.get("head"), item.get("base")
@@ -83,18 +72,6 @@ def parse_pull(rows: Rows, item: dict[str, Any]) -> None:
         rows.page(number, "files", files, 0, "pull")
         rows.page(number, "commits", item.get("commits"), 0, "pull")
         rows.page(number, "review_comments", item.get("review_comments"), 0, "pull")
-
-
-def parse_comments(rows: Rows, data: list[dict[str, Any]]) -> None:
-    """Parse a page of the repository's comments on issues and pull requests."""
-    for item in data:
-        rows.attempt(None, "comments", _listed_comment, item)
-
-
-def parse_review_comments(rows: Rows, data: list[dict[str, Any]]) -> None:
-    """Parse a page of the repository's review comments."""
-    for item in data:
-        rows.attempt(None, "review_comments", _listed_review_comment, item)
 
 
 def _listed_comment(rows: Rows, item: dict[str, Any]) -> None:
@@ -123,26 +100,36 @@ def parse_timeline(rows: Rows, number: int, data: list[dict[str, Any]], *, is_pu
     rows.page(number, "items", None, len(data))
 
 
-def parse_files(rows: Rows, number: int, data: list[dict[str, Any]]) -> None:
-    """Parse a page of the files that a pull request changes."""
-    for item in data:
-        rows.attempt(number, "files", _file, number, item)
-    rows.page(number, "files", None, len(data))
-
-
-def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:
+def _file(rows: Rows, number: int, item: dict[str, Any], _: str) -> None:
     rows.facets["files"].append((number, *map(item.get, _FILE), rows.sequence))
-
-
-def parse_relations(rows: Rows, number: int, data: list[dict[str, Any]], part: str) -> None:
-    """Parse a page of an issue's parts, of what blocks it, or of what it blocks."""
-    for item in data:
-        rows.attempt(number, part, _relation, number, item, part)
-    rows.page(number, part, None, len(data))
 
 
 def _relation(rows: Rows, number: int, item: dict[str, Any], part: str) -> None:
     add_relation(rows, number, part, _address(item["url"]))
+
+
+_OF_REPOSITORY: dict[str, tuple[str, Callable[[Rows, dict[str, Any]], None]]] = {
+    "issues": ("entry", parse_entry),  # with pull requests
+    "pulls": ("entry", parse_pull),
+    "comments": ("comments", _listed_comment),
+    "review_comments": ("review_comments", _listed_review_comment),
+    "pull_comments": ("review_comments", _listed_review_comment),
+}
+"""Lists whose items tell of which entry they are: its part, and what parses an item."""
+
+
+def parse_list(rows: Rows, name: str, data: list[dict[str, Any]]) -> None:
+    """Parse a page of a list of the repository, or of a pull request's review comments."""
+    part, parse = _OF_REPOSITORY[name]
+    for item in data:
+        rows.attempt(inner(item, "number"), part, parse, item)
+
+
+def parse_own_list(rows: Rows, number: int, part: str, data: list[dict[str, Any]]) -> None:
+    """Parse a page of an entry's files, parts, of what blocks it, or of what it blocks."""
+    for item in data:
+        rows.attempt(number, part, _file if part == "files" else _relation, number, item, part)
+    rows.page(number, part, None, len(data))
 
 
 def parse_backup(rows: Rows, data: dict[str, Any]) -> None:

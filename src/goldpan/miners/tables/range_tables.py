@@ -33,7 +33,7 @@ from goldpan.miners.tables.ledger import (
     read_losses,
     read_pages,
 )
-from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, UNIT
+from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS
 
 _TYPES = ("user", "bot", "organization", "mannequin", "enterprise_user_account")
 _ASSOCIATIONS = (
@@ -91,8 +91,7 @@ class Undocumented:
             {"kind": kind, "name": name, "count": count, "number": number}
             for (kind, name), (count, number) in sorted(self._found.items())
         ]
-        schema = pa.schema([field for field in UNKNOWN.schema if field.name != "repo"])
-        return pa.Table.from_pylist(rows, schema=schema)
+        return pa.Table.from_pylist(rows, schema=UNKNOWN.schema_without_repo)
 
     def _add(self, kind: str, prefix: str, rows: pa.Table, column: str) -> None:
         grouped = rows.group_by(column).aggregate([("number", "count"), ("number", "min")])
@@ -250,7 +249,7 @@ class RangeTables:
     def _current(self, name: str, floor: Callable[[pa.Table], Numbers] | None = None) -> pa.Table:
         """Return a facet's rows that are not superseded and whose entry still exists."""
         rows = self._facets[name]
-        numbers = rows[UNIT.get(name, "number")].to_numpy()
+        numbers = rows[FACETS[name].unit].to_numpy()
         keep = ~np.isin(numbers, self._deleted)
         if floor is not None and len(rows):
             keep &= rows["_sequence"].to_numpy() >= floor(rows)

@@ -8,8 +8,8 @@ references found in their text (FAUN-Eval, Algorithm 1, lines 2-7) share their f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -24,12 +24,12 @@ from goldpan.core.schemas import (
     EVENTS,
     FILES,
     REFERENCES,
+    TableSchema,
 )
-from goldpan.miners.tables.columns import Needs, make_table
+from goldpan.miners.replies import MALFORMED
+from goldpan.miners.tables.columns import Facet, make_table
 from goldpan.text.keywords import LARGEST_NUMBER, find_closing_keywords, find_mentions
 
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""Exceptions raised in parsing a reply whose shape is not as GitHub documents it."""
 _PULL_COLUMNS = (
     *("merged", "merged_at", "draft", "base_ref", "base_sha", "head_ref", "head_sha"),
     *("head_repo", "merge_sha"),
@@ -42,79 +42,65 @@ _ENTRY_COLUMNS = tuple(
 )
 
 
-def _facet(table: pa.Schema, names: Iterable[str], *, text: bool = False) -> pa.Schema:
-    fields = [table.field(name) for name in names]
-    hidden = [pa.field("_sequence", pa.int64())]
-    if text:
-        hidden.append(pa.field("_row", pa.int64()))
-    return pa.schema(fields + hidden)
+def _facet(
+    table: TableSchema,
+    identity: tuple[str, ...] = ("number",),
+    always: tuple[str, ...] = (),
+    *,
+    columns: tuple[str, ...] = (),
+    part: str = "",
+    text: bool = False,
+) -> Facet:
+    """Return the facet of a table's columns, of all but `repo` unless some are named."""
+    own = table.schema_without_repo
+    hidden = ("_sequence", "_row") if text else ("_sequence",)
+    fields = [own.field(name) for name in columns or own.names]
+    schema = pa.schema([*fields, *((name, pa.int64()) for name in hidden)])
+    return Facet(schema, identity, always, part)
 
 
-def _without_repo(schema: pa.Schema) -> list[str]:
-    return [name for name in schema.names if name != "repo"]
+def _plain(**columns: pa.DataType) -> Facet:
+    return Facet(pa.schema([*columns.items(), ("_sequence", pa.int64())]))
 
 
-def _plain(**columns: pa.DataType) -> pa.Schema:
-    return pa.schema([*columns.items(), ("_sequence", pa.int64())])
-
-
-_REFERENCE = [field for field in REFERENCES.schema if field.name != "evidence"]
+_ENDS = ("observed_on",)
 _EVIDENCE = list(REFERENCES.schema.field("evidence").type)
+_REFERENCE = [*(field for field in REFERENCES.schema if field.name != "evidence"), *_EVIDENCE]
 EVIDENCE_COLUMNS = tuple(item.name for item in _EVIDENCE)
 _COUNT, _TEXT = pa.int64(), pa.string()
-FACETS: dict[str, pa.Schema] = {
-    "entry": _facet(ENTRIES.schema, _ENTRY_COLUMNS, text=True),
-    "pull": _facet(ENTRIES.schema, ("number", *_PULL_COLUMNS)),
-    "totals": _facet(ENTRIES.schema, ("number", *_TOTAL_COLUMNS)),
-    "comments": _facet(COMMENTS.schema, _without_repo(COMMENTS.schema), text=True),
-    "discussions": _facet(DISCUSSIONS.schema, _without_repo(DISCUSSIONS.schema)),
-    "discussion_comments": _facet(
-        DISCUSSION_COMMENTS.schema, _without_repo(DISCUSSION_COMMENTS.schema)
+_TIMES = ("created_at", "updated_at")
+_PULL = ("base_ref", "base_sha", "head_ref", "head_sha")
+_COMMENT = ("number", "comment_id")
+FACETS: dict[str, Facet] = {
+    "entry": _facet(ENTRIES, always=("title", "state", *_TIMES), columns=_ENTRY_COLUMNS, text=True),
+    "pull": _facet(ENTRIES, always=_PULL, columns=("number", *_PULL_COLUMNS), part="entry"),
+    "totals": _facet(ENTRIES, columns=("number", *_TOTAL_COLUMNS), part="entry"),
+    "comments": _facet(COMMENTS, _COMMENT, _TIMES, text=True),
+    "discussions": _facet(DISCUSSIONS, always=("category", "is_answerable"), part="entry"),
+    "discussion_comments": _facet(DISCUSSION_COMMENTS, _COMMENT, part="comments"),
+    "edits": _facet(EDITS, ("number", "edit_id"), ("edited_at",)),
+    "commits": _facet(
+        COMMITS, ("number", "sha"), ("message", "authored_at", "committed_at"), text=True
     ),
-    "edits": _facet(EDITS.schema, _without_repo(EDITS.schema)),
-    "commits": _facet(COMMITS.schema, _without_repo(COMMITS.schema), text=True),
-    "files": _facet(FILES.schema, _without_repo(FILES.schema)),
-    "events": _facet(EVENTS.schema, _without_repo(EVENTS.schema)),
-    "links": pa.schema([*_REFERENCE, *_EVIDENCE, ("part", pa.string()), ("_sequence", pa.int64())]),
-    "mentions": pa.schema([*_REFERENCE, *_EVIDENCE, ("_row", pa.int64())]),
+    "files": _facet(FILES, ("number", "path"), ("status", "additions", "deletions")),
+    "events": _facet(EVENTS, ("number", "event"), ("at",), part="timeline"),
+    "links": Facet(
+        pa.schema([*_REFERENCE, ("part", _TEXT), ("_sequence", _COUNT)]), _ENDS, part="timeline"
+    ),
+    "mentions": Facet(pa.schema([*_REFERENCE, ("_row", _COUNT)]), _ENDS),
     "pages": _plain(number=_COUNT, part=_TEXT, unit=_TEXT, announced=_COUNT, received=_COUNT),
-    "envelopes": _plain(number=_COUNT, comment_id=_COUNT),
+    "envelopes": replace(
+        _plain(number=_COUNT, comment_id=_COUNT), identity=_COMMENT, part="reviews"
+    ),
     "unknown": _plain(number=_COUNT, name=_TEXT),
     "losses": _plain(number=_COUNT, part=_TEXT, reason=_TEXT),
 }
-"""Facet name to schema.
+"""The kinds of rows by name.
 
 `links` are references that the API told, `mentions` those in texts. `pages` say of each page of a
 list how long GitHub says that the list is, and how much came; its `unit` tells lists of the same
 part apart. `envelopes` are the reviews that are no rows. `losses` name what could not be read.
 """
-NEEDS = {
-    "entry": Needs(("number",), ("title", "state", "created_at", "updated_at")),
-    "pull": Needs(("number",), ("base_ref", "base_sha", "head_ref", "head_sha")),
-    "totals": Needs(("number",)),
-    "comments": Needs(("number", "comment_id"), ("created_at", "updated_at")),
-    "discussions": Needs(("number",), ("category", "is_answerable")),
-    "discussion_comments": Needs(("number", "comment_id")),
-    "edits": Needs(("number", "edit_id"), ("edited_at",)),
-    "commits": Needs(("number", "sha"), ("message", "authored_at", "committed_at")),
-    "files": Needs(("number", "path"), ("status", "additions", "deletions")),
-    "events": Needs(("number", "event"), ("at",)),
-    "links": Needs(("observed_on",)),
-    "mentions": Needs(("observed_on",)),
-    "pages": Needs(("number",)),
-    "envelopes": Needs(("number", "comment_id")),
-}
-UNIT = {"links": "observed_on", "mentions": "observed_on"}
-"""The column that names the entry that a facet's row belongs to, where it is not `number`."""
-_PARTS = {
-    "pull": "entry",
-    "totals": "entry",
-    "discussions": "entry",
-    "discussion_comments": "comments",
-    "events": "timeline",
-    "links": "timeline",
-    "envelopes": "reviews",
-}
 PART_OF_KIND = {
     "comment": "comments",
     "review": "reviews",
@@ -210,25 +196,21 @@ class Rows:
     def tables(self) -> dict[str, pa.Table]:
         """Return one Arrow table a facet that has rows, sorted by entry."""
         tables = {name: self._table(name) for name in FACETS}  # losses last: the others add to them
-        return {
-            name: _sorted(table, UNIT.get(name, "number"))
-            for name, table in tables.items()
-            if table
-        }
+        return {name: _sorted(table, FACETS[name].unit) for name, table in tables.items() if table}
 
     def _table(self, name: str) -> pa.Table | None:
-        rows, schema = self.facets[name], FACETS[name]
+        rows, facet = self.facets[name], FACETS[name]
         if not rows:
             return None
-        unit = schema.get_field_index(UNIT.get(name, "number"))
+        unit, sequence = map(facet.schema.get_field_index, (facet.unit, "_sequence"))
 
         def on_loss(row: tuple[Any, ...], reason: str) -> None:
             # What is wrong with the time of a mention is wrong with its text, which tells.
             if name != "mentions":
                 part = _part_of(name, row)
-                self.lose(row[unit], part, reason, row[schema.get_field_index("_sequence")])
+                self.lose(row[unit], part, reason, row[sequence])
 
-        table = make_table(rows, schema, NEEDS.get(name, Needs()), on_loss)
+        table = make_table(rows, facet, on_loss)
         return table if len(table) else None
 
 
@@ -239,10 +221,10 @@ def _sorted(table: pa.Table, unit: str) -> pa.Table:
 
 def _part_of(facet: str, row: tuple[Any, ...]) -> str:
     if facet == "comments":
-        return PART_OF_KIND[row[FACETS["comments"].get_field_index("kind")]]
+        return PART_OF_KIND[row[FACETS["comments"].schema.get_field_index("kind")]]
     if facet == "pages":
         return str(row[1])
-    return _PARTS.get(facet, facet)
+    return FACETS[facet].part or facet
 
 
 def is_envelope(state: str | None, body: str | None) -> bool:

@@ -151,8 +151,8 @@ class Mine(Group):
             keep_downloads: Keep downloaded files.
         """
         from goldpan.miners.gharchive.events import event_types
-        from goldpan.miners.gharchive.mine import ArchiveRequest, mine_archive
-        from goldpan.miners.gharchive.sources import GH_ARCHIVE
+        from goldpan.miners.gharchive.mine import mine_archive
+        from goldpan.miners.gharchive.sources import GH_ARCHIVE, ArchiveRequest
         from goldpan.miners.gharchive.store import hours_between
 
         request = ArchiveRequest(
