@@ -8,7 +8,6 @@
     ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/apply.py`)
     ├── EndpointError            a model's endpoint serves nobody (`llm/exchange.py`)
     ├── StudioError              Label Studio does not do what it should
-    ├── TreeError                paths make no folder tree (`builders/fault_localization.py`)
     ├── PublishError             a dataset cannot go to the Hub
     ├── EvaluationError          a model cannot be run or a run cannot be read
     │   └── UnansweredError      a prompted model did not answer all (`evaluation/model.py`)

@@ -20,7 +20,7 @@ from goldpan.report.distributions import measure
 from goldpan.report.document import count
 from goldpan.report.examples import draw_examples
 from goldpan.report.html import render, write_page
-from goldpan.report.tables import Overview, draw_dropped, open_repositories, overview, total
+from goldpan.report.tables import draw_dropped, open_repositories, overview, total
 
 SEED = 0
 _MOST_EXAMPLES = 12
@@ -101,10 +101,11 @@ def write_report(
             draw_examples(connection, path, seed, most, find_audit(workspace, path))
             for path in datasets
         ]
+    names = tuple(repository["repo"] for repository in repositories)
     page = render(
         "report.html.jinja",
-        title=f"Goldpan report: {_heading(repositories)}",
-        heading=_heading(repositories),
+        title=f"Goldpan report: {_heading(names)}",
+        heading=_heading(names),
         seed=seed,
         profile=profile,
         rules=sorted({item.rules for item in basis if item.rules is not None}),
@@ -121,7 +122,7 @@ def write_report(
     return ReportFacts(
         output,
         len(page.encode()),
-        tuple(repository.repo for repository in repositories),
+        names,
         tuple(dataset.name for dataset in samples),
         sum(len(dataset.examples) for dataset in samples),
         sum(len(droppeds) for droppeds in dropped.values()),
@@ -159,8 +160,7 @@ def write_row_page(
     return RowFacts(output, len(page.encode()), row, found.name)
 
 
-def _heading(overviews: Sequence[Overview]) -> str:
-    names = [repository.repo for repository in overviews]
+def _heading(names: Sequence[str]) -> str:
     if len(names) <= 3:
         return ", ".join(names) or "No repository"
     return f"{names[0]} and {len(names) - 1:,} more repositories"
