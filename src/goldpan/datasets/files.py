@@ -337,12 +337,11 @@ def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[O
 
 def _write_provenance(written: Written, provenance: Provenance, extras: Extras) -> None:
     directory = written.directory
-    files: dict[str, Any] = {
-        file.path: {"sha256": file.sha256, "bytes": file.size} for file in written.files
+    further = (_data_file(directory, directory / name) for name in (CARD, CROISSANT, *extras.files))
+    files = {
+        file.path: {"sha256": file.sha256, "bytes": file.size}
+        for file in (*written.files, *further)
     }
-    for name in (CARD, CROISSANT, *extras.files):
-        path = directory / name
-        files[name] = {"sha256": file_digest(path), "bytes": path.stat().st_size}
     about = {
         **described_family(written.family),
         "examples": written.rows,

@@ -83,38 +83,16 @@ def read_version(directory: Path) -> DatasetVersion:
 _NUMBERS = ("issue", "pull")
 
 
-@dataclass(frozen=True, slots=True)
-class SharedColumns:
-    """The columns that two versions share, and those that differ."""
-
-    same: tuple[str, ...]
-    added: tuple[str, ...]
-    gone: tuple[str, ...]
-    retyped: tuple[str, ...]
-
-
-def shared_columns(old: DatasetVersion, new: DatasetVersion) -> SharedColumns:
-    """Return which columns can be compared."""
-    before, after = old.schema, new.schema
-    both = [name for name in after.names if name in before.names]
-    same = [name for name in both if before.field(name).type == after.field(name).type]
-    return SharedColumns(
-        tuple(same),
-        tuple(name for name in after.names if name not in before.names),
-        tuple(name for name in before.names if name not in after.names),
-        tuple(name for name in both if name not in same),
-    )
-
-
 @contextmanager
 def open_differences(
-    old: DatasetVersion, new: DatasetVersion, columns: SharedColumns
+    old: DatasetVersion, new: DatasetVersion, columns: Sequence[str]
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database with the table `differences`: rows that are not the same in both versions.
 
     Its columns are id, change, columns, old_split, new_split, repo, issue, pull, moment and an
-    empty reason. Memory follows the number of rows, 8 bytes a column, not the length of their
-    texts. Raises `DatasetError` for a file that cannot be read.
+    empty reason; `columns` of both versions are compared. Memory follows the number of rows, 8
+    bytes a column, not the length of their texts. Raises `DatasetError` for a file that cannot be
+    read.
     """
     with (
         tempfile.TemporaryDirectory(prefix="goldpan-diff-") as scratch,
@@ -152,8 +130,8 @@ def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _comparison(old: DatasetVersion, new: DatasetVersion, columns: SharedColumns) -> str:
-    compared = [name for name in columns.same if name != "id"]
+def _comparison(old: DatasetVersion, new: DatasetVersion, columns: Sequence[str]) -> str:
+    compared = [name for name in columns if name != "id"]
     differing = ", ".join(
         f"CASE WHEN o.h{at} IS DISTINCT FROM n.h{at} THEN {_quoted(name)} END"
         for at, name in enumerate(compared)
