@@ -206,7 +206,8 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
 
     with blamed("dataset", request.family):
         family = recipe.family_of(subjects)
-        batches: Iterable[pa.RecordBatch] = family.batches(_grouped(rows(), clusters))
+        grouped = ({**row, GROUP: clusters.get((row["repo"], row["issue"]))} for row in rows())
+        batches: Iterable[pa.RecordBatch] = family.batches(grouped)
         if request.check is not None:
             batches = request.check.kept(batches, dropped, untold)
         count = _write(unfinished, family, batches)
@@ -327,13 +328,6 @@ def _duplicates_of(request: RowsRequest, repo: str) -> pa.Table:
 @lru_cache(maxsize=1)
 def _read_duplicates(path: Path, _changed: int, _inode: int) -> pa.Table:
     return read_table(path)
-
-
-def _grouped(
-    rows: Iterable[dict[str, Any]], clusters: Mapping[tuple[str, int], str]
-) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
 
 def _write(path: Path, family: Family, batches: Iterable[pa.RecordBatch]) -> int:

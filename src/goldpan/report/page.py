@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import UsageError
@@ -14,7 +13,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks
-from goldpan.filters.funnel import Funnel, Funnels, read_funnels, sum_funnels
+from goldpan.filters.funnel import Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report.distributions import measure
 from goldpan.report.document import count
@@ -116,7 +115,9 @@ def write_report(
         by_repository=_largest(funnels) if len(funnels) > 1 else [],
         charts=measured,
         datasets=samples,
-        criteria=_groups(profile, whole, dropped),
+        criteria=profile.criteria(),
+        dropped=dropped,
+        setting=_setting,
     )
     write_page(page, output)
     return ReportFacts(
@@ -170,30 +171,6 @@ def _largest(funnels: Sequence[Funnels]) -> list[Funnels]:
     """Return the funnels of the repositories with the most issues, each of which has one."""
     ordered = sorted(funnels, key=lambda own: (-own.issues.rows, own.basis[0].repo))
     return ordered[:_MOST_FUNNELS]
-
-
-def _groups(
-    profile: Profile,
-    funnels: Sequence[Funnel],
-    dropped: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
-) -> list[dict[str, Any]]:
-    """Return all criteria of the verdicts in the order of the funnels, with what they drop."""
-    available = profile.criteria()
-    groups = []
-    for funnel in funnels:
-        for step in funnel.steps:
-            criterion = available.get(step.criterion)
-            settings = profile.settings_of(step.criterion) if criterion else {}
-            groups.append(
-                {
-                    "step": step,
-                    "subject": funnel.subject,
-                    "criterion": criterion,
-                    "settings": [(name, _setting(value)) for name, value in settings.items()],
-                    "dropped": dropped.get((funnel.subject, step.criterion), ()),
-                }
-            )
-    return groups
 
 
 def _setting(value: object) -> str:

@@ -195,34 +195,25 @@ def _compare(
         settings,
     )
     name = str(other.path)
-    evidence = list(_same_identities(side.items, items.items, name))
+
+    def found(
+        row: int, item: int, kind: Kind, column: str | None, value: float, shared: int | None = None
+    ) -> ContaminationEvidence:
+        ids = side.items[row].id, items.items[item].id
+        return ContaminationEvidence(ids[0], name, ids[1], kind, column, value, shared)
+
+    evidence = [
+        found(row, item, kind, None, 1.0)
+        for row, item, kind in _same_identities(side.items, items.items)
+    ]
     best: dict[int, ContaminationEvidence] = {}
     for leak in leaks:
         (row, _), (item, column) = side.texts[leak.query], items.texts[leak.match]
         if row not in best or leak.similarity > best[row].value:
-            best[row] = ContaminationEvidence(
-                side.items[row].id,
-                name,
-                items.items[item].id,
-                leak.relation,
-                column,
-                leak.similarity,
-                None,
-            )
+            best[row] = found(row, item, leak.relation, column, leak.similarity)
     evidence += best.values()
     shared, left_out = index.shared()
-    evidence += [
-        ContaminationEvidence(
-            side.items[hit.row].id,
-            name,
-            items.items[hit.item].id,
-            "ngram",
-            None,
-            hit.share,
-            hit.shared,
-        )
-        for hit in shared
-    ]
+    evidence += [found(hit.row, hit.item, "ngram", None, hit.share, hit.shared) for hit in shared]
     kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
     repos = {item.repo for item in items.items} - {None}
     result = AgainstResult(
@@ -238,17 +229,17 @@ def _compare(
 
 
 def _same_identities(
-    rows: Iterable[Item], items: Iterable[Item], against: str
-) -> Iterator[ContaminationEvidence]:
-    known: dict[tuple[Kind, object], str] = {}
-    for item in items:
+    rows: Iterable[Item], items: Iterable[Item]
+) -> Iterator[tuple[int, int, Kind]]:
+    """Yield the numbers of rows and items that are about the same, the first item for each."""
+    known: dict[tuple[Kind, object], int] = {}
+    for number, item in enumerate(items):
         for identity in _identities(item):
-            known.setdefault(identity, item.id)
-    for row in rows:
+            known.setdefault(identity, number)
+    for number, row in enumerate(rows):
         for identity in _identities(row):
             if identity in known:
-                kind = identity[0]
-                yield ContaminationEvidence(row.id, against, known[identity], kind, None, 1.0, None)
+                yield number, known[identity], identity[0]
 
 
 def _identities(item: Item) -> Iterator[tuple[Kind, object]]:

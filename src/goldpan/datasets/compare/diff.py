@@ -22,6 +22,7 @@ from goldpan.datasets.compare.versions import (
     read_version,
 )
 from goldpan.datasets.examples import known_family
+from goldpan.datasets.provenance import content_digest
 from goldpan.datasets.table_files import check_form, write_rows
 
 Kind = Literal["added", "gone", "changed", "moved"]
@@ -303,7 +304,10 @@ def compare_versions(
         reasons=tuple(Reason(*reason) for reason in reasons),
         notes=tuple(notes),
         examples={
-            kind: tuple(RowChange(*row[:2], tuple(row[2]), *row[3:]) for row in rows)
+            kind: tuple(
+                RowChange(name, change, tuple(differ), old_split, new_split, reason)
+                for name, change, differ, old_split, new_split, reason in rows
+            )
             for kind, rows in examples.items()
         },
     )
@@ -312,7 +316,7 @@ def compare_versions(
 def _facts(version: DatasetVersion) -> VersionFacts:
     return VersionFacts(
         str(version.directory),
-        version.content,
+        content_digest(version.provenance),
         str(version.provenance["goldpan"].get("version")),
         int(version.provenance.get("examples", 0)),
     )

@@ -19,7 +19,7 @@ from goldpan.core.errors import DatasetError, WorkspaceError
 from goldpan.core.resources import told_otherwise
 from goldpan.core.storage.parquet import connect, connect_alone, read_metadata
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
-from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
+from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.filters.stored import INPUTS_KEY
 
 
@@ -29,19 +29,14 @@ class DatasetVersion:
 
     directory: Path
     provenance: Mapping[str, Any]
-    shards: Mapping[str, tuple[Path, ...]]
-    """The Parquet files of each split."""
+    shards: tuple[Path, ...]
+    """Its Parquet files, whose names begin with the split."""
     schema: pa.Schema
 
     @property
     def family(self) -> str:
         """The kind of dataset."""
         return str(self.provenance.get("family"))
-
-    @property
-    def content(self) -> str:
-        """The start of the digest over all rows, by which the dataset's card asks to be cited."""
-        return content_digest(self.provenance)
 
     @property
     def decide(self) -> tuple[str, ...]:
@@ -62,11 +57,9 @@ class DatasetVersion:
 def read_version(directory: Path) -> DatasetVersion:
     """Read a version; raises `DatasetError` where a directory holds none, or damaged files."""
     provenance = read_provenance(directory)
-    shards: dict[str, list[Path]] = {}
-    for path in shard_paths(directory):
-        shards.setdefault(path.name.rsplit("-", 3)[0], []).append(path)
+    shards = tuple(shard_paths(directory))
     try:
-        schemas = [pq.read_schema(path) for paths in shards.values() for path in paths[:1]]
+        schemas = [pq.read_schema(path) for path in shards[:1]]
     except (OSError, pa.ArrowException) as error:
         raise DatasetError(
             f"{directory} cannot be read ({error})", "Build the dataset again"
@@ -75,9 +68,7 @@ def read_version(directory: Path) -> DatasetVersion:
         raise DatasetError(
             f"{directory} holds no rows with an id", "Give a dataset that goldpan build wrote"
         )
-    return DatasetVersion(
-        directory, provenance, {split: tuple(paths) for split, paths in shards.items()}, schemas[0]
-    )
+    return DatasetVersion(directory, provenance, shards, schemas[0])
 
 
 _NUMBERS = ("issue", "pull")
@@ -114,8 +105,12 @@ def open_differences(
 
 
 def parquet_scan(paths: Sequence[Path]) -> str:
-    """Return SQL that reads Parquet files, whatever signs their names have."""
-    return f"read_parquet([{', '.join(map(_path, paths))}], hive_partitioning = false)"
+    """Return SQL that reads Parquet files, whatever signs their names have.
+
+    Each row has the path of its file as `file_of_row`.
+    """
+    files = ", ".join(map(_path, paths))
+    return f"read_parquet([{files}], hive_partitioning = false, filename = 'file_of_row')"
 
 
 def _path(path: Path) -> str:
@@ -171,10 +166,10 @@ def _side(version: DatasetVersion, compared: Sequence[str]) -> str:
         "timestamp"
     )
     moment = "created_at::TIMESTAMPTZ" if timed else "NULL::TIMESTAMPTZ"
-    return " UNION ALL ".join(
-        f"SELECT id::VARCHAR AS id, {_quoted(split)} AS split, {repo} AS repo, {numbers}, "  # noqa: S608 - quoted
-        f"{moment} AS moment{hashes} FROM {parquet_scan(paths)}"
-        for split, paths in sorted(version.shards.items())
+    split = r"regexp_extract(file_of_row, '([^/]*)-\d+-of-\d+\.parquet$', 1)"
+    return (
+        f"SELECT id::VARCHAR AS id, {split} AS split, {repo} AS repo, {numbers}, "  # noqa: S608 - quoted
+        f"{moment} AS moment{hashes} FROM {parquet_scan(version.shards)}"
     )
 
 

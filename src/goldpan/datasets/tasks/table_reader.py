@@ -138,8 +138,8 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
             f"{len(problems)} things are wrong with the rows: {'; '.join(problems)}",
             f"Correct them all, or the file of {task.name}",
         )
-    for error in problems.values():
-        raise error
+    for problem in problems.values():
+        raise problem
 
 
 def _rows(table: Opened, problems: dict[str, GoldpanError]) -> Iterator[dict[str, Any]]:
@@ -160,11 +160,11 @@ def _rows(table: Opened, problems: dict[str, GoldpanError]) -> Iterator[dict[str
     name, task = table.path.name, table.task
     what = "not a number" if task.type == "regression" else f"not a label of {task.name}"
     for answer, count in wrong.most_common(_SHOWN):
-        number, error = first[answer]
+        number, problem = first[answer]
         where = f"in {count:,} rows, first in row {number:,}"
-        problems[f"{name}: {answer[:80]!r}, {where}, is {what}"] = error
+        problems[f"{name}: {answer[:80]!r}, {where}, is {what}"] = problem
     if len(wrong) > _SHOWN:
-        problems[f"{name}: {len(wrong) - _SHOWN:,} more such values"] = error
+        problems[f"{name}: {len(wrong) - _SHOWN:,} more such values"] = problem
 
 
 def layouts_of(task: Task) -> tuple[Layout, ...]:
