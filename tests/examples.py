@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from huggingface_hub import metadata_load
+
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.family import Family
@@ -91,6 +93,11 @@ def write(
     batches = family.batches(rows)
     plans = SplitPlan.parse(plan)
     return write_dataset(workspace, directory, family, batches, plans, provenance, card, **options)
+
+
+def front_matter(directory: Path) -> dict[str, Any]:
+    """Return the YAML of a dataset's card."""
+    return dict(metadata_load(directory / "README.md") or {})
 
 
 def _qa(issue: int, pull: int, at: datetime) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.filters.profile import Profile, criteria
+from tests import examples
 
 REPO = "prospector/sluice"
 OTHER = "prospector/riffle"
@@ -198,36 +199,25 @@ def make_workspace(
 
 def example(family: Family, issue: int, text: str, **more: Any) -> dict[str, Any]:
     """Return a row of a dataset in which each text is `text`."""
-    return {
+    turns = [("none", day(2021)), ("member", day(2021, 2))]
+    own = {
         "id": f"{family.name}:{REPO}#{issue}",
-        "repo": REPO,
-        "issue": issue,
         "pull": 100 + issue,
-        "title": text,
-        "body": text,
         "created_at": day(2021),
         "labels": [text],
-        "question_role": "none",
-        "answer": text,
-        "answer_role": "member",
         "answer_created_at": day(2021, 2),
-        "answer_points": 10,
-        "answer_because": ["steps"],
-        "dialogue": [
-            {"role": "none", "content": text, "created_at": day(2021)},
-            {"role": "member", "content": text, "created_at": day(2021, 2)},
-        ],
+        "dialogue": [{"role": role, "content": text, "created_at": at} for role, at in turns],
         "paths": ["src/pan.py", "src/sieve.py", "src/deep/down.py", "setup.py"],
         "changed_path": "src/pan.py",
-        "pull_title": text,
-        "pull_body": text,
         "path": "src/pan.py",
         "code_language": "python",
         "file_before": "import sieve\n",
         "patch": "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n",
         "diff": DIFF,
-        **more,
+        "signals": None,
     }
+    texts = dict.fromkeys(("title", "body", "answer", "pull_title", "pull_body"), text)
+    return examples.example(family, issue, REPO, **{**texts, **own, **more})
 
 
 def make_dataset(

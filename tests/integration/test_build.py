@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from goldpan.builders.build import BuildResult, DatasetRequest, build
@@ -14,11 +13,13 @@ from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
+from goldpan.datasets.provenance import stored_rows
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from tests import filtering
 from tests.filtering import LONG, REPO, comment, issue, pair, pull
+from tests.places import files_below
 
 QUIET = Reporter(quiet=True)
 
@@ -51,11 +52,7 @@ def make(workspace: WorkspaceLayout, family: str = "qa", decide: str = '["bots"]
 
 
 def rows(built: BuildResult) -> list[dict[str, Any]]:
-    return [
-        row
-        for file in built.written.files
-        for row in pq.read_table(built.written.directory / file.path).to_pylist()
-    ]
+    return list(stored_rows(built.written.directory))
 
 
 def talk(number: int, **fields: Any) -> list[dict[str, Any]]:
@@ -183,13 +180,9 @@ def test_pairs_without_history_are_told(tmp_path: Path, family: str, criterion: 
 def test_building_again_gives_the_same_bytes(tmp_path: Path) -> None:
     workspace = filtering.build(tmp_path, [issue(1), issue(2)], [*talk(1), *talk(2)])
 
-    def content(built: BuildResult) -> dict[str, bytes]:
-        paths = sorted(path for path in built.written.directory.rglob("*") if path.is_file())
-        return {path.name: path.read_bytes() for path in paths}
-
-    first = content(make(workspace))
+    first = files_below(make(workspace).written.directory)
     assert set(first) > {"README.md", "croissant.json", "provenance.json"}
-    assert content(make(workspace)) == first
+    assert files_below(make(workspace).written.directory) == first
 
 
 def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
@@ -204,12 +197,11 @@ def test_near_duplicates_stay_on_one_side(tmp_path: Path) -> None:
     sides = set()
     for seed in range(4):
         built = build_filtered(workspace, "qa", "random:0.5,0.5", seed)
+        directory = built.written.directory
         split_names = {
             split.name
             for split in built.written.splits
-            for file in split.files
-            for row in pq.read_table(built.written.directory / file.path).to_pylist()
-            if row["issue"] <= 10
+            if any(row["issue"] <= 10 for row in stored_rows(directory, split.name))
         }
         assert len(split_names) == 1
         sides |= split_names

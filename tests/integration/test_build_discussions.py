@@ -14,6 +14,7 @@ import goldpan
 from goldpan.annotation.studio.forms import find_form, make_task
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.hub.check import check_dataset
+from goldpan.datasets.provenance import stored_rows
 from goldpan.operations.dataset import Dataset
 from tests.demo_workspace import offline
 from tests.keyboard import terminal
@@ -71,9 +72,7 @@ def discussed(tmp_path: Path) -> Discussed:
 
 
 def rows(dataset: Dataset) -> list[dict[str, Any]]:
-    files = sorted((dataset.path / "data").glob("*.parquet"))
-    found: list[dict[str, Any]] = [row for file in files for row in pq.read_table(file).to_pylist()]
-    return found
+    return list(stored_rows(dataset.path))
 
 
 def test_each_discussion_without_a_usable_answer_is_told_why(discussed: Discussed) -> None:

@@ -15,6 +15,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.git.clone import read_heads
 from goldpan.operations.workspace import Workspace
 from tests.demo_workspace import make_demo
+from tests.places import files_below
 
 REPO, OTHER = "prospector/sluice", "prospector/copy"
 
@@ -36,12 +37,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "own.toml").write_text('decide = ["bots"]\n', encoding="utf-8")  # copies are kept
     Workspace(root).filter(REPO, OTHER, profile=root / "own.toml")
     return root
-
-
-def content(directory: Path) -> dict[str, bytes]:
-    """Return all files of a dataset."""
-    paths = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_families_of_fix_pairs_draw_the_same_pairs(root: Path, tmp_path: Path) -> None:
@@ -75,8 +70,8 @@ def test_the_same_bytes_by_one_process_and_by_two(
             data = lab.build(family, OTHER, REPO, profile=own, limit=limit, output=tmp_path / name)
             assert data.built is not None
             results.append(replace(data.built, seconds=0.0, written=None, replaced=None))
-        files = content(tmp_path / "one")
-        assert files == content(tmp_path / "two"), family
+        files = files_below(tmp_path / "one")
+        assert files == files_below(tmp_path / "two"), family
         assert results[0] == results[1]
         if limit is None:
             repos = data.sql("SELECT DISTINCT repo FROM data")["repo"].to_pylist()

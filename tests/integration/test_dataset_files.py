@@ -18,7 +18,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,19 +28,10 @@ from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, Q
 from goldpan.datasets.family import Family
 from goldpan.datasets.files import spooled, write_dataset
 from goldpan.datasets.splits import SplitPlan
-from tests.examples import CARD, PROVENANCE, example, examples, write
+from tests.examples import CARD, PROVENANCE, example, examples, front_matter, write
+from tests.places import files_below
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
-
-
-def content(directory: Path) -> dict[str, bytes]:
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
-
-
-def front_matter(directory: Path) -> dict[str, Any]:
-    _, head, _ = (directory / "README.md").read_text().split("---\n", 2)
-    return dict(yaml.safe_load(head))
 
 
 def run(script: str, *arguments: str) -> Any:
@@ -80,8 +70,9 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path, family: Family) -> No
         provenance,
         card,
     )
-    assert content(first.directory) == content(second.directory) == content(third.directory)
-    assert len(content(first.directory)) == 6
+    files = files_below(first.directory)
+    assert files == files_below(second.directory) == files_below(third.directory)
+    assert len(files) == 6
     assert not list((tmp_path / "one" / "tmp").iterdir())
 
 
@@ -249,7 +240,7 @@ def test_rows_about_one_issue_are_never_parted(tmp_path: Path) -> None:
 def test_provenance_names_every_file_and_nothing_of_this_machine(tmp_path: Path) -> None:
     written = write(tmp_path, QA, examples(QA, 30), "time:2020-01-10")
     provenance = json.loads((written.directory / "provenance.json").read_bytes())
-    files = content(written.directory)
+    files = files_below(written.directory)
     data = files.pop("provenance.json")
     assert provenance["files"] == {
         name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
@@ -268,14 +259,14 @@ def test_an_earlier_version_is_replaced_whole(tmp_path: Path) -> None:
     many = write(tmp_path, QA, examples(QA, 300), "random:0.5,0.5", shard_bytes=1)
     few = write(tmp_path, FAULT_LOCALIZATION, examples(FAULT_LOCALIZATION, 3))
     assert many.directory == few.directory
-    assert len(content(few.directory)) == 4
+    assert len(files_below(few.directory)) == 4
     (file,) = few.files
     assert pq.read_table(few.directory / file.path).num_rows == 3
 
 
 def test_a_failing_builder_leaves_the_earlier_version(tmp_path: Path) -> None:
     written = write(tmp_path, QA, examples(QA, 3))
-    before = content(written.directory)
+    before = files_below(written.directory)
 
     def failing() -> Any:
         yield from examples(QA, 500)
@@ -283,7 +274,7 @@ def test_a_failing_builder_leaves_the_earlier_version(tmp_path: Path) -> None:
 
     with pytest.raises(WorkspaceError, match="It broke"):
         write(tmp_path, QA, failing())
-    assert content(written.directory) == before
+    assert files_below(written.directory) == before
     assert not list((tmp_path / "tmp").iterdir())
 
 

@@ -25,7 +25,7 @@ from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import task_family
 from goldpan.operations.values import ExportName
 from tests.examples import example, write
-from tests.places import ROOT
+from tests.places import ROOT, files_below
 from tests.program import goldpan
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
@@ -99,10 +99,6 @@ def rows_of(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def files_of(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
-
-
 @pytest.mark.parametrize("family", ["qa", "fault-localization", "code-edit", "issue-resolution"])
 def test_training_forms_keep_question_and_answer_apart(
     made: dict[str, Path], family: str, tmp_path: Path
@@ -136,7 +132,7 @@ def test_task_files_hold_no_text_of_a_row(
 ) -> None:
     load(made[family]).export(to=to, output=tmp_path / "hostile")
     load(calm[family]).export(to=to, output=tmp_path / "calm")
-    wild, tame = files_of(tmp_path / "hostile"), files_of(tmp_path / "calm")
+    wild, tame = files_below(tmp_path / "hostile"), files_below(tmp_path / "calm")
     assert wild.pop("test.jsonl", b"") != tame.pop("test.jsonl", b"x")
     assert wild == tame
     for name, content in wild.items():
@@ -180,20 +176,20 @@ def test_an_export_twice_has_the_same_bytes_and_no_secret(
     register(SECRET)
     dataset = load(made["qa"])
     dataset.export(to="inspect", output=tmp_path / "out")
-    first = files_of(tmp_path / "out")
+    first = files_below(tmp_path / "out")
     dataset.export(to="inspect", output=tmp_path / "out")
-    assert files_of(tmp_path / "out") == first
+    assert files_below(tmp_path / "out") == first
     assert SECRET.encode() not in b"".join(first.values())
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_an_export_that_fails_leaves_what_was_there(made: dict[str, Path], tmp_path: Path) -> None:
     load(made["qa"]).export(to="chat", output=tmp_path / "out")
-    before = files_of(tmp_path / "out")
+    before = files_below(tmp_path / "out")
     unproved = write(tmp_path, ISSUE_RESOLUTION, [fix(1, verification="flaky")]).directory
     with pytest.raises(DatasetError, match=r"No row of .* is proved by its tests \(flaky: 1\)"):
         load(unproved).export(to="swe-bench", output=tmp_path / "out")
-    assert files_of(tmp_path / "out") == before
+    assert files_below(tmp_path / "out") == before
     assert not list(tmp_path.glob(".goldpan-*"))
 
 

@@ -37,21 +37,6 @@ FUNNEL = Funnel(
 EMPTY = Funnel("pair", 0, 0, ())
 
 
-@pytest.mark.parametrize(
-    ("text", "seen"),
-    [
-        ("a\u202eb\u2066c", "a⟨U+202E⟩b⟨U+2066⟩c"),
-        ("zero\u200bwidth\u200d\ufeff", "zero⟨U+200B⟩width⟨U+200D⟩⟨U+FEFF⟩"),
-        ("\x1b[31m\x07\x00\x7f\x85", "⟨U+001B⟩[31m⟨U+0007⟩⟨U+0000⟩⟨U+007F⟩⟨U+0085⟩"),
-        ("\U000e0041\u00ad\u3164", "⟨U+E0041⟩⟨U+00AD⟩⟨U+3164⟩"),
-        ("a\rb", "a⟨U+000D⟩b"),
-        ("tab\tline\nü 漢字 שלום 🙂\ufe0f é", "tab\tline\nü 漢字 שלום 🙂\ufe0f é"),
-    ],
-)
-def test_what_cannot_be_seen_is_written_out(text: str, seen: str) -> None:
-    assert visible(text) == seen
-
-
 @given(st.text(st.characters(codec=None)))
 def test_nothing_unseen_is_left(text: str) -> None:
     seen = visible(text)

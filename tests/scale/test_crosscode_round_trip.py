@@ -141,13 +141,12 @@ def test_answers_read_as_the_paper_wants_them(tmp_path: Path) -> None:
 
 def test_a_text_that_holds_the_mask_gets_another() -> None:
     blanked = blanks("[MASK] and [MASK1] stay", [{"start": 7, "end": 10}])
-    assert blanked.text == "[MASK] [MASK2] [MASK1] stay"
-    assert blanked.words == ["and"]
+    assert blanked == ("[MASK] [MASK2] [MASK1] stay", ["and"])
 
 
 def test_masks_are_chosen_in_linear_time() -> None:
     hostile = "".join(f"[MASK{at}]" for at in range(60_000)) + "[MASK" * 60_000
-    assert blanks(hostile, [{"start": 0, "end": 5}]).mask == "[MASK]"
+    assert blanks(hostile, [{"start": 0, "end": 5}])[0].startswith("[MASK]0]")
 
 
 @pytest.mark.parametrize(

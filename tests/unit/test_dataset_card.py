@@ -4,12 +4,10 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pyarrow as pa
 import pytest
-import yaml  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,17 +18,12 @@ from goldpan.datasets.family import Family
 from goldpan.datasets.licenses import hub_licenses, spdx
 from goldpan.datasets.provenance import MinedSource, build_command
 from goldpan.miners.facts import STATED
-from tests.examples import CARD, PROVENANCE, example, examples, write
+from tests.examples import CARD, PROVENANCE, example, examples, front_matter, write
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
 HOSTILE = (
     'a|b <script>alert(1)</script> [x](http://evil) `$x$` **b** \x1b[31m @everyone "\n---\n# c'
 )
-
-
-def front_matter(directory: Path) -> dict[str, Any]:
-    _, head, _ = (directory / "README.md").read_text().split("---\n", 2)
-    return dict(yaml.safe_load(head))
 
 
 def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import pytest
 
-from goldpan.builders.qa import accepted_by, subjects_of
+from goldpan.builders.qa import ACCEPTED_BY, subjects_of
 from goldpan.datasets.examples import QA, QA_WITH_DISCUSSIONS, known_family
 from goldpan.datasets.family import described_family
 from goldpan.miners.github.cost import discussion_requests
@@ -87,7 +88,13 @@ def test_the_cost_follows_from_how_long_discussions_are() -> None:
 def test_who_accepted(
     asker: str | None, chooser: str | None, is_maintainer: bool, role: str
 ) -> None:
-    assert accepted_by(asker, chooser, is_maintainer=is_maintainer) == role
+    with duckdb.connect() as connection:
+        found = connection.execute(
+            f"SELECT {ACCEPTED_BY} FROM (SELECT $asker AS author) i, "
+            "(SELECT $chooser AS answer_chosen_by) d, (SELECT $maintainer AS author) m",
+            {"asker": asker, "chooser": chooser, "maintainer": chooser if is_maintainer else None},
+        )
+        assert found.fetchall() == [(role,)]
 
 
 def test_sources_are_subjects() -> None:

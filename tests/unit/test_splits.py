@@ -109,34 +109,25 @@ def test_wrong_plans_are_refused(text: str, cause: str) -> None:
 
 
 @given(CANDIDATES, PLANS, st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(
+def test_every_row_is_counted_and_no_group_is_on_two_sides_in_any_order(
     rows: list[SplitCandidate], plan: SplitPlan, random: Random
 ) -> None:
+    splits = assign_splits(rows, plan)
     shuffled = list(rows)
     random.shuffle(shuffled)
     assert sides(rows, plan) == sides(shuffled, plan)
-    assert assign_splits(rows, plan).report == assign_splits(shuffled, plan).report
-
-
-@given(CANDIDATES, PLANS)
-def test_no_group_is_on_two_sides(rows: list[SplitCandidate], plan: SplitPlan) -> None:
+    assert splits.report == assign_splits(shuffled, plan).report
     sides_of: defaultdict[str, set[str]] = defaultdict(set)
-    for candidate, name in zip(rows, assign_splits(rows, plan).names, strict=True):
+    for candidate, name in zip(rows, splits.names, strict=True):
         if name:
             sides_of[candidate.group].add(name)
     assert set(sides_of) == {candidate.group for candidate in rows}
     assert all(len(names) == 1 for names in sides_of.values())
-
-
-@given(CANDIDATES, PLANS)
-def test_the_report_counts_every_row(rows: list[SplitCandidate], plan: SplitPlan) -> None:
-    splits = assign_splits(rows, plan)
     report = splits.report
-    assert list(report.rows) == list(plan.names)
-    assert sum(report.rows.values()) + report.dropped == len(rows)
     assert report.rows == {name: splits.names.count(name) for name in plan.names}
-    assert report.dropped == splits.names.count(None)
-    assert report.groups == len({candidate.group for candidate in rows})
+    assert list(report.rows) == list(plan.names)
+    assert report.dropped == splits.names.count(None) == len(rows) - sum(report.rows.values())
+    assert report.groups == len(sides_of)
     assert (report.straddling == 0) == (report.dropped == 0)
 
 

@@ -145,7 +145,10 @@ WITH single AS (
 SELECT k.issue, k.pull, i.title, i.body, i.created_at, i.updated_at, i.closed_at, i.labels,
        p.title AS pull_title, p.body AS pull_body, p.created_at AS pull_created_at,
        p.merged_at, pairs.signals,
-       r.state, r.before_sha, r.after_sha, r.merge_base, single.*
+       r.before_sha, r.after_sha, r.merge_base, single.*,
+       CASE WHEN r.state IS NULL THEN 'no-history' WHEN r.state = 'none' THEN 'no-state'
+            WHEN single.files IS DISTINCT FROM 1 AND NOT $several_files THEN 'several-files'
+       END AS obstacle
 FROM kept k
 JOIN pairs USING (issue, pull_repo, pull)
 JOIN issues i ON i.number = k.issue
@@ -166,10 +169,9 @@ def fix_pairs(
     """
     repository = context.repository()
     repo, earlier = repository["repo"], context.earlier()
-    for pair in context.rows(_PAIRS, repo=repo):
-        reason = _obstacle(pair, several_files)
-        if reason:
-            context.dropped[reason] += 1
+    for pair in context.rows(_PAIRS, repo=repo, several_files=several_files):
+        if pair["obstacle"]:
+            context.dropped[pair["obstacle"]] += 1
             continue
         if earlier:
             work = earlier.work.get(pair["pull"])
@@ -204,14 +206,3 @@ def patched_pairs(
         spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair in pairs]
         made = patches(clone, spans)
         yield pairs, ((*both, patch) for both, patch in zip(batch, made, strict=True))
-
-
-def _obstacle(pair: dict[str, Any], several_files: bool) -> str | None:
-    """Return why no example can be built of a pair, or None."""
-    if pair["state"] is None:
-        return "no-history"
-    if pair["state"] == "none":
-        return "no-state"
-    if pair["files"] != 1 and not several_files:
-        return "several-files"
-    return None

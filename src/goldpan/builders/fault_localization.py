@@ -12,7 +12,7 @@ from typing import Any
 from goldpan.builders.context import PAIR_REASONS, BuildContext, fix_pairs
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.code.paths import quote_path
-from goldpan.core.errors import GitError, GoldpanError
+from goldpan.core.errors import GitError
 
 # Folder trees of a repository, pruned and drawn (FAUN-Eval, section 3.4.2, Figure 2b).
 #
@@ -32,11 +32,7 @@ from goldpan.core.errors import GitError, GoldpanError
 _INDENT = ("│   ", "    ")
 _CONNECTOR = ("├── ", "└── ")
 _LONGEST = 4_096  # characters; Linux cannot check out longer paths, and deep ones draw wide
-_Folder = dict[str, "_Folder | None"]
-
-
-class TreeError(GoldpanError):
-    """Paths that make no tree."""
+_Folder = dict[str, "_Folder"]
 
 
 def prune(paths: Iterable[str], suffixes: frozenset[str]) -> tuple[str, ...]:
@@ -58,15 +54,16 @@ def prune(paths: Iterable[str], suffixes: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(shown, key=lambda path: path.replace("/", "\0")))  # folder by folder
 
 
-def draw_tree(paths: Iterable[str], root: str = ".") -> str:
-    """Draw files with their folders below `root`, with the line of counts at the end.
-
-    Raises `TreeError` where a path is a file and a folder at once, or has an empty component.
-    """
-    top, files = _nest(paths)
-    directories = 0
-    lines = [quote_path(root)]
-    open_folders = [("", _last_first(top))]
+def draw_tree(paths: Iterable[str]) -> tuple[str, int]:
+    """Return files with their folders as a drawing, and the number of folders below the root."""
+    top: _Folder = {}
+    for path in paths:
+        folder = top
+        for name in path.split("/"):
+            folder = folder.setdefault(name, {})
+    files = directories = 0
+    lines = ["."]
+    open_folders = [("", sorted(top.items(), reverse=True))]
     while open_folders:
         indent, entries = open_folders[-1]
         if not entries:
@@ -75,50 +72,14 @@ def draw_tree(paths: Iterable[str], root: str = ".") -> str:
         name, below = entries.pop()
         is_last = not entries
         lines.append(f"{indent}{_CONNECTOR[is_last]}{quote_path(name)}")
-        if below is not None:
-            directories += 1
-            open_folders.append((indent + _INDENT[is_last], _last_first(below)))
-    return "\n".join([*lines, "", _counts(directories, files), ""])
-
-
-def count_directories(paths: Iterable[str]) -> int:
-    """Return how many folders the paths have, as the line of counts says: without the root."""
-    folders: set[str] = set()
-    for path in paths:
-        folder = path.rpartition("/")[0]
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
-    return len(folders)
-
-
-def _nest(paths: Iterable[str]) -> tuple[_Folder, int]:
-    """Return the folders and files below the root, files as None, and the number of files."""
-    top: _Folder = {}
-    files = 0
-    for path in dict.fromkeys(paths):
-        *folders, name = path.split("/")
-        node: _Folder | None = top
-        for folder in folders:
-            node = node.setdefault(folder, {}) if node is not None and folder else None
-        if node is None or not name or node.setdefault(name, None) is not None:
-            raise TreeError(
-                f"{path!r} cannot be drawn: a file is where a folder should be, or a name is empty",
-                "Give the paths of files as git lists them",
-            )
-        files += 1
-    return top, files
-
-
-def _last_first(folder: _Folder) -> list[tuple[str, _Folder | None]]:
-    return sorted(folder.items(), key=lambda entry: entry[0], reverse=True)
-
-
-def _counts(directories: int, files: int) -> str:
-    return (
+        directories += bool(below)
+        files += not below
+        open_folders.append((indent + _INDENT[is_last], sorted(below.items(), reverse=True)))
+    counts = (
         f"{directories} director{'y' if directories == 1 else 'ies'}, "
         f"{files} file{'' if files == 1 else 's'}"
     )
+    return "\n".join([*lines, "", counts, ""]), directories
 
 
 EXPLAINED: dict[str, str] = {
@@ -145,12 +106,13 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
             if changed not in paths:
                 context.dropped["not-in-tree"] += 1
                 continue
+            tree, directories = draw_tree(paths)
             yield {
                 **shared,
                 "base_sha": pair["before_sha"],
-                "tree": draw_tree(paths),
+                "tree": tree,
                 "paths": paths,
-                "directories": count_directories(paths),
+                "directories": directories,
                 "files": len(paths),
                 "changed_path": changed,
             }

@@ -7,7 +7,7 @@ dialogue is kept beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -35,13 +35,19 @@ EXPLAINED: dict[str, str] = {
 _DIALOGUES = """
 SELECT i.number, i.title, i.body, i.author AS asker, i.author_association AS question_role,
        i.created_at, i.updated_at, i.closed_at, i.labels, c.actor AS closed_by,
+       'issues' AS source, NULL AS category, NULL AS answer_accepted_by, NULL AS answer_chosen_at,
        t.comment_id, t.author, t.author_association AS role, t.created_at AS said_at, t.text
 FROM kept k JOIN issues i ON i.number = k.issue LEFT JOIN closings c USING (number)
 LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robot
 ORDER BY i.number, t.created_at, t.comment_id
 """
 
-_DISCUSSIONS = """
+ACCEPTED_BY = """
+CASE WHEN d.answer_chosen_by = i.author THEN 'asker'
+     WHEN m.author IS NOT NULL THEN 'maintainer' ELSE 'other' END
+"""
+"""Who accepted an answer; of a deleted account nobody knows."""
+_DISCUSSIONS = f"""
 WITH maintainers AS (
   SELECT DISTINCT author FROM (
     SELECT author, author_association FROM entries
@@ -51,27 +57,23 @@ WITH maintainers AS (
 SELECT i.number, i.title, i.body, i.author AS asker, i.author_association AS question_role,
        i.created_at, i.updated_at, i.closed_at, i.labels, NULL AS closed_by,
        t.comment_id, t.author, t.author_association AS role, t.created_at AS said_at, t.text,
-       d.answer_id, d.category, d.answer_chosen_at, d.answer_chosen_by,
-       m.author IS NOT NULL AS by_maintainer
+       'discussions' AS source, d.answer_id, d.category, d.answer_chosen_at,
+       {ACCEPTED_BY} AS answer_accepted_by
 FROM kept k JOIN issues i ON i.number = k.issue JOIN discussions d USING (number)
 LEFT JOIN maintainers m ON m.author = d.answer_chosen_by
 LEFT JOIN texts t ON t.number = i.number AND t.source = 'comment' AND NOT t.robot
 ORDER BY i.number, t.created_at, t.comment_id
-"""
-_AS_STORED = ("created_at", "updated_at", "closed_at", "question_role")
+"""  # noqa: S608 - no value is part of it
+_AS_STORED = (
+    *("created_at", "updated_at", "closed_at", "question_role"),
+    *("source", "category", "answer_accepted_by", "answer_chosen_at"),
+)
 _SUBJECTS: dict[str, Subject] = {"issues": "issue", "discussions": "discussion"}
 
 
 def subjects_of(sources: Sequence[str]) -> tuple[Subject, ...]:
     """Return the subjects of sources: issues where none is named."""
     return tuple(_SUBJECTS[source] for source in sorted(set(sources), reverse=True)) or ("issue",)
-
-
-def accepted_by(asker: str | None, chooser: str | None, *, is_maintainer: bool) -> str:
-    """Return who accepted an answer; of a deleted account nobody knows."""
-    if chooser is not None and chooser == asker:
-        return "asker"
-    return "maintainer" if is_maintainer else "other"
 
 
 def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
@@ -84,10 +86,8 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         comments = list(group)
         issue = comments[0]
         number, question, replies = discussion_of(comments)
-        accepted: dict[str, Any] = {"source": "issues", **dict.fromkeys(_ACCEPTED)}
         answers: Sequence[Answer]
         if context.of_discussions:
-            accepted = _accepted(issue)
             chosen = [reply for reply in replies if reply.comment_id == issue["answer_id"]]
             answers, reason = [Answer(reply, None, ()) for reply in chosen], "accepted"
         else:
@@ -114,7 +114,6 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
             yield {
                 **shared,
                 "id": f"{name}:{answer.reply.comment_id}" if of_all else name,
-                **accepted,
                 **{name: issue[name] for name in _AS_STORED},
                 "issue": number,
                 "title": title,
@@ -151,21 +150,6 @@ def _answers(
     if named is None or not chosen:
         return chosen, "no-answer"
     return [answer for answer in chosen if answer.reply.comment_id == named], "another-reply"
-
-
-_ACCEPTED = ("category", "answer_accepted_by", "answer_chosen_at")
-
-
-def _accepted(discussion: Mapping[str, Any]) -> dict[str, Any]:
-    chooser, by_maintainer = discussion["answer_chosen_by"], discussion["by_maintainer"]
-    return {
-        "source": "discussions",
-        "category": discussion["category"],
-        "answer_accepted_by": accepted_by(
-            discussion["asker"], chooser, is_maintainer=by_maintainer
-        ),
-        "answer_chosen_at": discussion["answer_chosen_at"],
-    }
 
 
 def _turn(role: str | None, content: str, at: object, comment_id: int | None) -> dict[str, Any]:

@@ -45,16 +45,6 @@ from goldpan.miners.journal import sources_in
 from goldpan.miners.pairing import find_rules
 
 
-def cloned_source(workspace: WorkspaceLayout, repo: str, source: MinedSource) -> MinedSource:
-    """Return the same with what provenance says of the clone, where there is one."""
-    clone = workspace.clone(repo)
-    if not clone.exists():
-        return source
-    heads = read_heads(clone)
-    inputs = {"git refs": heads.refs, **({"git HEAD": heads.head} if heads.head else {})}
-    return replace(source, history=heads.source, inputs={**source.inputs, **inputs})
-
-
 def mined_source(
     workspace: WorkspaceLayout, repo: str, archive: Archive | None = None
 ) -> MinedSource:
@@ -216,22 +206,22 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
 
     with blamed("dataset", request.family):
         family = recipe.family_of(subjects)
-        batches: Iterable[pa.RecordBatch] = family.batches(_grouped(rows(), clusters))
+        grouped = ({**row, GROUP: clusters.get((row["repo"], row["issue"]))} for row in rows())
+        batches: Iterable[pa.RecordBatch] = family.batches(grouped)
         if request.check is not None:
             batches = request.check.kept(batches, dropped, untold)
         count = _write(unfinished, family, batches)
     path = request.scratch / f"{repo.lower().replace('/', '+')}.arrow"
     unfinished.replace(path)
-    source = judged_source(request, repo, mined_source(workspace, repo, archive))
-    if recipe.subject == "pair":
-        source = cloned_source(workspace, repo, source)
+    source = _source(request, repo, archive)
     funnel = sum_funnels(funnels, profile.decide)
     return RepositoryRows(path, funnel, source, count, dropped, redacted, untold)
 
 
-def judged_source(request: RowsRequest, repo: str, source: MinedSource) -> MinedSource:
-    """Return the same with the digests of what judged its subjects, and proved its fixes."""
+def _source(request: RowsRequest, repo: str, archive: Archive) -> MinedSource:
+    """Return the mined repository with what judged its subjects, and of pairs the history."""
     workspace, profile = request.workspace, request.profile
+    source = mined_source(workspace, repo, archive)
     verdicts = {
         "verdicts": workspace.verdicts(repo, profile.name),
         "duplicates": duplicates_path(workspace, profile.settings["near-duplicates"]),
@@ -247,6 +237,11 @@ def judged_source(request: RowsRequest, repo: str, source: MinedSource) -> Mined
     inputs = {name: seal_of_parquet(path) for name, path in verdicts.items() if path.exists()}
     if request.family == ISSUE_RESOLUTION.name and (proofs := records_digest(workspace, repo)):
         inputs["verification"] = proofs
+    clone = workspace.clone(repo)
+    if find_recipe(request.family).subject == "pair" and clone.exists():
+        heads = read_heads(clone)
+        inputs |= {"git refs": heads.refs, **({"git HEAD": heads.head} if heads.head else {})}
+        source = replace(source, history=heads.source)
     return replace(source, inputs={**source.inputs, **inputs})
 
 
@@ -333,13 +328,6 @@ def _duplicates_of(request: RowsRequest, repo: str) -> pa.Table:
 @lru_cache(maxsize=1)
 def _read_duplicates(path: Path, _changed: int, _inode: int) -> pa.Table:
     return read_table(path)
-
-
-def _grouped(
-    rows: Iterable[dict[str, Any]], clusters: Mapping[tuple[str, int], str]
-) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        yield {**row, GROUP: clusters.get((row["repo"], row["issue"]))}
 
 
 def _write(path: Path, family: Family, batches: Iterable[pa.RecordBatch]) -> int:

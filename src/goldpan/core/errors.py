@@ -5,10 +5,10 @@
     │   └── UnknownNameError     a name is unknown, which a plugin may bring
     ├── WorkspaceError           the workspace is locked, damaged or holds something else
     ├── DatasetError             a dataset cannot be written, or is not what it should be
+    │   └── WrongAnswerError     a row has no answer of its task (`datasets/tasks/table_reader.py`)
     ├── EditError                SEARCH/REPLACE blocks do not fit (`code/edits/apply.py`)
     ├── EndpointError            a model's endpoint serves nobody (`llm/exchange.py`)
     ├── StudioError              Label Studio does not do what it should
-    ├── TreeError                paths make no folder tree (`builders/fault_localization.py`)
     ├── PublishError             a dataset cannot go to the Hub
     ├── EvaluationError          a model cannot be run or a run cannot be read
     │   └── UnansweredError      a prompted model did not answer all (`evaluation/model.py`)

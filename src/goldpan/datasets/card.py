@@ -203,6 +203,7 @@ def _environment(package: str) -> Environment:
     )
     environment.globals |= {
         "raw": RawMarkdown,
+        "version": __version__,
         "kind_name": kind_name,
         "share": lambda estimate: RawMarkdown(estimate.percent()),
         "wilson": wilson,
@@ -219,35 +220,27 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
     return markdown(
         "card.md.jinja",
         title=title(written, card),
+        written=written,
         family=family,
         card=card,
-        rows=f"{written.rows:,}",
+        provenance=provenance,
         mined=until.date().isoformat() if until else None,
         inputs=RawMarkdown(", ".join(f"`{name}`" for name in family.inputs)),
         target=RawMarkdown(f"`{family.target}`"),
-        splits=written.splits,
-        report=written.report,
         drawn=written.report.plan.startswith(("random", "repository", "stratified")),
         empty=" and ".join(name for name, rows in written.report.rows.items() if not rows),
-        columns=family.columns,
-        version=__version__,
-        profile=provenance.profile.get("name"),
         counts=[
             (card.explained.get(reason, reason), count)
             for reason, count in sorted(provenance.counts.items())
         ],
-        redactions=sorted(provenance.redactions.items()),
         licenses=_license_lines(written.origins),
-        origins=written.origins,
         imported=bool(family.origin) and not any("/" in origin.repo for origin in written.origins),
         stated={s.repo for s in provenance.sources if s.license_source == STATED},
-        shown_origins=written.origins[:_MOST_ORIGINS],
-        hidden_origins=max(0, len(written.origins) - _MOST_ORIGINS),
+        most_origins=_MOST_ORIGINS,
         limits=(
             *(line for line in family.limits if not (card.texts and line == EDITED_SINCE)),
             *card.limits,
         ),
-        mined_sources=[source for source in provenance.sources if source.via],
         mined_kinds=[
             *("issues", "pulls", "comments", "reviews", "review comments", "commits"),
             *(
@@ -256,14 +249,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
                 else ()
             ),
         ],
-        pairing=sorted(provenance.pairing.items()),
-        reviews=sorted(provenance.reviews.items()),
-        corrections=sorted(provenance.corrections.items()),
-        answer_choice=card.answer_choice,
         labels=state_labels(written, card, provenance),
-        texts=card.texts,
-        scores=written.scores,
-        known_right=family.known_right,
         sample=_sample(written),
         citation=_citation(written, card, until.year if until else None),
         citations=[_fenced(entry) for entry in card.citations if not bibtex_problem(entry)],

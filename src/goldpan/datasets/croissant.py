@@ -134,35 +134,28 @@ def _files_id(split: WrittenSplit) -> str:
 
 
 def _field(split: WrittenSplit, column: Column) -> dict[str, Any]:
-    field: dict[str, Any] = {
-        "@type": "cr:Field",
-        "@id": f"{split.name}/{column.name}",
-        "name": column.name,
-        "description": column.description,
-    }
+    place = f"{split.name}/{column.name}"
+    source = {"fileSet": {"@id": _files_id(split)}, "extract": {"column": column.name}}
+    field = _named(place, column.name, column.description)
     kind = column.kind
     if pa.types.is_list(kind):
         field |= {"isArray": True, "arrayShape": "-1"}
         kind = kind.value_type
-    if pa.types.is_struct(kind):
-        parts = [_part(split, column, part) for part in kind]
-        return {**field, "subField": parts}
-    return {**field, "dataType": _type(kind), "source": _source(split, column)}
+    if not pa.types.is_struct(kind):
+        return {**field, "dataType": _type(kind), "source": source}
+    parts = [
+        {
+            **_named(f"{place}/{part.name}", part.name, column.parts[part.name]),
+            "dataType": _type(part.type),
+            "source": {**source, "transform": {"jsonPath": part.name}},
+        }
+        for part in kind
+    ]
+    return {**field, "subField": parts}
 
 
-def _part(split: WrittenSplit, column: Column, part: pa.Field) -> dict[str, Any]:
-    return {
-        "@type": "cr:Field",
-        "@id": f"{split.name}/{column.name}/{part.name}",
-        "name": part.name,
-        "description": column.parts[part.name],
-        "dataType": _type(part.type),
-        "source": {**_source(split, column), "transform": {"jsonPath": part.name}},
-    }
-
-
-def _source(split: WrittenSplit, column: Column) -> dict[str, Any]:
-    return {"fileSet": {"@id": _files_id(split)}, "extract": {"column": column.name}}
+def _named(place: str, name: str, description: str) -> dict[str, Any]:
+    return {"@type": "cr:Field", "@id": place, "name": name, "description": description}
 
 
 def _type(kind: pa.DataType) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 
@@ -189,39 +189,29 @@ def described_by(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
 
     None, too, where the files have other columns than those that are described.
     """
-    name = str(provenance.get("family", ""))
-    described = provenance.get(COLUMNS)
-    if schema is None or not isinstance(described, Sequence) or isinstance(described, str):
+    try:
+        columns = tuple(
+            Column(field.name, field.type, "", described["holds"])
+            for field, described in zip(schema or (), provenance[COLUMNS], strict=True)
+        )
+        family = Family(
+            name=str(provenance["family"]),
+            title=str(provenance["family"]),
+            task="",
+            source="",
+            citation="",
+            columns=columns,
+            order=("id",),
+            subject=("id",),
+            inputs=(),
+            target="",
+            task_categories=(),
+            moment="",  # nothing is split by it any more
+            origin=str(provenance.get(_ORIGIN, "")),
+            works=str(provenance.get(_WORKS, "")),
+        )
+    except (KeyError, TypeError, ValueError):
         return None
-    families = [
-        (column.get("name"), column.get("type"))
-        for column in described
-        if isinstance(column, Mapping)
-    ]
-    if not name or families != [(field.name, _type(field.type)) for field in schema]:
-        return None
-    if any(column.get("holds") not in _HOLDS for column in described):
-        return None
-    works = str(provenance.get(_WORKS, ""))
-    if not {"id", works or "id"} <= set(schema.names):
-        return None
-    columns = tuple(
-        Column(field.name, field.type, "", cast(Literal["fact", "prose", "code"], column["holds"]))
-        for field, column in zip(schema, described, strict=True)
-    )
-    return Family(
-        name=name,
-        title=name,
-        task="",
-        source="",
-        citation="",
-        columns=columns,
-        order=("id",),
-        subject=("id",),
-        inputs=(),
-        target="",
-        task_categories=(),
-        moment="",  # nothing is split by it any more
-        origin=str(provenance.get(_ORIGIN, "")),
-        works=works,
-    )
+    is_known = family.name and all(column.holds in _HOLDS for column in columns)
+    same = described_family(family)[COLUMNS] == provenance[COLUMNS]
+    return family if is_known and same else None

@@ -244,12 +244,9 @@ def _write_data(
 ) -> Written:
     data = building / "data"
     data.mkdir(parents=True)
-    facts = dict.fromkeys(
-        ("id", GROUP, REPO, family.moment, "license", *family.order, *family.subject)
-    )
-    facts |= dict.fromkeys(
-        name for name in (family.stratum, family.partition, family.works) if name
-    )
+    facts = dict.fromkeys(("id", GROUP, REPO, "license", *family.order, *family.subject))
+    further = (family.moment, family.stratum, family.partition, family.works)
+    facts |= dict.fromkeys(filter(None, further))
     schema = family.schema.append(pa.field(GROUP, pa.string()))
     grouped = (
         batch
@@ -288,13 +285,10 @@ def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
     groups: dict[str, str] = {}
     candidates = []
     seen: set[str | None] = {None}
-    subjects = zip(*(facts.column(name).to_pylist() for name in family.subject), strict=True)
-    rows = (facts.column(name).to_pylist() for name in ("id", GROUP, REPO, family.moment))
-    labels = strata(facts, family.stratum)
-    partitions = facts.column(family.partition or "id").to_pylist()
-    for about, name, answer, repo, moment, label, partition in zip(
-        subjects, *rows, labels, partitions, strict=True
-    ):
+    batches = facts.to_batches(max_chunksize=_GROUP_ROWS)
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for row, labels in zip(rows, strata(facts, family.stratum), strict=True):
+        name = row["id"]
         if name in seen:
             raise DatasetError(
                 f"An example of {family.name} "
@@ -302,20 +296,12 @@ def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
                 "Make the tables again with goldpan normalize; if that does not help, report it",
             )
         seen.add(name)
-        subject = "#".join(map(str, about))
-        group = answer or subject
+        subject = "#".join(str(row[column]) for column in family.subject)
+        group = row[GROUP] or subject
         if groups.setdefault(subject, group) != group:
             raise ValueError(f"{subject} is in the groups {groups[subject]} and {group}")
-        candidates.append(
-            SplitCandidate(
-                name,
-                group,
-                repo or name,
-                moment,
-                stratum=label,
-                partition=partition if family.partition else None,
-            )
-        )
+        moment, partition = row.get(family.moment), row.get(family.partition)
+        candidates.append(SplitCandidate(name, group, row[REPO] or name, moment, labels, partition))
     return candidates
 
 
@@ -337,12 +323,11 @@ def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[O
 
 def _write_provenance(written: Written, provenance: Provenance, extras: Extras) -> None:
     directory = written.directory
-    files: dict[str, Any] = {
-        file.path: {"sha256": file.sha256, "bytes": file.size} for file in written.files
+    further = (_data_file(directory, directory / name) for name in (CARD, CROISSANT, *extras.files))
+    files = {
+        file.path: {"sha256": file.sha256, "bytes": file.size}
+        for file in (*written.files, *further)
     }
-    for name in (CARD, CROISSANT, *extras.files):
-        path = directory / name
-        files[name] = {"sha256": file_digest(path), "bytes": path.stat().st_size}
     about = {
         **described_family(written.family),
         "examples": written.rows,

@@ -18,7 +18,7 @@ import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
@@ -79,16 +79,6 @@ class RowJudgement:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedSample:
-    """How the rows were drawn that readers judged, and what each says."""
-
-    seed: int
-    size: int
-    """How many rows were to be drawn."""
-    by_reader: Mapping[Item, Mapping[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
 class Gold:
     """A gold set."""
 
@@ -97,8 +87,12 @@ class Gold:
     kind: GoldKind
     half: str | None
     labels: Mapping[Item, str]
-    sample: JudgedSample | None = None
-    """Where it holds judgements of a sample."""
+    by_reader: Mapping[Item, Mapping[str, str]] = field(default_factory=dict)
+    """What each reader says of each row, where it holds judgements of a sample."""
+    seed: int = 0
+    """By which the rows of the sample were drawn."""
+    size: int = 0
+    """How many rows were to be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +181,14 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
     if rows and "reader" in rows[0]:
         if half is not None:
             raise UsageError(f"{path} is a sample, which has no halves", "Leave --half out")
-        return _gold_of(path, kind, _judgements(path, rows, kind))
+        judgements = _judgements(path, rows, kind)
+        by_reader: dict[Item, dict[str, str]] = defaultdict(dict)
+        for each in judgements:
+            by_reader[each.item][each.reader] = each.label
+        settled = {item: _settled(said.values(), kind)[0] for item, said in by_reader.items()}
+        size = max(each.sample for each in judgements)
+        seed = judgements[0].seed
+        return Gold(path.name, file_digest(path), kind, None, settled, by_reader, seed, size)
     if half is not None and half not in {row.get("half") for row in rows}:
         raise UsageError(f"The gold set {path} has no half {half!r}", "Leave --half out")
     labels: dict[Item, str] = {}
@@ -290,16 +291,6 @@ def _judgements(
     return found
 
 
-def _gold_of(path: Path, kind: GoldKind, judgements: Sequence[RowJudgement]) -> Gold:
-    by_reader: dict[Item, dict[str, str]] = defaultdict(dict)
-    for each in judgements:
-        by_reader[each.item][each.reader] = each.label
-    labels = {item: _settled(said.values(), kind)[0] for item, said in by_reader.items()}
-    size = max(each.sample for each in judgements)
-    sample = JudgedSample(judgements[0].seed, size, by_reader)
-    return Gold(path.name, file_digest(path), kind, None, labels, sample)
-
-
 def _settled(said: Iterable[str], kind: GoldKind) -> tuple[str, bool]:
     """Return what most readers say, and whether most do; else the least favourable label."""
     counts = Counter(said)
@@ -314,7 +305,7 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
 
     Raises `DatasetError` where the dataset has no such items.
     """
-    columns = ["repo", "issue", gold.kind.column, *(["id"] if gold.sample else [])]
+    columns = ["repo", "issue", gold.kind.column, *(["id"] if gold.by_reader else [])]
     rows: list[tuple[Item, str]] = []
     for path in files:
         with pq.ParquetFile(path) as file:
@@ -330,10 +321,10 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
                     for repo, issue, item, *name in zip(*values, strict=True)
                 ]
     count, sample, items = len(rows), None, [item for item, _ in rows]
-    if gold.sample:
-        drawn = sample_by_hash(rows, gold.sample.size, gold.sample.seed, itemgetter(1))
+    if gold.by_reader:
+        drawn = sample_by_hash(rows, gold.size, gold.seed, itemgetter(1))
         items = [item for item, _ in drawn]
-        sample = _sample_score(gold, gold.sample, items)
+        sample = _sample_score(gold, items)
     counts = Counter(gold.labels[item] for item in items if item in gold.labels)
     decided = {label: counts[label] for label in gold.kind.labels}
     total = sum(decided.values())
@@ -359,8 +350,8 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
     )
 
 
-def _sample_score(gold: Gold, sample: JudgedSample, drawn: Sequence[Item]) -> SampleScore:
-    said = {item: sample.by_reader[item] for item in drawn if item in sample.by_reader}
+def _sample_score(gold: Gold, drawn: Sequence[Item]) -> SampleScore:
+    said = {item: gold.by_reader[item] for item in drawn if item in gold.by_reader}
     readers = Counter(reader for labels in said.values() for reader in sorted(labels))
     places = [*gold.kind.labels, CANNOT_TELL]
     pairs = []
@@ -371,13 +362,13 @@ def _sample_score(gold: Gold, sample: JudgedSample, drawn: Sequence[Item]) -> Sa
             same = sum(one == other for one, other in both)
             pairs.append(ReaderPair((first, second), len(both), same, cohen_kappa(table)))
     return SampleScore(
-        sample.seed,
-        sample.size,
+        gold.seed,
+        gold.size,
         len(drawn),
         len(said),
         sum(gold.labels[item] == CANNOT_TELL for item in said),
         sum(not _settled(labels.values(), gold.kind)[1] for labels in said.values()),
-        len(sample.by_reader) - len(said),
+        len(gold.by_reader) - len(said),
         dict(sorted(readers.items())),
         tuple(pairs),
     )

@@ -176,11 +176,17 @@ def shard_paths(directory: Path, split: str = "*") -> list[Path]:
 
 
 def stored_rows(directory: Path, split: str = "*") -> Iterator[dict[str, Any]]:
-    """Yield the rows of a split, or all, a few in memory at a time; raises as `shard_paths`."""
+    """Yield the rows of a split, or all, a few in memory at a time.
+
+    Raises `DatasetError` as `shard_paths` does, and for a file that cannot be read.
+    """
     for path in shard_paths(directory, split):
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(_BATCH):
-                yield from batch.to_pylist()
+        try:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                for batch in file.iter_batches(_BATCH):
+                    yield from batch.to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise DatasetError(f"{path} cannot be read ({error})", "Restore the file") from None
 
 
 def finished_datasets(workspace: WorkspaceLayout) -> list[Path]:

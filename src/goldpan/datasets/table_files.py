@@ -14,7 +14,7 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -96,10 +96,12 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
             case "parquet":
                 for batch in pq.ParquetFile(path).iter_batches(_BATCH):
                     yield from batch.to_pylist()
-            case "xlsx":
-                yield from _sheet(path)
-            case "xls":
-                yield from _old_sheet(path)
+            case "xlsx" | "xls":
+                rows = _sheet(path) if form == "xlsx" else _old_sheet(path)
+                names = _column_names(next(rows, ()), path)
+                for cells in rows:
+                    if any(value is not None for value in cells):
+                        yield dict(zip(names, cells, strict=False))
             case _ if not path.exists():
                 raise FileNotFoundError
             case _:
@@ -189,7 +191,7 @@ def _column_names(written: Iterable[Any], path: Path) -> list[str]:
     return names
 
 
-def _sheet(path: Path) -> Iterator[dict[str, Any]]:
+def _sheet(path: Path) -> Iterator[Sequence[Any]]:
     openpyxl = load("openpyxl", f"Reading {path}")
     try:
         book = openpyxl.load_workbook(_whole(path), read_only=True, data_only=True)
@@ -197,17 +199,11 @@ def _sheet(path: Path) -> Iterator[dict[str, Any]]:
         raise DatasetError(
             f"{path} is not an XLSX file ({error})", "Fetch the file again"
         ) from None
-    try:
-        rows = book.active.iter_rows(values_only=True)
-        names = _column_names(next(rows, ()), path)
-        for row in rows:
-            if any(value is not None for value in row):
-                yield dict(zip(names, row, strict=False))
-    finally:
-        book.close()
+    with contextlib.closing(book):
+        yield from book.active.iter_rows(values_only=True)
 
 
-def _old_sheet(path: Path) -> Iterator[dict[str, Any]]:
+def _old_sheet(path: Path) -> Iterator[Sequence[Any]]:
     xlrd = load("xlrd", f"Reading {path}")
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # it prints what is odd in a file
@@ -215,9 +211,7 @@ def _old_sheet(path: Path) -> Iterator[dict[str, Any]]:
             sheet = book.sheet_by_index(0)
     except Exception as error:  # noqa: BLE001 - a broken workbook raises whatever it hits upon
         raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
-    names = _column_names(sheet.row_values(0) if sheet.nrows else (), path)
-    for number in range(1, sheet.nrows):
-        yield dict(zip(names, sheet.row_values(number), strict=False))
+    yield from (sheet.row_values(number) for number in range(sheet.nrows))
 
 
 def _whole(path: Path) -> IO[bytes]:

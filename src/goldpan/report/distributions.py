@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -41,29 +40,11 @@ def short(count: int) -> str:
     return str(count)
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """The subjects that a deciding criterion leaves."""
-
-    criterion: str
-    before: int
-    left: int
-
-    @property
-    def dropped(self) -> int:
-        """Return how many it takes out here, where those before it have decided."""
-        return self.before - self.left
-
-
-def levels(funnel: Funnel) -> list[Level]:
-    """Return the steps that decide, each with what reaches it and what it leaves."""
-    steps: list[Level] = []
-    before = funnel.rows
-    for step in funnel.steps:
-        if step.left is not None:
-            steps.append(Level(step.criterion, before, step.left))
-            before = step.left
-    return steps
+def levels(funnel: Funnel) -> list[tuple[str, int, int]]:
+    """Return the criteria that decide, each with what reaches it and what it leaves."""
+    left = [(step.criterion, step.left) for step in funnel.steps if step.left is not None]
+    before = [funnel.rows, *(count for _, count in left)]
+    return [(name, start, end) for (name, end), start in zip(left, before, strict=False)]
 
 
 def frequent(step: FunnelRow) -> list[tuple[str, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,7 +21,8 @@ from goldpan.report.health import examples_of, show_findings, summarize
 from goldpan.report.tables import file_list, public_line, rows
 from goldpan.text.markdown import Excerpt, excerpt
 
-_SHARD = re.compile(r"(.+?)-\d{5}-of-\d{5}")
+_SPLIT = r"regexp_extract(filename, '([^/]+?)(-\d{5}-of-\d{5})?\.[^./]*$', 1)"
+_SPLITS = "SELECT split_of_row, count(*) AS rows FROM shards GROUP BY ALL ORDER BY ALL"
 _MOST_TURNS = 12
 _DRAWN = """
 SELECT id FROM shards WHERE id IS NOT NULL ORDER BY md5($seed || ' ' || id), id LIMIT $most
@@ -85,22 +85,20 @@ def draw_examples(
         raise DatasetError(f"{directory} holds no data/*.parquet", remedy)
     try:
         connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW shards AS FROM read_parquet({file_list(files)}, "
-            "union_by_name = true, filename = true)"
+            f"CREATE OR REPLACE TEMP VIEW shards AS SELECT *, {_SPLIT} AS split_of_row "  # noqa: S608
+            f"FROM read_parquet({file_list(files)}, union_by_name = true, filename = true)"
         )
         columns = {row["column_name"] for row in rows(connection, "DESCRIBE shards")}
         family = _family(columns)
         known = read_provenance(directory) if (directory / PROVENANCE).exists() else {}
         if family is None and not known:
             raise DatasetError(f"{directory} holds no kind of dataset that is known", remedy)
-        splits: dict[str, int] = {}
-        for row in rows(connection, "SELECT filename, count(*) AS n FROM shards GROUP BY filename"):
-            split = _split(row["filename"])
-            splits[split] = splits.get(split, 0) + row["n"]
+        counted = rows(connection, _SPLITS)
+        splits = {row["split_of_row"]: row["rows"] for row in counted}
         name, health = directory.resolve().name, summarize(audit)
         if family is None:
             title = str(known.get("family", name))
-            return DatasetExamples(name, title, None, dict(sorted(splits.items())), (), health)
+            return DatasetExamples(name, title, None, splits, (), health)
         drawn = rows(connection, _DRAWN, seed=str(seed), most=most)
         ids = [one["id"] for one in drawn] if only is None else [only]
         drawn_rows = rows(connection, _ROWS, ids=ids)
@@ -115,9 +113,7 @@ def draw_examples(
     health["examples"] = [
         shown for name, i in flagged for shown in show_findings(audit, having[i], (name,))
     ]
-    return DatasetExamples(
-        name, family.title, family, dict(sorted(splits.items())), examples, health
-    )
+    return DatasetExamples(name, family.title, family, splits, examples, health)
 
 
 def _family(columns: set[str]) -> Family | None:
@@ -128,11 +124,6 @@ def _family(columns: set[str]) -> Family | None:
     return None
 
 
-def _split(filename: str) -> str:
-    shard = _SHARD.fullmatch(Path(filename).stem)
-    return shard[1] if shard else Path(filename).stem
-
-
 def _example(
     connection: duckdb.DuckDBPyConnection, row: Mapping[str, Any], audit: StoredAudit | GoldpanError
 ) -> DatasetExample:
@@ -140,7 +131,7 @@ def _example(
     subject = {"repo": row["repo"], "issue": row["issue"], "pull": row.get("pull") or 0}
     return {
         "id": row["id"],
-        "split": _split(row["filename"]),
+        "split": row["split_of_row"],
         "repo": row["repo"] or "",
         "issue": row["issue"] or 0,
         "pull": row.get("pull"),

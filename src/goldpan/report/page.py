@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import UsageError
@@ -14,13 +13,13 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks
-from goldpan.filters.funnel import Funnel, Funnels, read_funnels, sum_funnels
+from goldpan.filters.funnel import Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.report.distributions import measure
 from goldpan.report.document import count
 from goldpan.report.examples import draw_examples
 from goldpan.report.html import render, write_page
-from goldpan.report.tables import Overview, draw_dropped, open_repositories, overview, total
+from goldpan.report.tables import draw_dropped, open_repositories, overview, total
 
 SEED = 0
 _MOST_EXAMPLES = 12
@@ -101,10 +100,11 @@ def write_report(
             draw_examples(connection, path, seed, most, find_audit(workspace, path))
             for path in datasets
         ]
+    names = tuple(repository["repo"] for repository in repositories)
     page = render(
         "report.html.jinja",
-        title=f"Goldpan report: {_heading(repositories)}",
-        heading=_heading(repositories),
+        title=f"Goldpan report: {_heading(names)}",
+        heading=_heading(names),
         seed=seed,
         profile=profile,
         rules=sorted({item.rules for item in basis if item.rules is not None}),
@@ -115,13 +115,15 @@ def write_report(
         by_repository=_largest(funnels) if len(funnels) > 1 else [],
         charts=measured,
         datasets=samples,
-        criteria=_groups(profile, whole, dropped),
+        criteria=profile.criteria(),
+        dropped=dropped,
+        setting=_setting,
     )
     write_page(page, output)
     return ReportFacts(
         output,
         len(page.encode()),
-        tuple(repository.repo for repository in repositories),
+        names,
         tuple(dataset.name for dataset in samples),
         sum(len(dataset.examples) for dataset in samples),
         sum(len(droppeds) for droppeds in dropped.values()),
@@ -159,8 +161,7 @@ def write_row_page(
     return RowFacts(output, len(page.encode()), row, found.name)
 
 
-def _heading(overviews: Sequence[Overview]) -> str:
-    names = [repository.repo for repository in overviews]
+def _heading(names: Sequence[str]) -> str:
     if len(names) <= 3:
         return ", ".join(names) or "No repository"
     return f"{names[0]} and {len(names) - 1:,} more repositories"
@@ -170,30 +171,6 @@ def _largest(funnels: Sequence[Funnels]) -> list[Funnels]:
     """Return the funnels of the repositories with the most issues, each of which has one."""
     ordered = sorted(funnels, key=lambda own: (-own.issues.rows, own.basis[0].repo))
     return ordered[:_MOST_FUNNELS]
-
-
-def _groups(
-    profile: Profile,
-    funnels: Sequence[Funnel],
-    dropped: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]],
-) -> list[dict[str, Any]]:
-    """Return all criteria of the verdicts in the order of the funnels, with what they drop."""
-    available = profile.criteria()
-    groups = []
-    for funnel in funnels:
-        for step in funnel.steps:
-            criterion = available.get(step.criterion)
-            settings = profile.settings_of(step.criterion) if criterion else {}
-            groups.append(
-                {
-                    "step": step,
-                    "subject": funnel.subject,
-                    "criterion": criterion,
-                    "settings": [(name, _setting(value)) for name, value in settings.items()],
-                    "dropped": dropped.get((funnel.subject, step.criterion), ()),
-                }
-            )
-    return groups
 
 
 def _setting(value: object) -> str:

@@ -15,7 +15,7 @@ from goldpan.core.resources import unwritable
 from goldpan.core.sanitize import line
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.filters.funnel import PLURAL, Funnel
-from goldpan.report.distributions import Level, levels
+from goldpan.report.distributions import levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,17 +139,16 @@ def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
 
 def _panel(axes: Axes, funnel: Funnel) -> None:
     """Draw one funnel: what each criterion leaves, and what it drops of what reached it."""
-    start = Level("mined", funnel.rows, funnel.rows)
-    rows = [start, *levels(funnel)]
+    rows = [("mined", funnel.rows, funnel.rows), *levels(funnel)]
     largest = max(1, funnel.rows)
-    for row, level in enumerate(rows):
-        axes.barh(row, level.left, color=PALE if level is start else GOLD, height=0.78)
-        axes.barh(row, level.dropped, left=level.left, color=_LOST, height=0.78)
-        axes.text(largest * 1.09, row, f"{level.left:,}", ha="right", va="center", color=INK)
-        if level.dropped:
-            loss = f"−{level.dropped:,}"
+    for row, (_, before, left) in enumerate(rows):
+        axes.barh(row, left, color=GOLD if row else PALE, height=0.78)
+        axes.barh(row, before - left, left=left, color=_LOST, height=0.78)
+        axes.text(largest * 1.09, row, f"{left:,}", ha="right", va="center", color=INK)
+        if before > left:
+            loss = f"−{before - left:,}"
             axes.text(largest * 1.19, row, loss, ha="right", va="center", color=_LOST_INK)
-    axes.set_yticks(range(len(rows)), [level.criterion for level in rows], color=INK)
+    axes.set_yticks(range(len(rows)), [name for name, _, _ in rows], color=INK)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, largest * 1.2)
     axes.set_xticks([])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -61,42 +60,25 @@ ORDER BY issues + pulls DESC, repo
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The numbers of one repository, or of all together."""
-
-    repo: str
-    language: str
-    license: str
-    first: str
-    """The day of the oldest entry."""
-    last: str
-    """The day of the last change that was mined."""
-    issues: int
-    pulls: int
-    comments: int
-    """On issues and pull requests, as `goldpan status` counts them."""
-    review_comments: int
-    """On lines of code."""
-    kept_issues: int
-    pairs: int
-    kept_pairs: int
+_COUNTS = ("issues", "pulls", "comments", "review_comments", "kept_issues", "pairs", "kept_pairs")
 
 
-_COUNTS = [field.name for field in fields(Overview) if field.type in ("int", int)]
+def overview(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Return the numbers of each repository, the largest first.
+
+    `first` is the day of the oldest entry, `last` that of the last change that was mined.
+    `comments` are on issues and pull requests, as `goldpan status` counts them, `review_comments`
+    on lines of code.
+    """
+    return rows(connection, _OVERVIEW)
 
 
-def overview(connection: duckdb.DuckDBPyConnection) -> list[Overview]:
-    """Return the numbers of each repository, the largest first."""
-    return [Overview(**row) for row in rows(connection, _OVERVIEW)]
-
-
-def total(overviews: list[Overview]) -> Overview:
+def total(repositories: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Add up the numbers of several repositories."""
-    counts = {name: sum(getattr(repository, name) for repository in overviews) for name in _COUNTS}
-    days = [repository.first for repository in overviews if repository.first]
-    last = max((repository.last for repository in overviews), default="")
-    return Overview("", "", "", min(days, default=""), last, **counts)
+    first = [repository["first"] for repository in repositories if repository["first"]]
+    last = [repository["last"] for repository in repositories]
+    counts = {name: sum(repository[name] for repository in repositories) for name in _COUNTS}
+    return {**counts, "first": min(first, default=""), "last": max(last, default="")}
 
 
 _TABLES = (REPOSITORIES, ENTRIES, COMMENTS, PAIRS, REVISIONS, CHANGES)

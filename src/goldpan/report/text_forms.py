@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from goldpan.core.sanitize import line, visible
 from goldpan.report.document import (
-    NOTHING,
     Cell,
     Matrix,
     Report,
@@ -91,8 +90,8 @@ _COMMANDS = {
     "⟩": r"$\rangle$",
     **{mark: f"\\{mark}" for mark in "&%$#_{}"},
 }
-_COMMAND = re.compile("[" + re.escape("".join(_COMMANDS)) + "]")
-_STRANGE = re.compile(r"[^\x20-\x7e\u00a1-\u017f]")
+_SPECIAL = re.compile(rf"[{re.escape(''.join(_COMMANDS))}]|[^\x20-\x7e\u00a1-\u017f]")
+"""What LaTeX would act upon, and letters beyond Latin."""
 _LINE, _SHRUNK = 80, 140
 """Characters of small print between the margins, as it is and made smaller to fit."""
 _MOST_ROWS = 45
@@ -118,13 +117,9 @@ def latex_tables(tables: Iterable[ReportTable]) -> str:
 
 def latex_escape(text: str) -> str:
     """Return text that LaTeX prints as it is; letters beyond Latin become question marks."""
-    marked = _COMMAND.sub(lambda match: _COMMANDS[match[0]], _plain(line(text, _LONGEST_PRINTED)))
+    marked = latex_text(text, _LONGEST_PRINTED)
     # A bracket at the start of a row would be taken as an argument of the line break before it.
     return "{" + marked + "}" if marked.startswith(("[", "*")) else marked
-
-
-def _plain(text: str) -> str:
-    return _STRANGE.sub(lambda match: match[0] if match[0] in _COMMANDS else "?", text)
 
 
 def _page_parts(table: ReportTable) -> Iterator[ReportTable]:
@@ -180,13 +175,13 @@ def _latex_table(table: ReportTable, label: str) -> str:
     return "\n".join(lines)
 
 
-def latex_text(text: str) -> str:
+def latex_text(text: str, most: int = 2_000) -> str:
     """Escape a longer text, such as a caption."""
-    return _COMMAND.sub(lambda match: _COMMANDS[match[0]], _plain(line(text, 2_000)))
+    return _SPECIAL.sub(lambda match: _COMMANDS.get(match[0], "?"), line(text, most))
 
 
 def _latex_cell(cell: Cell, strong: bool) -> str:
-    text = latex_escape(formatted(cell)) if cell is not None else latex_escape(NOTHING)
+    text = latex_escape(formatted(cell))
     if isinstance(cell, int | float) and text.startswith("-"):
         text = f"${text}$"
     return f"\\textbf{{{text}}}" if strong else text

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -20,34 +21,12 @@ from goldpan.report.html import document_page, write_page
 
 _COLUMNS = {"repositories": ("language", "license"), "entries": ("kind", "updated_at")}
 _MOST = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileCounts:
-    """Numbers of issues and pairs that a profile keeps of a repository."""
-
-    rules: str
-    profile: str
-    issues: int
-    pairs: int
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryCounts:
-    """A repository in a workspace: its facts, its entries and its size."""
-
-    repo: str
-    language: str
-    license: str
-    issues: int
-    pulls: int
-    pairs: int
-    last: str
-    """The day of the last change that was mined."""
-    missing: str
-    """Empty where all that GitHub announced is there."""
-    bytes: int
-    kept: tuple[ProfileCounts, ...]
+_PAIRS = "fix pairs by default rules"
+_REPOSITORY = (
+    *("repository", "language", "license", "issues", "pull requests", _PAIRS),
+    *("last change", "MB", "missing"),
+)
+_NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +49,8 @@ def write_workspace_page(
     Raises `WorkspaceError` where a table is damaged or the file cannot be written.
     """
     by_repo = {coverage.repo: coverage for coverage in coverages}
-    held = [
-        _repository_counts(workspace, repo, by_repo.get(repo))
-        for repo in workspace.repositories("tables")
-    ]
+    repos = workspace.repositories("tables")
+    held = [_repository(workspace, repo, by_repo.get(repo)) for repo in repos]
     page = document_page(
         _report(workspace, held, addition),
         kicker="Workspace overview",
@@ -82,62 +59,59 @@ def write_workspace_page(
     write_page(page, output)
 
 
-def _repository_counts(
-    workspace: WorkspaceLayout, repo: str, coverage: Coverage | None
-) -> RepositoryCounts:
+def _repository(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None) -> dict[str, Any]:
+    """Return a row of the table of repositories, whose size is in bytes."""
     tables = read_tables(workspace, repo, _COLUMNS)
     entries = tables["entries"]
     kinds = {row["values"]: row["counts"] for row in pc.value_counts(entries["kind"]).to_pylist()}
     last = pc.max(entries["updated_at"]).as_py()
     facts: dict[str, str | None] = next(iter(tables["repositories"].to_pylist()), {})
-    rules = workspace.paired_by(repo)
-    return RepositoryCounts(
-        repo,
-        facts.get("language") or "",
-        facts.get("license") or "",
-        kinds.get("issue", 0),
-        kinds.get("pull", 0),
-        count_rows(workspace.pairs(repo, DEFAULT_RULES)) if DEFAULT_RULES in rules else 0,
-        "" if last is None else f"{last:%Y-%m-%d}",
-        _missing(workspace, repo, coverage),
-        size_of([workspace.raw(repo), workspace.tables(repo), workspace.clone(repo)]),
-        tuple(_profile_counts(workspace, repo, rules)),
-    )
+    pairs = workspace.pairs(repo, DEFAULT_RULES)
+    return {
+        "repository": repo,
+        "language": facts.get("language") or "",
+        "license": facts.get("license") or "",
+        "issues": kinds.get("issue", 0),
+        "pull requests": kinds.get("pull", 0),
+        _PAIRS: count_rows(pairs) if DEFAULT_RULES in workspace.paired_by(repo) else 0,
+        "last change": "" if last is None else f"{last:%Y-%m-%d}",
+        "MB": size_of([workspace.raw(repo), workspace.tables(repo), workspace.clone(repo)]),
+        "missing": _missing(workspace, repo, coverage),
+    }
 
 
 def _missing(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None) -> str:
+    """Return what of all that GitHub announced is not there."""
     try:
         coverage = coverage or measure_coverage(workspace, repo)
     except GoldpanError as error:
         return error.problem
     if not coverage.finished:
         return "the last run did not finish"
-    return f"{len(coverage.gaps):,} missing" if coverage.gaps else ""
-
-
-def _profile_counts(
-    workspace: WorkspaceLayout, repo: str, rules: Sequence[str]
-) -> Iterator[ProfileCounts]:
-    for name in rules:
-        layout = workspace.by_rules(name)
-        for profile in filtered_by(layout, repo):
-            counts = count_kept(layout, repo, profile)
-            yield ProfileCounts(name, profile, counts["issue"], counts["pair"])
+    return f"{len(coverage.gaps):,} missing" if coverage.gaps else _NOTHING
 
 
 def _report(
-    workspace: WorkspaceLayout, held: list[RepositoryCounts], addition: Addition | None
+    workspace: WorkspaceLayout, held: list[dict[str, Any]], addition: Addition | None
 ) -> Report:
     sections = [
         Section("repositories", "Repositories", (_repositories(held),)),
-        Section("kept", "What filters keep", (_kept_table(held),)),
+        Section("kept", "What filters keep", (_kept_table(workspace, held),)),
         Section("datasets", "Datasets", (_datasets(workspace),)),
     ]
-    incomplete = [item.repo for item in held if item.missing]
+    incomplete = [row["repository"] for row in held if row["missing"] != _NOTHING]
     warnings = [
         f"{len(incomplete):,} of {len(held):,} repositories are incomplete: {listed(incomplete)}."
     ] * bool(incomplete)
-    sentences = [*_sentences(held)]
+    sums = {name: sum(row[name] for row in held) for name in ("issues", "pull requests", _PAIRS)}
+    languages = {row["language"] for row in held} - {""}
+    entries = sums["issues"] + sums["pull requests"]
+    sentences = [
+        f"{entries:,} entries of {len(held):,} repositories in {len(languages):,} languages."
+    ]
+    if held:
+        size = _megabytes(sum(row["MB"] for row in held))
+        sentences.append(f"They take {size:,} MB with the code's history.")
     if addition is not None:
         sections.append(addition.section)
         warnings += addition.warnings
@@ -145,62 +119,29 @@ def _report(
     return Report(
         f"Workspace {workspace.root.absolute().name}",
         "What was mined, what the filters keep, and which datasets were built from it.",
-        (
-            (f"{len(held):,}", "repositories"),
-            (f"{sum(item.issues for item in held):,}", "issues"),
-            (f"{sum(item.pulls for item in held):,}", "pull requests"),
-            (f"{sum(item.pairs for item in held):,}", "fix pairs by default rules"),
-        ),
+        ((f"{len(held):,}", "repositories"), *((f"{count:,}", of) for of, count in sums.items())),
         tuple(sentences),
         tuple(warnings),
         tuple(sections),
     )
 
 
-def _sentences(held: list[RepositoryCounts]) -> Iterator[str]:
-    entries = sum(item.issues + item.pulls for item in held)
-    languages = sorted({item.language for item in held if item.language})
-    yield f"{entries:,} entries of {len(held):,} repositories in {len(languages):,} languages."
-    if held:
-        size = _megabytes(sum(item.bytes for item in held))
-        yield f"They take {size:,} MB with the code's history."
-
-
-def _repositories(held: list[RepositoryCounts]) -> Content:
-    columns = (
-        "repository",
-        "language",
-        "license",
-        "issues",
-        "pull requests",
-        "fix pairs by default rules",
-        "last change",
-        "MB",
-        "missing",
+def _repositories(held: list[dict[str, Any]]) -> Content:
+    ordered = sorted(
+        held, key=lambda row: (-row["issues"] - row["pull requests"], row["repository"])
     )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            item.repo,
-            item.language,
-            item.license,
-            item.issues,
-            item.pulls,
-            item.pairs,
-            item.last,
-            _megabytes(item.bytes),
-            item.missing or "nothing",
-        )
-        for item in sorted(held, key=lambda item: (-item.issues - item.pulls, item.repo))
-    ]
-    return cut(ReportTable("", columns, tuple(rows)), _MOST)
+    rows = tuple(tuple({**row, "MB": _megabytes(row["MB"])}.values()) for row in ordered)
+    return cut(ReportTable("", _REPOSITORY, rows), _MOST)
 
 
-def _kept_table(held: list[RepositoryCounts]) -> Content:
-    rows: list[tuple[Cell, ...]] = [
-        (item.repo, profile.rules, profile.profile, profile.issues, profile.pairs)
-        for item in held
-        for profile in item.kept
-    ]
+def _kept_table(workspace: WorkspaceLayout, held: list[dict[str, Any]]) -> Content:
+    rows: list[tuple[Cell, ...]] = []
+    for repo in (row["repository"] for row in held):
+        for rules in workspace.paired_by(repo):
+            layout = workspace.by_rules(rules)
+            for profile in filtered_by(layout, repo):
+                kept = count_kept(layout, repo, profile)
+                rows.append((repo, rules, profile, kept["issue"], kept["pair"]))
     columns = ("repository", "pairing rules", "profile", "issues kept", "fix pairs kept")
     note = "" if rows else "No repository was filtered."
     return cut(ReportTable("", columns, tuple(rows), note), _MOST)

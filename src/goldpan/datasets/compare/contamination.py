@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -115,15 +115,11 @@ class ContaminationResult(Result):
 
 _BATCH = 1_024
 _SCHEMA = pa.schema(
-    [
-        ("id", pa.string()),
-        ("against", pa.string()),
-        ("item", pa.string()),
-        ("kind", pa.string()),
-        ("column", pa.string()),
-        ("value", pa.float64()),
-        ("shared", pa.int64()),
-    ]
+    {
+        **dict.fromkeys(("id", "against", "item", "kind", "column"), pa.string()),
+        "value": pa.float64(),
+        "shared": pa.int64(),
+    }
 )
 
 
@@ -131,12 +127,9 @@ _SCHEMA = pa.schema(
 class _Side:
     """Facts about one side of a comparison; its texts are not kept."""
 
-    ids: list[str] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     texts: list[tuple[int, str]] = field(default_factory=list)
     """The row and the column of each text that was compared."""
-    repos: set[str] = field(default_factory=set)
-    same: int = 0
-    """Rows of a repository that the other side has."""
 
 
 def find_contamination(
@@ -165,14 +158,12 @@ def find_contamination(
         check_form(output)
     rows = open_source(dataset, columns)
     others = [open_source(path) for path in against]
-    side = _Side()
-    results, evidences = [], []
+    results, evidences, ids = [], [], list[str]()
     for other in others:
-        side = _Side()
-        evidence, result = _compare(rows, other, side, ngram, common)
+        ids, evidence, result = _compare(rows, other, ngram, common)
         results.append(result)
         evidences += evidence
-    order = {name: position for position, name in enumerate(side.ids)}
+    order = {name: position for position, name in enumerate(ids)}
     evidences.sort(key=lambda item: (order[item.id], item.against, KINDS.index(item.kind)))
     named = list(dict.fromkeys(item.id for item in evidences))
     if output is not None:
@@ -181,10 +172,10 @@ def find_contamination(
     shown = set(named[:most])
     return ContaminationResult(
         dataset=str(dataset),
-        total=len(side.ids),
+        total=len(ids),
         columns=rows.columns,
         contaminated=len(named),
-        share=len(named) / len(side.ids),
+        share=len(named) / len(ids),
         against=tuple(results),
         evidence=tuple(item for item in evidences if item.id in shown),
         unseen=_unseen(ngram),
@@ -192,91 +183,90 @@ def find_contamination(
 
 
 def _compare(
-    rows: ComparedSource, other: ComparedSource, side: _Side, ngram: int, common: int
-) -> tuple[list[ContaminationEvidence], AgainstResult]:
-    name, items = str(other.path), _Side()
+    rows: ComparedSource, other: ComparedSource, ngram: int, common: int
+) -> tuple[list[str], list[ContaminationEvidence], AgainstResult]:
+    """Return the ids of the rows, and what they share with the items of the other data."""
     index = GramIndex(ngram, common)
-    numbers: dict[tuple[Kind, object], int] = {}
-    evidence: list[ContaminationEvidence] = []
-
-    def corpus() -> Iterator[list[str]]:
-        for number, item in enumerate(other.items()):
-            items.ids.append(item.id)
-            for identity in _identities(item):
-                numbers.setdefault(identity, number)
-            if item.repo:
-                items.repos.add(item.repo)
-            whole, tokens = _texts(item, number, items, ngram)
-            index.add_item(number, tokens)
-            yield whole
-        index.finish_items()
-
-    def queries() -> Iterator[list[str]]:
-        for number, item in enumerate(rows.items()):
-            side.ids.append(item.id)
-            for kind, value in _identities(item):
-                if (at := numbers.get((kind, value))) is not None:
-                    evidence.append(
-                        ContaminationEvidence(item.id, name, items.ids[at], kind, None, 1.0, None)
-                    )
-            side.same += item.repo in items.repos
-            whole, tokens = _texts(item, number, side, ngram)
-            index.add_row(number, tokens)
-            yield whole
-
+    items, side = _Side(), _Side()
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
+    leaks = find_leaks_of_batches(
+        _texts(other, items, ngram, index.add_item),
+        _texts(rows, side, ngram, index.add_row),
+        settings,
+    )
+    name = str(other.path)
+
+    def found(
+        row: int, item: int, kind: Kind, column: str | None, value: float, shared: int | None = None
+    ) -> ContaminationEvidence:
+        ids = side.items[row].id, items.items[item].id
+        return ContaminationEvidence(ids[0], name, ids[1], kind, column, value, shared)
+
+    evidence = [
+        found(row, item, kind, None, 1.0)
+        for row, item, kind in _same_identities(side.items, items.items)
+    ]
     best: dict[int, ContaminationEvidence] = {}
-    for leak in find_leaks_of_batches(_batches(corpus()), _batches(queries()), settings):
+    for leak in leaks:
         (row, _), (item, column) = side.texts[leak.query], items.texts[leak.match]
         if row not in best or leak.similarity > best[row].value:
-            best[row] = ContaminationEvidence(
-                side.ids[row], name, items.ids[item], leak.relation, column, leak.similarity, None
-            )
-    shared, left_out = index.shared()
+            best[row] = found(row, item, leak.relation, column, leak.similarity)
     evidence += best.values()
-    evidence += [
-        ContaminationEvidence(
-            side.ids[hit.row], name, items.ids[hit.item], "ngram", None, hit.share, hit.shared
-        )
-        for hit in shared
-    ]
+    shared, left_out = index.shared()
+    evidence += [found(hit.row, hit.item, "ngram", None, hit.share, hit.shared) for hit in shared]
     kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
-    return evidence, AgainstResult(
+    repos = {item.repo for item in items.items} - {None}
+    result = AgainstResult(
         against=name,
-        items=len(items.ids),
+        items=len(items.items),
         columns=other.columns,
         rows=len({hit.id for hit in evidence}),
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
-        same_repository=side.same if items.repos else None,
+        same_repository=sum(row.repo in repos for row in side.items) if repos else None,
         common=left_out,
     )
+    return [row.id for row in side.items], evidence, result
 
 
-def _identities(item: Item) -> list[tuple[Kind, object]]:
-    identities: list[tuple[Kind, object]] = [("commit", commit) for commit in item.commits]
+def _same_identities(
+    rows: Iterable[Item], items: Iterable[Item]
+) -> Iterator[tuple[int, int, Kind]]:
+    """Yield the numbers of rows and items that are about the same, the first item for each."""
+    known: dict[tuple[Kind, object], int] = {}
+    for number, item in enumerate(items):
+        for identity in _identities(item):
+            known.setdefault(identity, number)
+    for number, row in enumerate(rows):
+        for identity in _identities(row):
+            if identity in known:
+                yield number, known[identity], identity[0]
+
+
+def _identities(item: Item) -> Iterator[tuple[Kind, object]]:
+    yield from (("commit", commit) for commit in item.commits)
     if item.repo:
-        identities += [("pull", (item.repo, number)) for number in item.pulls]
-        identities += [("issue", (item.repo, number)) for number in item.issues]
-    return identities
+        yield from (("pull", (item.repo, number)) for number in item.pulls)
+        yield from (("issue", (item.repo, number)) for number in item.issues)
 
 
-def _texts(item: Item, number: int, side: _Side, ngram: int) -> tuple[list[str], list[list[str]]]:
-    """Return the texts that are long enough to say something with their words, and note them."""
-    whole, tokenized = [], []
-    for column, text in item.texts:
-        tokens = words(fold(text))
-        if len(tokens) >= ngram:
-            side.texts.append((number, column))
-            whole.append(text)
-            tokenized.append(tokens)
-    return whole, tokenized
+def _texts(
+    source: ComparedSource,
+    side: _Side,
+    ngram: int,
+    add: Callable[[int, Sequence[Sequence[str]]], None],
+) -> Iterator[list[str]]:
+    """Yield texts that are long enough to say something, those of many rows together.
 
-
-def _batches(texts: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Put the texts of many rows together."""
+    Their rows are noted in `side`, and their words added to an index.
+    """
     batch: list[str] = []
-    for item_texts in texts:
-        batch += item_texts
+    for number, item in enumerate(source.items()):
+        side.items.append(replace(item, texts=()))
+        tokenized = [(column, text, words(fold(text))) for column, text in item.texts]
+        long = [one for one in tokenized if len(one[2]) >= ngram]
+        side.texts += ((number, column) for column, _, _ in long)
+        batch += (text for _, text, _ in long)
+        add(number, [tokens for _, _, tokens in long])
         if len(batch) >= _BATCH:
             yield batch
             batch = []
@@ -340,8 +330,7 @@ class GramIndex:
         self._grams.append(grams)
         self._owners.append(np.full(len(grams), number, np.int32))
 
-    def finish_items(self) -> None:
-        """End the items; rows come next."""
+    def _finish_items(self) -> None:
         grams = np.concatenate([np.empty(0, np.uint64), *self._grams])
         owners = np.concatenate([np.empty(0, np.int32), *self._owners])
         self._grams, self._owners = [], []
@@ -359,6 +348,8 @@ class GramIndex:
 
     def add_row(self, number: int, texts: Iterable[Sequence[str]]) -> None:
         """Take in the words of a row's texts."""
+        if self._grams:
+            self._finish_items()
         grams = self._all(texts)
         perhaps = np.unique(grams[self._filter[grams >> self._shift]])
         if not len(perhaps):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,9 +20,9 @@ from goldpan.datasets.compare.versions import (
     explain_rows,
     open_differences,
     read_version,
-    shared_columns,
 )
 from goldpan.datasets.examples import known_family
+from goldpan.datasets.provenance import content_digest
 from goldpan.datasets.table_files import check_form, write_rows
 
 Kind = Literal["added", "gone", "changed", "moved"]
@@ -255,80 +256,71 @@ def compare_versions(
             f"{old} is a dataset of {before.family}, and {new} of {after.family}",
             "Compare two versions of one dataset",
         )
-    columns = shared_columns(before, after)
-    with open_differences(before, after, columns) as connection:
+    old_columns, new_columns = before.schema, after.schema
+    both = [name for name in new_columns.names if name in old_columns.names]
+    same = [name for name in both if old_columns.field(name).type == new_columns.field(name).type]
+    with open_differences(before, after, same) as connection:
         notes = explain_rows(connection, before, after, workspace)
-        counts = _pairs(connection, "SELECT change, count(*) FROM differences GROUP BY change")
+        ask = partial(_ask, connection)
+        counts = dict(ask("SELECT change, count(*) FROM differences GROUP BY change"))
         if output is not None:
             write_rows(connection.sql(f"{_SELECT} ORDER BY change, id").to_arrow_reader(), output)
-        old_rows, new_rows = _rows(before), _rows(after)
+        old_facts, new_facts = _facts(before), _facts(after)
         family = known_family(after.provenance, after.schema)
         task = [*family.inputs, family.target] if family and family.target else []
-        return DiffResult(
-            family=after.family,
-            old=_facts(before, old_rows),
-            new=_facts(after, new_rows),
-            same=old_rows - sum(counts.get(kind, 0) for kind in ("gone", "changed", "moved")),
-            added=counts.get("added", 0),
-            gone=counts.get("gone", 0),
-            changed=counts.get("changed", 0),
-            changed_in_task=_count(
-                connection,
-                "SELECT count(*) FROM differences WHERE change = 'changed' "
-                "AND len(list_intersect(columns, $1)) > 0",
-                [task],
-            )
-            if task
-            else None,
-            moved=_count(
-                connection, "SELECT count(*) FROM differences WHERE old_split <> new_split", []
-            ),
-            columns=_pairs(
-                connection,
-                "SELECT name, count(*) FROM (SELECT unnest(columns) AS name FROM differences) "
-                "GROUP BY name ORDER BY count(*) DESC, name",
-            ),
-            columns_added=columns.added,
-            columns_gone=columns.gone,
-            columns_retyped=columns.retyped,
-            causes=find_causes(before, after),
-            reasons=_reasons(connection),
-            notes=tuple(notes),
-            examples={kind: _examples(connection, kind, most) for kind in KINDS},
+        in_task = ask(
+            "SELECT count(*) FROM differences WHERE change = 'changed' "
+            "AND len(list_intersect(columns, $1)) > 0",
+            task,
         )
-
-
-def _facts(version: DatasetVersion, rows: int) -> VersionFacts:
-    program_version = str(version.provenance["goldpan"].get("version"))
-    return VersionFacts(str(version.directory), version.content, program_version, rows)
-
-
-def _rows(version: DatasetVersion) -> int:
-    return int(version.provenance.get("examples", 0))
-
-
-def _pairs(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, int]:
-    return dict(connection.execute(query).fetchall())
-
-
-def _count(connection: duckdb.DuckDBPyConnection, query: str, values: list[Any]) -> int:
-    row = connection.execute(query, values).fetchone()
-    return int(row[0]) if row else 0
-
-
-def _reasons(connection: duckdb.DuckDBPyConnection) -> tuple[Reason, ...]:
-    counted = connection.execute(
-        "SELECT change, reason, count(*) FROM differences WHERE reason IS NOT NULL "
-        "GROUP BY ALL ORDER BY change, count(*) DESC, reason"
-    ).fetchall()
-    return tuple(Reason(change, reason, rows) for change, reason, rows in counted)
-
-
-def _examples(connection: duckdb.DuckDBPyConnection, kind: str, most: int) -> tuple[RowChange, ...]:
-    rows = connection.execute(
-        f"{_SELECT} WHERE change = $1 ORDER BY id LIMIT $2", [kind, most]
-    ).fetchall()
-    return tuple(
-        RowChange(name, change, tuple(columns), old, new, reason)
-        for name, change, columns, old, new, reason in rows
+        moved = ask("SELECT count(*) FROM differences WHERE old_split <> new_split")
+        differing = ask(
+            "SELECT name, count(*) FROM (SELECT unnest(columns) AS name FROM differences) "
+            "GROUP BY name ORDER BY count(*) DESC, name"
+        )
+        reasons = ask(
+            "SELECT change, reason, count(*) FROM differences WHERE reason IS NOT NULL "
+            "GROUP BY ALL ORDER BY change, count(*) DESC, reason"
+        )
+        examples = {
+            kind: ask(f"{_SELECT} WHERE change = $1 ORDER BY id LIMIT $2", kind, most)
+            for kind in KINDS
+        }
+    return DiffResult(
+        family=after.family,
+        old=old_facts,
+        new=new_facts,
+        same=old_facts.rows - sum(counts.get(kind, 0) for kind in ("gone", "changed", "moved")),
+        added=counts.get("added", 0),
+        gone=counts.get("gone", 0),
+        changed=counts.get("changed", 0),
+        changed_in_task=in_task[0][0] if task else None,
+        moved=moved[0][0],
+        columns=dict(differing),
+        columns_added=tuple(name for name in new_columns.names if name not in old_columns.names),
+        columns_gone=tuple(name for name in old_columns.names if name not in new_columns.names),
+        columns_retyped=tuple(name for name in both if name not in same),
+        causes=find_causes(before, after),
+        reasons=tuple(Reason(*reason) for reason in reasons),
+        notes=tuple(notes),
+        examples={
+            kind: tuple(
+                RowChange(name, change, tuple(differ), old_split, new_split, reason)
+                for name, change, differ, old_split, new_split, reason in rows
+            )
+            for kind, rows in examples.items()
+        },
     )
+
+
+def _facts(version: DatasetVersion) -> VersionFacts:
+    return VersionFacts(
+        str(version.directory),
+        content_digest(version.provenance),
+        str(version.provenance["goldpan"].get("version")),
+        int(version.provenance.get("examples", 0)),
+    )
+
+
+def _ask(connection: duckdb.DuckDBPyConnection, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    return connection.execute(query, list(values)).fetchall()

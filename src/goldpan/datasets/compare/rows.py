@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.family import COLUMNS
-from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.datasets.provenance import PROVENANCE, read_provenance, stored_rows
 from goldpan.datasets.table_files import table_rows
 
 _IDS = ("id", "instance_id", "task_id")
@@ -33,7 +30,6 @@ _TEXTS = (
 _ISSUE_TEXT = ("title", "body")
 _INSTANCE = re.compile(r"([\w.-]+?)__([\w.-]+)-(\d+)")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +112,11 @@ def dataset_rows(path: Path) -> Iterator[dict[str, Any]]:
                 raise DatasetError(f"{path} holds a row that is not an object", "Give a table")
             yield row
         return
-    shards = shard_paths(path)
-    if not shards:
+    if not (path / PROVENANCE).exists() and not any((path / "data").glob("*.parquet")):
         raise UsageError(
             f"{path} holds no dataset", "Give a directory with data/*.parquet, or a file"
         )
-    for shard in shards:
-        try:
-            for batch in pq.ParquetFile(shard).iter_batches(_BATCH):
-                yield from batch.to_pylist()
-        except (OSError, pa.ArrowException) as error:
-            raise DatasetError(f"{shard} cannot be read ({error})", "Restore the file") from None
+    yield from stored_rows(path)
 
 
 def read_item(row: Mapping[str, Any], number: int, columns: Sequence[str]) -> Item:

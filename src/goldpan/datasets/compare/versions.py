@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from goldpan.core.errors import DatasetError, WorkspaceError
 from goldpan.core.resources import told_otherwise
 from goldpan.core.storage.parquet import connect, connect_alone, read_metadata
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
-from goldpan.datasets.provenance import content_digest, read_provenance, shard_paths
+from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.filters.stored import INPUTS_KEY
 
 
@@ -28,19 +29,14 @@ class DatasetVersion:
 
     directory: Path
     provenance: Mapping[str, Any]
-    shards: Mapping[str, tuple[Path, ...]]
-    """The Parquet files of each split."""
+    shards: tuple[Path, ...]
+    """Its Parquet files, whose names begin with the split."""
     schema: pa.Schema
 
     @property
     def family(self) -> str:
         """The kind of dataset."""
         return str(self.provenance.get("family"))
-
-    @property
-    def content(self) -> str:
-        """The start of the digest over all rows, by which the dataset's card asks to be cited."""
-        return content_digest(self.provenance)
 
     @property
     def decide(self) -> tuple[str, ...]:
@@ -61,11 +57,9 @@ class DatasetVersion:
 def read_version(directory: Path) -> DatasetVersion:
     """Read a version; raises `DatasetError` where a directory holds none, or damaged files."""
     provenance = read_provenance(directory)
-    shards: dict[str, list[Path]] = {}
-    for path in shard_paths(directory):
-        shards.setdefault(path.name.rsplit("-", 3)[0], []).append(path)
+    shards = tuple(shard_paths(directory))
     try:
-        schemas = [pq.read_schema(path) for paths in shards.values() for path in paths[:1]]
+        schemas = [pq.read_schema(path) for path in shards[:1]]
     except (OSError, pa.ArrowException) as error:
         raise DatasetError(
             f"{directory} cannot be read ({error})", "Build the dataset again"
@@ -74,46 +68,22 @@ def read_version(directory: Path) -> DatasetVersion:
         raise DatasetError(
             f"{directory} holds no rows with an id", "Give a dataset that goldpan build wrote"
         )
-    return DatasetVersion(
-        directory, provenance, {split: tuple(paths) for split, paths in shards.items()}, schemas[0]
-    )
+    return DatasetVersion(directory, provenance, shards, schemas[0])
 
 
 _NUMBERS = ("issue", "pull")
 
 
-@dataclass(frozen=True, slots=True)
-class SharedColumns:
-    """The columns that two versions share, and those that differ."""
-
-    same: tuple[str, ...]
-    added: tuple[str, ...]
-    gone: tuple[str, ...]
-    retyped: tuple[str, ...]
-
-
-def shared_columns(old: DatasetVersion, new: DatasetVersion) -> SharedColumns:
-    """Return which columns can be compared."""
-    before, after = old.schema, new.schema
-    both = [name for name in after.names if name in before.names]
-    same = [name for name in both if before.field(name).type == after.field(name).type]
-    return SharedColumns(
-        tuple(same),
-        tuple(name for name in after.names if name not in before.names),
-        tuple(name for name in before.names if name not in after.names),
-        tuple(name for name in both if name not in same),
-    )
-
-
 @contextmanager
 def open_differences(
-    old: DatasetVersion, new: DatasetVersion, columns: SharedColumns
+    old: DatasetVersion, new: DatasetVersion, columns: Sequence[str]
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database with the table `differences`: rows that are not the same in both versions.
 
     Its columns are id, change, columns, old_split, new_split, repo, issue, pull, moment and an
-    empty reason. Memory follows the number of rows, 8 bytes a column, not the length of their
-    texts. Raises `DatasetError` for a file that cannot be read.
+    empty reason; `columns` of both versions are compared. Memory follows the number of rows, 8
+    bytes a column, not the length of their texts. Raises `DatasetError` for a file that cannot be
+    read.
     """
     with (
         tempfile.TemporaryDirectory(prefix="goldpan-diff-") as scratch,
@@ -135,8 +105,12 @@ def open_differences(
 
 
 def parquet_scan(paths: Sequence[Path]) -> str:
-    """Return SQL that reads Parquet files, whatever signs their names have."""
-    return f"read_parquet([{', '.join(map(_path, paths))}], hive_partitioning = false)"
+    """Return SQL that reads Parquet files, whatever signs their names have.
+
+    Each row has the path of its file as `file_of_row`.
+    """
+    files = ", ".join(map(_path, paths))
+    return f"read_parquet([{files}], hive_partitioning = false, filename = 'file_of_row')"
 
 
 def _path(path: Path) -> str:
@@ -151,8 +125,8 @@ def _name(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _comparison(old: DatasetVersion, new: DatasetVersion, columns: SharedColumns) -> str:
-    compared = [name for name in columns.same if name != "id"]
+def _comparison(old: DatasetVersion, new: DatasetVersion, columns: Sequence[str]) -> str:
+    compared = [name for name in columns if name != "id"]
     differing = ", ".join(
         f"CASE WHEN o.h{at} IS DISTINCT FROM n.h{at} THEN {_quoted(name)} END"
         for at, name in enumerate(compared)
@@ -192,26 +166,14 @@ def _side(version: DatasetVersion, compared: Sequence[str]) -> str:
         "timestamp"
     )
     moment = "created_at::TIMESTAMPTZ" if timed else "NULL::TIMESTAMPTZ"
-    return " UNION ALL ".join(
-        f"SELECT id::VARCHAR AS id, {_quoted(split)} AS split, {repo} AS repo, {numbers}, "  # noqa: S608 - quoted
-        f"{moment} AS moment{hashes} FROM {parquet_scan(paths)}"
-        for split, paths in sorted(version.shards.items())
+    split = r"regexp_extract(file_of_row, '([^/]*)-\d+-of-\d+\.parquet$', 1)"
+    return (
+        f"SELECT id::VARCHAR AS id, {split} AS split, {repo} AS repo, {numbers}, "  # noqa: S608 - quoted
+        f"{moment} AS moment{hashes} FROM {parquet_scan(version.shards)}"
     )
 
 
-_SUBJECT = {True: "pair", False: "issue"}
-_SAME = {True: "v.issue = d.issue AND v.pull = d.pull", False: "v.issue = d.issue"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    """The words for a criterion that does not keep a row's subject."""
-
-    did: str
-    decide: tuple[str, ...]
-    """The criteria that count, in their order."""
-    fresh: tuple[str, ...] = ()
-    """The criteria that decide in the newer version alone."""
+_KEPT = "the filters keep it, and it gave no row: see the counts in the provenance"
 
 
 def explain_rows(
@@ -222,21 +184,56 @@ def explain_rows(
 ) -> list[str]:
     """Put a reason to rows that came or went; return what could not be told."""
     _new_sources(connection, old, new)
-    judged_by_old = list(_verdicts(workspace, old))
-    judged_by_new = list(_verdicts(workspace, new))
     paired = "pull" in new.schema.names
-    before = _Wording(" dropped it before", old.decide)
-    left = tuple(name for name in old.decide if name not in new.decide)
-    freed = _Wording(", which would drop it, no longer decides", left)
-    fresh = tuple(name for name in new.decide if name not in old.decide)
-    now = _Wording(" drops it", new.decide, fresh)
-    for repo, path in judged_by_old:
-        _by_criterion(connection, "added", repo, path, paired, before)
-    for repo, path in judged_by_new:
-        _by_criterion(connection, "added", repo, path, paired, freed)
-        _by_criterion(connection, "gone", repo, path, paired, now)
-        _without_verdict(connection, repo, path, paired)
-    return _notes(connection, old, new, workspace, judged_by_old, judged_by_new)
+    judged = {}
+    for age, version in (("older", old), ("newer", new)):
+        judged[age] = dict(_verdicts(workspace, version))
+        _open_verdicts(connection, f"{age}_verdicts", judged[age], paired=paired)
+    left = [name for name in old.decide if name not in new.decide]
+    fresh = [name for name in new.decide if name not in old.decide]
+    by = partial(_by_criterion, connection)
+    by("added", "older_verdicts", " dropped it before", old.decide)
+    by("added", "newer_verdicts", ", which would drop it, no longer decides", left)
+    by("gone", "newer_verdicts", " drops it", new.decide, fresh)
+    lost = (
+        "the pairing rules no longer name the pair"
+        if paired
+        else "its issue is no longer in the tables"
+    )
+    connection.execute(
+        """
+        UPDATE differences d SET reason = CASE
+            WHEN EXISTS (SELECT 1 FROM newer_verdicts v WHERE v.id = d.id) THEN $kept ELSE $lost END
+        WHERE change = 'gone' AND reason IS NULL AND issue IS NOT NULL
+        AND list_contains($judged::VARCHAR[], lower(repo))
+        """,
+        {"kept": _KEPT, "lost": lost, "judged": list(judged["newer"])},
+    )
+    return _notes(connection, old, new, judged)
+
+
+def _notes(
+    connection: duckdb.DuckDBPyConnection,
+    old: DatasetVersion,
+    new: DatasetVersion,
+    judged: Mapping[str, Mapping[str, Path]],
+) -> list[str]:
+    untold = dict(
+        connection.execute(
+            "SELECT change, count(*) FROM differences WHERE reason IS NULL "
+            "AND change IN ('added', 'gone') GROUP BY change"
+        ).fetchall()
+    )
+    notes = []
+    for change, version, age in (("added", old, "older"), ("gone", new, "newer")):
+        if rows := untold.get(change):
+            cause = (
+                "the verdicts do not tell"
+                if version.sources.keys() <= judged[age].keys()
+                else f"the verdicts by which the {age} version was made are not in the workspace"
+            )
+            notes.append(f"why {rows:,} rows are {change} is not known: {cause}")
+    return notes
 
 
 def _new_sources(
@@ -290,94 +287,53 @@ def _fits(path: Path, version: DatasetVersion, tables: str | None) -> bool:
     return all(digests.get(criterion) == settings for criterion, settings in row)
 
 
+def _open_verdicts(
+    connection: duckdb.DuckDBPyConnection, name: str, verdicts: Mapping[str, Path], *, paired: bool
+) -> None:
+    """Open a table of the verdicts on rows that differ, with the rows' ids."""
+    connection.execute(
+        f"CREATE TABLE {name} (id VARCHAR, criterion VARCHAR, keep BOOLEAN, reason VARCHAR)"
+    )
+    same = "v.issue = d.issue AND v.pull = d.pull" if paired else "v.issue = d.issue"
+    for repo, path in verdicts.items():
+        connection.execute(
+            f"""
+            INSERT INTO {name} SELECT d.id, v.criterion, v.keep, v.reason
+            FROM differences d JOIN {parquet_scan([path])} v ON {same}
+            WHERE lower(d.repo) = $repo AND v.subject = $subject
+            """,  # noqa: S608 - the path is quoted, values are parameters
+            {"repo": repo, "subject": "pair" if paired else "issue"},
+        )
+
+
 def _by_criterion(
     connection: duckdb.DuckDBPyConnection,
     change: str,
-    repo: str,
-    path: Path,
-    paired: bool,
-    wording: _Wording,
+    verdicts: str,
+    did: str,
+    decide: Sequence[str],
+    fresh: Sequence[str] = (),
 ) -> None:
-    """Name the first of the criteria that does not keep a row's subject."""
+    """Name the first of the criteria that does not keep a row's subject.
+
+    `decide` are those that count, in their order, `fresh` those that decide in the newer version
+    alone.
+    """
     connection.execute(
         f"""
         UPDATE differences SET reason = found.text FROM (
             SELECT id, arg_min('the criterion ' || criterion || fresh || $did || why, rank) AS text
             FROM (
-                SELECT d.id, v.criterion, list_position($decide::VARCHAR[], v.criterion) AS rank,
-                       CASE WHEN list_contains($fresh::VARCHAR[], v.criterion)
+                SELECT id, criterion, list_position($decide::VARCHAR[], criterion) AS rank,
+                       CASE WHEN list_contains($fresh::VARCHAR[], criterion)
                             THEN ', which decides now,' ELSE '' END AS fresh,
-                       CASE WHEN v.keep IS NULL THEN ' (it could not judge)'
-                            WHEN v.reason IS NULL THEN '' ELSE ' (' || v.reason || ')' END AS why
-                FROM differences d JOIN {parquet_scan([path])} v ON {_SAME[paired]}
-                WHERE d.change = $change AND d.reason IS NULL AND lower(d.repo) = $repo
-                AND v.subject = $subject AND v.keep IS DISTINCT FROM true
-                AND list_contains($decide::VARCHAR[], v.criterion)
+                       CASE WHEN keep IS NULL THEN ' (it could not judge)'
+                            WHEN reason IS NULL THEN '' ELSE ' (' || reason || ')' END AS why
+                FROM {verdicts} WHERE keep IS DISTINCT FROM true AND rank IS NOT NULL
             ) GROUP BY id
-        ) found WHERE differences.id = found.id AND differences.change = $change
-        """,  # noqa: S608 - the path is quoted, values are parameters
-        {
-            "did": wording.did,
-            "decide": list(wording.decide),
-            "fresh": list(wording.fresh),
-            "change": change,
-            "repo": repo,
-            "subject": _SUBJECT[paired],
-        },
+        ) found
+        WHERE differences.id = found.id AND differences.change = $change
+        AND differences.reason IS NULL
+        """,  # noqa: S608 - the table is ours, values are parameters
+        {"did": did, "decide": list(decide), "fresh": list(fresh), "change": change},
     )
-
-
-def _without_verdict(
-    connection: duckdb.DuckDBPyConnection, repo: str, path: Path, paired: bool
-) -> None:
-    """Give a reason to rows that are gone and that no criterion drops."""
-    reason = (
-        "the pairing rules no longer name the pair"
-        if paired
-        else "its issue is no longer in the tables"
-    )
-    values = {"repo": repo, "subject": _SUBJECT[paired]}
-    connection.execute(
-        f"""
-        UPDATE differences d SET reason = CASE WHEN EXISTS (
-            SELECT 1 FROM {parquet_scan([path])} v
-            WHERE {_SAME[paired]} AND v.subject = $subject
-        ) THEN 'the filters keep it, and it gave no row: see the counts in the provenance'
-        ELSE '{reason}' END
-        WHERE d.change = 'gone' AND d.reason IS NULL AND lower(d.repo) = $repo
-        AND d.issue IS NOT NULL
-        """,  # noqa: S608 - the path is quoted, values are parameters
-        values,
-    )
-
-
-def _notes(
-    connection: duckdb.DuckDBPyConnection,
-    old: DatasetVersion,
-    new: DatasetVersion,
-    workspace: WorkspaceLayout | None,
-    judged_by_old: list[tuple[str, Path]],
-    judged_by_new: list[tuple[str, Path]],
-) -> list[str]:
-    untold = dict(
-        connection.execute(
-            "SELECT change, count(*) FROM differences WHERE reason IS NULL "
-            "AND change IN ('added', 'gone') GROUP BY change"
-        ).fetchall()
-    )
-    notes = []
-    for change, version, judged, age in (
-        ("added", old, judged_by_old, "older"),
-        ("gone", new, judged_by_new, "newer"),
-    ):
-        if rows := untold.get(change):
-            has_sources = workspace is not None and version.sources.keys() <= {
-                name for name, _ in judged
-            }
-            cause = (
-                "the verdicts do not tell"
-                if has_sources
-                else f"the verdicts by which the {age} version was made are not in the workspace"
-            )
-            notes.append(f"why {rows:,} rows are {change} is not known: {cause}")
-    return notes

@@ -25,17 +25,12 @@ from goldpan.core.storage.workspace import replacing
 from goldpan.datasets.examples import FAMILIES, ISSUE_RESOLUTION
 from goldpan.datasets.export.harnesses import (
     HARNESSED,
+    SHAPES,
     harbor_task,
-    inspect_sample,
-    inspect_task,
-    lm_eval_doc,
-    lm_eval_scoring,
-    lm_eval_task,
-    scoring_module,
+    harness_files,
     task_name,
 )
 from goldpan.datasets.export.samples import (
-    ExportSample,
     Labelling,
     find_labelling,
     labelled_sample,
@@ -193,20 +188,6 @@ def swe_bench_row(row: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _in_columns(sample: ExportSample, *names: str) -> dict[str, str]:
-    return dict(zip(names, (sample.instruction, sample.input, sample.target), strict=True))
-
-
-def _chat(sample: ExportSample) -> dict[str, Any]:
-    turns = _in_columns(sample, "system", "user", "assistant")
-    return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
-
-
-TEXT_TO_TEXT: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
-    "alpaca": lambda sample: _in_columns(sample, "instruction", "input", "output"),
-    "chat": _chat,
-}
-"""The forms by name: the columns of Stanford Alpaca, and the messages of a chat."""
 _CARRIED = ("swe-bench", "inspect", "lm-eval")
 """The forms whose rows have a place for findings."""
 _PROVED = ("swe-bench", "harbor")
@@ -267,7 +248,8 @@ def export_dataset(
             raise _nothing_left(dataset, to, writer.left_out)
         scored = next((split for split in _SCORED if split in written), written[0])
         kind = family if labelling is None else labelling.kind
-        _write_harness(writer, task, kind, to, written, scored)
+        for file, content in harness_files(to, task, kind, written, scored).items():
+            writer.text(file, content)
     following = _next(to, task, output, scored)
     left_out = dict(sorted(writer.left_out.items()))
     audit, lacking = findings.audit, findings.lacking
@@ -277,7 +259,7 @@ def export_dataset(
 def _families(to: str) -> tuple[str, ...]:
     if to in _PROVED:
         return (ISSUE_RESOLUTION.name,)
-    return (*HARNESSED, ISSUE_RESOLUTION.name) if to in TEXT_TO_TEXT else HARNESSED
+    return (*HARNESSED, ISSUE_RESOLUTION.name) if to in ("alpaca", "chat") else HARNESSED
 
 
 def _converter(
@@ -299,12 +281,11 @@ def _converter(
             return None
 
         return proved
-    shape = {**TEXT_TO_TEXT, "inspect": inspect_sample, "lm-eval": lm_eval_doc}[to]
 
     def asked(row: Row) -> Mapping[str, Any] | None:
         try:
             sample = labelled_sample(labelling, row) if labelling else sample_of(family, row)
-            return shape(replace(sample, facts={**sample.facts, **findings.of(sample.id)}))
+            return SHAPES[to](replace(sample, facts={**sample.facts, **findings.of(sample.id)}))
         except EditError:
             left_out["does-not-apply"] += 1
             return None
@@ -325,17 +306,6 @@ def _write_tasks(writer: ExportWriter, dataset: Path, split: str) -> int:
             writer.text(f"{folder}/{name}", content, executable=name.endswith(".sh"))
         count += 1
     return count
-
-
-def _write_harness(
-    writer: ExportWriter, task: str, kind: str, to: str, splits: list[str], scored: str
-) -> None:
-    if to == "inspect":
-        writer.text("task.py", inspect_task(task, kind, scored))
-        writer.text("scoring.py", scoring_module())
-    elif to == "lm-eval":
-        writer.text(f"{task}.yaml", lm_eval_task(task, kind, splits, scored))
-        writer.text("lm_eval_scoring.py", lm_eval_scoring(kind, splits))
 
 
 def _nothing_left(dataset: Path, to: str, left_out: Counter[str]) -> DatasetError:

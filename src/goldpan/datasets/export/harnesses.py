@@ -10,7 +10,7 @@ own.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -24,21 +24,14 @@ from goldpan.execution.recipe import load_recipes
 
 HARNESSED = (QA.name, FAULT_LOCALIZATION.name, CODE_EDIT.name)
 """The families that are scored without running tests."""
-METRICS = {
-    QA.name: ("f1",),
-    FAULT_LOCALIZATION.name: ("exact_path",),
-    CODE_EDIT.name: ("exact_file", "applies"),
-    LABEL: ("accuracy",),
-    LABELS: ("exact_match", "f1"),
+_SCORING = {
+    QA.name: (("f1",), 1024),
+    FAULT_LOCALIZATION.name: (("exact_path",), 256),
+    CODE_EDIT.name: (("exact_file", "applies"), 4096),
+    LABEL: (("accuracy",), 64),
+    LABELS: (("exact_match", "f1"), 256),
 }
-"""The metrics of `scoring.py` for each family and kind of classification."""
-_TOKENS = {
-    QA.name: 1024,
-    FAULT_LOCALIZATION.name: 256,
-    CODE_EDIT.name: 4096,
-    LABEL: 64,
-    LABELS: 256,
-}
+"""The metrics of `scoring.py` and the tokens of an answer, by family and kind of classification."""
 _FOLDER = files("goldpan.datasets.export")
 _PLACE = re.compile("@([A-Z_]+)@")
 
@@ -49,19 +42,33 @@ def _file(file: str, **values: object) -> str:
     return _PLACE.sub(lambda match: str(values[match[1].lower()]), text)
 
 
-def scoring_module() -> str:
-    """Return the module that scores answers, which stands beside the task files."""
-    return _file("scoring.py")
+def _chat(sample: ExportSample) -> dict[str, Any]:
+    turns = {"system": sample.instruction, "user": sample.input, "assistant": sample.target}
+    return {"messages": [{"role": role, "content": text} for role, text in turns.items()]}
 
 
-def inspect_sample(sample: ExportSample) -> dict[str, Any]:
-    """Return a sample in the fields of Inspect's `ExportSample`."""
-    return {
+SHAPES: Mapping[str, Callable[[ExportSample], dict[str, Any]]] = {
+    "alpaca": lambda sample: {
+        "instruction": sample.instruction,
+        "input": sample.input,
+        "output": sample.target,
+    },
+    "chat": _chat,
+    "inspect": lambda sample: {
         "id": sample.id,
         "input": sample.prompt,
         "target": sample.target,
         "metadata": sample.facts,
-    }
+    },
+    "lm-eval": lambda sample: {
+        "id": sample.id,
+        "prompt": sample.prompt,
+        "target": sample.target,
+        **sample.facts,
+    },
+}
+"""A sample in the columns of Stanford Alpaca, as the messages of a chat, in the fields of Inspect's
+`Sample`, and as a document of the LM Evaluation Harness."""
 
 
 def task_name(dataset: str) -> str:
@@ -69,39 +76,32 @@ def task_name(dataset: str) -> str:
     return f"goldpan_{re.sub('[^a-z0-9]+', '_', dataset.lower()).strip('_')[:64] or 'dataset'}"
 
 
-def inspect_task(name: str, kind: str, split: str) -> str:
-    """Return the Python file with the task that `inspect eval` runs."""
-    metrics, tokens = orjson.dumps(METRICS[kind]).decode(), _TOKENS[kind]
-    return _file(
-        "inspect_task.py.txt", name=name, kind=kind, split=split, tokens=tokens, metrics=metrics
-    )
+def harness_files(to: str, task: str, kind: str, splits: list[str], scored: str) -> dict[str, str]:
+    """Return the files by name that a harness runs beside the rows; none for other forms.
 
-
-def lm_eval_doc(sample: ExportSample) -> dict[str, Any]:
-    """Return a sample as a document of the LM Evaluation Harness."""
-    return {"id": sample.id, "prompt": sample.prompt, "target": sample.target, **sample.facts}
-
-
-def lm_eval_task(name: str, kind: str, splits: list[str], split: str) -> str:
-    """Return the task in YAML; `splits` are those with a file, `split` the one to score."""
-    metrics = "".join(
+    `splits` are those with a file, `scored` is the one to score.
+    """
+    if to not in ("inspect", "lm-eval"):
+        return {}
+    scoring = _file("scoring.py")
+    metrics, tokens = _SCORING[kind]
+    values = {"name": task, "kind": kind, "split": scored, "tokens": tokens}
+    if to == "inspect":
+        named = orjson.dumps(metrics).decode()
+        return {
+            "task.py": _file("inspect_task.py.txt", metrics=named, **values),
+            "scoring.py": scoring,
+        }
+    listed = "".join(
         f"  - metric: {metric}\n    aggregation: mean\n    higher_is_better: true\n"
-        for metric in METRICS[kind]
+        for metric in metrics
     )
-    training = "training_split: train\n" if "train" in splits and split != "train" else ""
-    return _file(
-        "lm_eval_task.yaml.txt",
-        name=name,
-        training=training,
-        split=split,
-        tokens=_TOKENS[kind],
-        metrics=metrics,
-    )
-
-
-def lm_eval_scoring(kind: str, splits: list[str]) -> str:
-    """Return the module that the YAML names: the scoring module, and what finds the rows."""
-    return _file("lm_eval_scoring.py.txt", scoring=scoring_module(), splits=splits, kind=kind)
+    training = "training_split: train\n" if "train" in splits and scored != "train" else ""
+    module = _file("lm_eval_scoring.py.txt", scoring=scoring, splits=splits, kind=kind)
+    return {
+        f"{task}.yaml": _file("lm_eval_task.yaml.txt", metrics=listed, training=training, **values),
+        "lm_eval_scoring.py": module,
+    }
 
 
 NO_ENVIRONMENT = "no-environment"

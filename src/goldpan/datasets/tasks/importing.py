@@ -36,7 +36,7 @@ from goldpan.datasets.tasks import table_reader
 from goldpan.datasets.tasks.data import task_batches
 from goldpan.datasets.tasks.leakage import DateSignal, Overlap, date_signal, find_overlap
 from goldpan.datasets.tasks.registry import plain_task
-from goldpan.datasets.tasks.table_reader import published, table_problems
+from goldpan.datasets.tasks.table_reader import published
 from goldpan.datasets.tasks.task import Task, input_column, target_column, task_family
 from goldpan.text.preprocessing import ordered_steps, prepared_rows
 
@@ -198,39 +198,30 @@ def import_files(
             "files": {path.name: file_digest(path) for path in files if path.is_file()},
             "found": counts,
         }
-        try:
-            written = write_dataset(
-                workspace,
-                directory or workspace.dataset(task.name),
-                corrected_family(family, corrections),
-                corrected_batches(family.batches(rows()), family, task.label_names, corrections),
-                plan,
-                Provenance(
-                    settings=settings,
-                    counts=differs,
-                    plugins=digests(
-                        ("task", task.name), ("importer", task.source.reader), ("step order", steps)
-                    ),
-                    corrections=corrections.projects if corrections else {},
+        written = write_dataset(
+            workspace,
+            directory or workspace.dataset(task.name),
+            corrected_family(family, corrections),
+            corrected_batches(family.batches(rows()), family, task.label_names, corrections),
+            plan,
+            Provenance(
+                settings=settings,
+                counts=differs,
+                plugins=digests(
+                    ("task", task.name), ("importer", task.source.reader), ("step order", steps)
                 ),
-                CardInputs(
-                    title=task.title,
-                    tags=task.suites,
-                    languages=(task.language,),
-                    subjects="rows",
-                    made=_preparation(task, names),
-                    apart=plan.kind != "given",
-                    redacted=False,
-                ),
-            )
-        except DatasetError as error:
-            problems = table_problems(task, files) if task.source.reader == "table" else []
-            if len(problems) < 2:
-                raise
-            raise DatasetError(
-                f"{len(problems)} things are wrong with the rows: {'; '.join(problems)}",
-                f"Correct them all, or the file of {task.name}",
-            ) from error
+                corrections=corrections.projects if corrections else {},
+            ),
+            CardInputs(
+                title=task.title,
+                tags=task.suites,
+                languages=(task.language,),
+                subjects="rows",
+                made=_preparation(task, names),
+                apart=plan.kind != "given",
+                redacted=False,
+            ),
+        )
     return ImportResult(
         task,
         written,

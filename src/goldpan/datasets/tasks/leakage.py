@@ -12,6 +12,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -81,53 +82,38 @@ def find_overlap(
     Memory follows the number of texts, about 1 KB each, not their length.
     """
     name = input_column(task.type).name
-    in_train: set[tuple[Kind, object]] = set()
-    ids: list[str] = []
-    shared: dict[Kind, set[str]] = {}
-
-    def learned() -> Iterator[list[str]]:
-        for row_batch in _batches(train, name):
-            for row in row_batch:
-                in_train.update(_places(row))
-            yield [_text(row[name]) for row in row_batch]
-
-    def tested() -> Iterator[list[str]]:
-        for row_batch in _batches(test, name):
-            for row in row_batch:
-                ids.append(row["id"])
-                for place in _places(row):
-                    repeated = shared.setdefault(place[0], set())
-                    if place in in_train:
-                        repeated.add(row["id"])
-            yield [_text(row[name]) for row in row_batch]
-
-    leaks = find_leaks_of_batches(learned(), tested(), DuplicateSettings())
+    learned: list[dict[str, Any]] = []
+    tested: list[dict[str, Any]] = []
+    leaks = find_leaks_of_batches(
+        _texts(train, name, learned), _texts(test, name, tested), DuplicateSettings()
+    )
     rows: dict[Kind, frozenset[str]] = {
-        "text": frozenset(ids[leak.query] for leak in leaks if leak.relation == "exact"),
-        "near": frozenset(ids[leak.query] for leak in leaks if leak.relation == "near"),
+        "text": frozenset(tested[leak.query]["id"] for leak in leaks if leak.relation == "exact"),
+        "near": frozenset(tested[leak.query]["id"] for leak in leaks if leak.relation == "near"),
     }
-    rows |= {kind: frozenset(shared[kind]) for kind in KINDS if kind in shared}
-    return Overlap(len(ids), rows)
+    places: dict[Kind, tuple[str, ...]] = {"document": ("repo", "document"), "project": ("repo",)}
+    for kind, columns in places.items():
+        named = [row for row in tested if row[columns[-1]] is not None]
+        if named:
+            seen = {itemgetter(*columns)(row) for row in learned}
+            rows[kind] = frozenset(row["id"] for row in named if itemgetter(*columns)(row) in seen)
+    return Overlap(len(tested), rows)
 
 
-def _places(row: Mapping[str, Any]) -> Iterator[tuple[Kind, object]]:
-    """Yield the document and the project that a row names."""
-    if row["document"] is not None:
-        yield "document", (row["repo"], row["document"])
-    if row["repo"] is not None:
-        yield "project", row["repo"]
+def _texts(
+    batches: Iterable[pa.RecordBatch], name: str, rows: list[dict[str, Any]]
+) -> Iterator[list[str]]:
+    """Yield the texts of a few rows at a time, and note what else is compared of these in `rows`.
 
-
-def _batches(tables: Iterable[pa.RecordBatch], name: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield a few rows at a time: as Python objects they take many times the room."""
-    for table in tables:
-        columns = table.select(["id", "repo", "document", name])
+    As Python objects they take many times the room.
+    """
+    for batch in batches:
+        columns = batch.select(["id", "repo", "document", name])
         for start in range(0, len(columns), _BATCH):
-            yield columns.slice(start, _BATCH).to_pylist()
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else " ".join(value or ())
+            some = columns.slice(start, _BATCH).to_pylist()
+            values = [row.pop(name) for row in some]
+            rows += some
+            yield [v if isinstance(v, str) else " ".join(v or ()) for v in values]
 
 
 Numbers = npt.NDArray[np.float64]

@@ -188,51 +188,33 @@ def _shipped_tasks() -> Mapping[str, Task]:
 
 
 _MOST_LABELS = 24
+_LISTED = ("name", "title", "type", "activity", "suites")
 _ACCESS = {"public": "public", "built": "built", "request": "on request", "no-copy": "no copying"}
-
-
-@dataclass(frozen=True, slots=True)
-class ListedTask:
-    """A task in a list."""
-
-    name: str
-    title: str
-    type: str
-    activity: str
-    suites: tuple[str, ...]
-    rows: int | None
-    """The rows of the source, as far as is known."""
-    labels: int
-    access: str
-    license: str
-    imported: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TaskList(Result):
     """Tasks, sorted by name."""
 
-    tasks: tuple[ListedTask, ...]
+    tasks: tuple[Mapping[str, Any], ...]
+    """The facts of each; `rows` are those of the source, as far as is known."""
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the tasks, an object each."""
-        return [asdict(line) for line in self.tasks]
+        return list(map(dict, self.tasks))
 
     def blocks(self) -> Iterator[Block]:
         """Yield a table of the tasks, and how many have data in the workspace."""
+        columns = ("task", "type", "activity", "rows", "access")
         cells = [
             (
-                line.name,
-                line.type,
-                line.activity,
-                line.rows,
-                f"{_ACCESS[line.access]}{', here' * line.imported}",
+                *(task[name] for name in ("name", "type", "activity", "rows")),
+                f"{_ACCESS[task['access']]}{', here' * task['imported']}",
             )
-            for line in self.tasks
+            for task in self.tasks
         ]
-        columns = ("task", "type", "activity", "rows", "access")
         yield Table(columns, cells, wide=frozenset({"activity"}))
-        here = sum(line.imported for line in self.tasks)
+        here = sum(task["imported"] for task in self.tasks)
         yield Line(f"{len(self.tasks)} tasks, {here} in the workspace")
 
 
@@ -301,18 +283,14 @@ def list_tasks(
         raise unknown_name("task of the type", type, types)
     return TaskList(
         tuple(
-            ListedTask(
-                task.name,
-                task.title,
-                task.type,
-                task.activity,
-                task.suites,
-                task.counts.get("total"),
-                len(task.labels),
-                task.source.access,
-                task.source.license,
-                _is_imported(workspace, task),
-            )
+            {
+                **{name: getattr(task, name) for name in _LISTED},
+                "rows": task.counts.get("total"),
+                "labels": len(task.labels),
+                "access": task.source.access,
+                "license": task.source.license,
+                "imported": _is_imported(workspace, task),
+            }
             for task in tasks
             if suite in (None, *task.suites) and type in (None, task.type)
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,6 @@ class AddedTask(Result):
         yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
 
 
-@dataclass(slots=True)
-class _Column:
-    values: Counter[str] = field(default_factory=Counter)
-    numbers: bool = True
-    empty: int = 0
-
-
 def describe_task(
     name: str,
     files: Sequence[Path],
@@ -80,13 +74,14 @@ def describe_task(
     ten values a regression; of two, the positive class is 1, true or yes, else the rarer one.
     Raises `UsageError` that names all that is missing or wrong, not the first thing alone.
     """
-    column = _Column()
+    values: Counter[str] = Counter()
     columns = [*text, label, repo, document]
     problems = list(_arguments(name, files, text, label))
     for path in files:
-        problems += _read(path, [name for name in columns if name], label, column)
+        problems += _read(path, [name for name in columns if name], label, values)
+    empty, kind = values.pop("", 0), _type(values)
     if not problems:
-        problems += _label_problems(column, label)
+        problems += _label_problems(values, empty, kind, label)
     if problems:
         many = len(problems) > 1
         raise UsageError(
@@ -94,7 +89,8 @@ def describe_task(
             f"{'; '.join(problems)}",
             f"Correct {'them all' if many else 'this'}, and run the command again",
         )
-    return _toml(name, files, text, label, column, {"repo": repo, "document": document})
+    labels = [] if kind == "regression" else _ordered(values)
+    return _toml(name, files, text, label, kind, labels, {"repo": repo, "document": document})
 
 
 def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str) -> Iterator[str]:
@@ -110,7 +106,8 @@ def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str
         yield "no column of labels is named: --label urgent"
 
 
-def _read(path: Path, columns: Sequence[str], label: str, column: _Column) -> Iterator[str]:
+def _read(path: Path, columns: Sequence[str], label: str, values: Counter[str]) -> Iterator[str]:
+    """Count the values of the label, as text without blanks around it, and yield problems."""
     try:
         for number, row in enumerate(table_rows(path), 1):
             if number == 1 and (missing := [name for name in columns if name not in row]):
@@ -120,44 +117,41 @@ def _read(path: Path, columns: Sequence[str], label: str, column: _Column) -> It
                     f"{', '.join(map(repr, row))}"
                 )
                 return
-            _add(row.get(label), column)
+            value = row.get(label)
+            values["" if value is None else str(value).strip()] += 1
     except GoldpanError as error:
         yield error.problem
 
 
-def _add(value: Any, column: _Column) -> None:
-    text = "" if value is None else str(value).strip()
-    if not text:
-        column.empty += 1
-        return
-    column.values[text] += 1
-    try:
-        float(text)
-    except ValueError:
-        column.numbers = False
-
-
-def _label_problems(column: _Column, label: str) -> Iterator[str]:
-    rows = sum(column.values.values())
-    if column.empty:
-        yield f"rows without {label}: {column.empty:,}"
+def _label_problems(values: Counter[str], empty: int, kind: TaskType, label: str) -> Iterator[str]:
+    rows = values.total()
+    if empty:
+        yield f"rows without {label}: {empty:,}"
     if rows < _FEWEST_ROWS:
         yield f"at least {_FEWEST_ROWS} rows are needed to train and test, and there are {rows:,}"
-    elif len(column.values) < 2:
+    elif len(values) < 2:
         yield f"all rows have the same {label}"
-    elif _type(column) == "multi-class" and len(column.values) > min(_MOST_LABELS, rows // 2):
-        few = ", ".join(repr(value[:40]) for value, _ in column.values.most_common(3))
+    elif kind == "multi-class" and len(values) > min(_MOST_LABELS, rows // 2):
+        few = ", ".join(repr(value[:40]) for value, _ in values.most_common(3))
         yield (
-            f"{label} has {len(column.values):,} different values in {rows:,} rows, such as {few}: "
-            "labels repeat, and there are at most "
-            f"{_MOST_LABELS}"
+            f"{label} has {len(values):,} different values in {rows:,} rows, such as {few}: "
+            f"labels repeat, and there are at most {_MOST_LABELS}"
         )
 
 
-def _type(column: _Column) -> TaskType:
-    if column.numbers and len(column.values) > 10:
-        return "regression"
-    return "binary" if len(column.values) == 2 else "multi-class"
+def _type(values: Collection[str]) -> TaskType:
+    if len(values) > 10:
+        with suppress(ValueError):
+            list(map(float, values))
+            return "regression"
+    return "binary" if len(values) == 2 else "multi-class"
+
+
+def _ordered(values: Counter[str]) -> list[str]:
+    """Return the labels, of two the positive class first."""
+    if len(values) > 2:
+        return sorted(values)
+    return sorted(values, key=lambda value: (value.lower() not in _POSITIVE, values[value], value))
 
 
 def _toml(
@@ -165,14 +159,15 @@ def _toml(
     files: Sequence[Path],
     text: Sequence[str],
     label: str,
-    column: _Column,
-    facts: dict[str, str],
+    kind: TaskType,
+    labels: Sequence[str],
+    facts: Mapping[str, str],
 ) -> str:
-    kind = _type(column)
     number = kind == "regression"
-    title = name.replace("_", " ").capitalize()
+    title = toml_value(name.replace("_", " ").capitalize())
+    settings = [f"{key} = {toml_value(value)}" for key, value in facts.items() if value]
     lines = [
-        f"title = {toml_value(title)}",
+        f"title = {title}",
         f"type = {toml_value(kind)}",
         f"description = {toml_value(f'Tell the {label} of the text.')}",
         'activity = "maintenance"',
@@ -182,31 +177,17 @@ def _toml(
         "[columns]",
         f"text = {toml_value(text)}",
         f"target = {toml_value([label])}",
-    ]
-    settings = [f"{key} = {toml_value(value)}" for key, value in facts.items() if value]
-    if settings:
-        lines += ["", "[settings]", *settings]
-    lines += [
+        *(["", "[settings]", *settings] if settings else []),
         "",
         "[source]",
-        f"title = {toml_value(title)}",
+        f"title = {title}",
         'reader = "table"',
         f"files = {toml_value([path.name for path in files])}",
     ]
-    for value in [] if number else _ordered(column):
+    for value in labels:
         lines += ["", "[[labels]]", f"name = {toml_value(value)}"]
         lines.append(f"description = {toml_value(f'{label} is {value}.')}")
     return "\n".join(lines) + "\n"
-
-
-def _ordered(column: _Column) -> list[str]:
-    """Return the labels, of two the positive class first."""
-    if len(column.values) == 2:
-        return sorted(
-            column.values,
-            key=lambda value: (value.lower() not in _POSITIVE, column.values[value], value),
-        )
-    return sorted(column.values)
 
 
 _REVISION = re.compile(r"[0-9a-f]{40}")

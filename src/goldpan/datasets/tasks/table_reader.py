@@ -104,25 +104,67 @@ class Opened:
         return f"{self.task.name}:{self.layout.ids.format_map({**self.facts, 'number': number})}"
 
 
+class WrongAnswerError(DatasetError):
+    """A row's answer is none of the task's."""
+
+    def __init__(self, answer: str, problem: str, remedy: str) -> None:
+        super().__init__(problem, remedy)
+        self.answer = answer
+
+
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the files, in order.
+    """Yield the rows of the files, in order; what is wrong with any of them is told at the end.
 
     Raises `UsageError` for a file of another name than the source's, `DatasetError` for a column
-    that is missing or an answer that is not one of the task's.
+    that is missing, an answer that is not one of the task's, or several such problems.
     """
     layouts = layouts_of(task)
     begun: set[str] = set()
+    problems: dict[str, GoldpanError] = {}
     for path in files:
-        table = open_table(task, layouts, path)
-        if (start := table.id(1)) in begun:
-            raise UsageError(
-                f"{path} is the second file with rows such as {start}",
-                "Give each file once, under its authors' name",
-            )
-        begun.add(start)
-        for number, row in enumerate(table.rows, 1):
-            if all(_text(row[name]) == str(value) for name, value in table.layout.only.items()):
-                yield _row(table, number, row)
+        try:
+            table = open_table(task, layouts, path)
+            if (start := table.id(1)) in begun:
+                raise UsageError(
+                    f"{path} is the second file with rows such as {start}",
+                    "Give each file once, under its authors' name",
+                )
+            begun.add(start)
+            yield from _rows(table, problems)
+        except GoldpanError as error:
+            problems[error.problem] = error
+    if len(problems) > 1:
+        raise DatasetError(
+            f"{len(problems)} things are wrong with the rows: {'; '.join(problems)}",
+            f"Correct them all, or the file of {task.name}",
+        )
+    for problem in problems.values():
+        raise problem
+
+
+def _rows(table: Opened, problems: dict[str, GoldpanError]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, and add which of its answers are wrong, each with its error."""
+    first: dict[str, tuple[int, WrongAnswerError]] = {}
+    wrong: Counter[str] = Counter()
+    only = table.layout.only.items()
+    for number, row in enumerate(table.rows, 1):
+        if not all(_text(row[name]) == str(value) for name, value in only):
+            continue
+        try:
+            made = _row(table, number, row)
+        except WrongAnswerError as error:
+            wrong[error.answer] += 1
+            first.setdefault(error.answer, (number, error))
+        else:
+            yield made
+    name, task = table.path.name, table.task
+    what = "not a number" if task.type == "regression" else f"not a label of {task.name}"
+    for answer, count in wrong.most_common(_SHOWN):
+        number, problem = first[answer]
+        where = f"in {count:,} rows, first in row {number:,}"
+        problems[f"{name}: {answer[:80]!r}, {where}, is {what}"] = problem
+    if len(wrong) > _SHOWN:
+        problems[f"{name}: {len(wrong) - _SHOWN:,} more such values"] = problem
 
 
 def layouts_of(task: Task) -> tuple[Layout, ...]:
@@ -272,7 +314,8 @@ def label_of(task: Task, layout: Layout, written: str, where: str) -> str:
     whole = written.removesuffix(".0")  # pandas and workbooks write whole numbers like this
     label = layout.labels.get(written, layout.labels.get(whole, written))
     if label not in task.label_names:
-        raise DatasetError(
+        raise WrongAnswerError(
+            written,
             f"{where}: {written[:80]!r} is not a label of {task.name}",
             f"It has {', '.join(layout.labels or task.label_names)}{published(task)}",
         )
@@ -293,7 +336,8 @@ def _number(task: Task, value: Any, where: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise DatasetError(
+        raise WrongAnswerError(
+            _text(value).strip(),
             f"{where}: {_text(value)[:80]!r} is not a number",
             f"Fix that row of the file{published(task)}",
         ) from None
@@ -332,41 +376,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value)
-
-
-def table_problems(task: Task, files: Sequence[Path]) -> list[str]:
-    """Return all that is wrong with tables that `read` refused, a phrase each."""
-    layouts = layouts_of(task)
-    return [problem for path in files for problem in _of_file(task, layouts, path)]
-
-
-def _of_file(task: Task, layouts: Sequence[Layout], path: Path) -> Iterator[str]:
-    odd: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    try:
-        table = open_table(task, layouts, path)
-        for number, row in enumerate(table.rows, 1):
-            if (value := _odd(table, row)) is not None:
-                odd[value] += 1
-                first.setdefault(value, number)
-    except GoldpanError as error:
-        yield error.problem
-        return
-    for value, count in odd.most_common(_SHOWN):
-        what = "not a number" if task.type == "regression" else f"not a label of {task.name}"
-        where = f"in {count:,} rows, first in row {first[value]:,}"
-        yield f"{path.name}: {value[:80]!r}, {where}, is {what}"
-    if len(odd) > _SHOWN:
-        yield f"{path.name}: {len(odd) - _SHOWN:,} more such values"
-
-
-def _odd(table: Opened, row: Mapping[str, Any]) -> str | None:
-    """Return the answer of a row where it is none of the task's; several columns are not read."""
-    target = table.layout.target
-    if len(target) != 1 or table.task.type not in ("binary", "multi-class", "regression"):
-        return None
-    try:
-        _target(table, row, "")
-    except DatasetError:
-        return _text(row.get(target[0])).strip()
-    return None

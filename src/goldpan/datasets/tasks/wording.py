@@ -75,15 +75,6 @@ class Wording:
     """The word for no label at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Blanks:
-    """A text with words masked out."""
-
-    text: str
-    words: list[str]
-    mask: str
-
-
 def wording_of(task: Task) -> Wording:
     """Return how a task's answers are written.
 
@@ -106,7 +97,7 @@ def input_text(wording: Wording, value: Any, target: Any) -> str:
         case "ner":
             return " ".join(value)
         case "mlm":
-            return blanks(value, target).text
+            return blanks(value, target)[0]
         case _:
             return str(value)
 
@@ -128,7 +119,7 @@ def output_text(wording: Wording, value: Any, target: Any) -> str:
                 raise WordingError(f"{len(value)} words have {len(target)} tags")
             return "\n".join(f"{word}: {tag}" for word, tag in zip(value, target, strict=True))
         case "mlm":
-            return "\n".join(blanks(value, target).words)
+            return "\n".join(blanks(value, target)[1])
         case _:
             return str(target)
 
@@ -155,8 +146,10 @@ def read_texts(wording: Wording, input_text: str, answer: str) -> tuple[Any, Any
             return input_text, answer
 
 
-def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> Blanks:
-    """Mask character spans of a text, with ``[MASK]`` or one like it that the text lacks.
+def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> tuple[str, list[str]]:
+    """Return a text with character spans masked out, and the words that stood there.
+
+    The mask is ``[MASK]``, or one like it that the text lacks.
 
     Raises `WordingError` for spans that overlap or are outside of the text.
     """
@@ -171,7 +164,7 @@ def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> Blanks:
         pieces.append(text[end : span["start"]])
         words.append(text[span["start"] : span["end"]])
         end = span["end"]
-    return Blanks(mask.join([*pieces, text[end:]]), words, mask)
+    return mask.join([*pieces, text[end:]]), words
 
 
 def answer_form(task: Task) -> str:

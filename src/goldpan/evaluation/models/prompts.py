@@ -324,8 +324,8 @@ def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:
         words = tuple(" ".join(_clean(word).split()) for word in row["tokens"])
         return PromptRow(" ".join(words), words=words)
     if task.type == "mlm":
-        masked = blanks(row["text"], row["masks"])
-        return PromptRow(_clean(masked.text), blanks=len(masked.words))
+        text, masked = blanks(row["text"], row["masks"])
+        return PromptRow(_clean(text), blanks=len(masked))
     names = part_names(task, row)
     if not names:
         (part,), shortened = _cut([PromptPart("text", _clean(row["text"]))], most)
