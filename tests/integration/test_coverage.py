@@ -24,7 +24,7 @@ from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
 from tests.mining import BOTH, SLUICE, Row, coverage_of, mine_twin, rows, rows_of, undisturbed
-from tests.twin import Editor, Faults, Twin, synthetic_world
+from tests.twin import Editor, Fault, Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import File
 
@@ -283,8 +283,8 @@ def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
 
 def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> None:
     world = synthetic_world()
-    workspace, node = WorkspaceLayout(tmp_path), world.main.entries[9].node_id
-    with Twin(world, Faults(poison_null=[node])) as twin:
+    workspace = WorkspaceLayout(tmp_path)
+    with Twin(world, Faults(chosen=[Fault("SOMETHING_WENT_WRONG", number=9)])) as twin:
         mine_twin(twin, tmp_path)
         coverage = measure_coverage(workspace, SLUICE)
         (gap,) = coverage.gaps
