@@ -9,17 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES, TableSchema
-from goldpan.core.storage.parquet import write, writer
+from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REPOSITORIES
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.records import FixInstance
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
+from tests.table_rows import put_table
 from tests.twin.history import git
 
 REPO = "o/n"
@@ -145,25 +144,16 @@ def write_tables(
     pairs: Iterable[int] = (),
 ) -> None:
     """Write the tables that reading a history needs; `commits` tells how many a pull lists."""
-    write_table(workspace, REPOSITORIES, [{"default_branch": "main"}])
-    write_table(workspace, ENTRIES, list(pulls))
+    put_table(workspace, REPO, REPOSITORIES, [{"default_branch": "main"}])
+    put_table(workspace, REPO, ENTRIES, pulls)
     listed = [
         {"number": number, "sha": f"{number}-{index}"}
         for number, count in (commits or {}).items()
         for index in range(count)
     ]
-    write_table(workspace, COMMITS, listed)
+    put_table(workspace, REPO, COMMITS, listed)
     paired = [{"issue": 1, "pull_repo": REPO, "pull": number} for number in pairs]
-    write_table(workspace, PAIRS, paired)
-
-
-def write_table(workspace: WorkspaceLayout, table: TableSchema, rows: list[dict[str, Any]]) -> None:
-    """Write one table of the repository; columns that rows lack are null."""
-    path = workspace.table(REPO, table.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    complete = [{**row, "repo": REPO} for row in rows]
-    with writer(path, table) as target:
-        write(target, table, REPO, pa.Table.from_pylist(complete, schema=table.schema))
+    put_table(workspace, REPO, PAIRS, paired)
 
 
 def read_blobs(folder: Path, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -7,13 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN, TableSchema
+from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN
 from goldpan.core.storage.archive import Archive
-from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
 from goldpan.explain import explain
@@ -24,6 +22,7 @@ from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
 from tests.archives import keep, make_tables, records_of
 from tests.mining import BOTH, SLUICE, Row, coverage_of, mine_twin, rows, rows_of, undisturbed
+from tests.table_rows import put_table
 from tests.twin import Editor, Fault, Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import File
@@ -32,15 +31,6 @@ GEM = "octo/gem"
 PLAN = {"via": "graphql", "repo": GEM, "host": "github.com", "since": None}
 
 both = pytest.mark.parametrize("via", BOTH)
-
-
-def save(workspace: WorkspaceLayout, table: TableSchema, content: list[Row]) -> None:
-    names = table.schema.names
-    made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
-    path = workspace.table(GEM, table.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with writer(path, table) as target:
-        write(target, table, GEM, pa.Table.from_pylist(made, schema=table.schema))
 
 
 def begin(workspace: WorkspaceLayout, *, end: bool = True, **plan: Any) -> None:
@@ -54,9 +44,9 @@ def begin(workspace: WorkspaceLayout, *, end: bool = True, **plan: Any) -> None:
 
 def build(root: Path, *ledger: Row, unknown: tuple[Row, ...] = (), **plan: Any) -> WorkspaceLayout:
     workspace = WorkspaceLayout(root / "it's")
-    save(workspace, ENTRIES, [])
-    save(workspace, LEDGER, list(ledger))
-    save(workspace, UNKNOWN, list(unknown))
+    put_table(workspace, GEM, ENTRIES, [])
+    put_table(workspace, GEM, LEDGER, ledger)
+    put_table(workspace, GEM, UNKNOWN, unknown)
     begin(workspace, **plan)
     return workspace
 

@@ -8,20 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES, TableSchema
-from goldpan.core.storage.parquet import write, writer
+from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORIES
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair
 from tests.drawing import examples
 from tests.mining import SLUICE, Row, copy_mined, mine_twin, rows
+from tests.table_rows import put_table
 from tests.twin import Editor, Twin, synthetic_world
 from tests.twin.world import Ref
 
@@ -166,14 +165,6 @@ def test_table_is_as_promised_and_stays(
     assert not list((workspace.root / "tmp").iterdir())
 
 
-def save(workspace: WorkspaceLayout, table: TableSchema, content: Iterable[Row]) -> None:
-    path, names = workspace.table(GEM, table.name), table.schema.names
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = [{**dict.fromkeys(names), "repo": GEM, **row} for row in content]
-    with writer(path, table) as target:
-        write(target, table, GEM, pa.Table.from_pylist(made, schema=table.schema))
-
-
 def build(
     root: Path,
     references: Iterable[Row],
@@ -186,10 +177,10 @@ def build(
     workspace = WorkspaceLayout(root / "it's")
     common = {"kind": "pull", "base_ref": "main", "merged": True}
     issues = [{"number": number, "kind": "issue"} for number in (1, 9)]
-    save(workspace, REPOSITORIES, [{"default_branch": branch}])
-    save(workspace, ENTRIES, [*issues, *(common | pull for pull in pulls)])
-    save(workspace, COMMITS, commits)
-    save(workspace, REFERENCES, references)
+    put_table(workspace, GEM, REPOSITORIES, [{"default_branch": branch}])
+    put_table(workspace, GEM, ENTRIES, [*issues, *(common | pull for pull in pulls)])
+    put_table(workspace, GEM, COMMITS, commits)
+    put_table(workspace, GEM, REFERENCES, references)
     return workspace
 
 
