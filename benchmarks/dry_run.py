@@ -23,8 +23,9 @@ from pathlib import Path
 
 from benchmarks.backup import Run, watch
 from benchmarks.scale import scratch
+from tests.local_server import Asked
 from tests.twin import Limits, Twin, mills_world
-from tests.twin.transport import Received, Reply
+from tests.twin.server import Reply
 
 _FREE = re.compile(r"; .* are free")
 
@@ -32,21 +33,22 @@ _FREE = re.compile(r"; .* are free")
 class Far(Twin):
     """A GitHub that answers each request after so many seconds."""
 
-    def __init__(self, repositories: int, answer: float) -> None:
+    def __init__(self, repositories: int, wait: float) -> None:
         limits = Limits(core=10**6, graphql=10**6)
         super().__init__(mills_world(repositories, issues=3, pulls=2), limits=limits)
-        self.answer = answer
+        self.wait_before = wait
         self.most = 0
         self._under_way = 0
         self._counting = threading.Lock()
 
-    def _serve(self, received: Received) -> Reply:
+    def answer(self, received: Asked) -> Reply:
+        """Answer late."""
         with self._counting:
             self._under_way += 1
             self.most = max(self.most, self._under_way)
-        time.sleep(self.answer)
+        time.sleep(self.wait_before)
         try:
-            return super()._serve(received)
+            return super().answer(received)
         finally:
             with self._counting:
                 self._under_way -= 1

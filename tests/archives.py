@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from goldpan.core.schemas import TableSchema
 from goldpan.core.storage.archive import Archive
-from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.tables.normalize import normalize
-from tests.mining import SLUICE, Row, mine_twin
+from tests.mining import SLUICE, mine_twin
 from tests.twin import Twin, synthetic_world
 
 Record = tuple[dict[str, Any], bytes]
@@ -55,17 +51,6 @@ def changed(meta: dict[str, Any], body: bytes, change: Change | None) -> bytes:
     if isinstance(replaced, bytes):
         return replaced
     return json.dumps(data if replaced is None else replaced).encode()
-
-
-def write_rows(
-    workspace: WorkspaceLayout, repo: str, table: TableSchema, rows: Iterable[Row]
-) -> None:
-    """Write one table of a repository; columns that rows lack are null."""
-    path = workspace.table(repo, table.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = pa.Table.from_pylist([{"repo": repo, **row} for row in rows], schema=table.schema)
-    with writer(path, table) as target:
-        write(target, table, repo, made)
 
 
 def make_tables(workspace: WorkspaceLayout) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from goldpan import Workspace
 from goldpan.audit.rows import Row, read_rows
 from goldpan.audit.stored_audit import STAGE
 from goldpan.core.schemas import FINDINGS
-from goldpan.core.storage.parquet import read_table, write, writer
+from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import read_lineage, seal_of_parquet, write_lineage
+from tests.table_rows import put_rows
 
 
 def row_of(columns: Mapping[str, Any], folder: Path) -> Row:
@@ -31,8 +31,7 @@ def find_in(lab: Workspace, dataset: str, finding: str, row_id: str) -> str:
     rows = read_table(directory / "findings.parquet").to_pylist()
     (planted,) = [row for row in rows if row["id"] == row_id and row["finding"] == finding]
     planted |= {"verdict": "found", "why": "planted", "remedy": None}
-    with writer(directory / "findings.parquet", FINDINGS) as target:
-        write(target, FINDINGS, "", pa.Table.from_pylist(rows, schema=FINDINGS.schema))
+    put_rows(directory / "findings.parquet", FINDINGS.schema, rows)
     inputs = read_lineage(directory, STAGE)["inputs"]
     write_lineage(directory, STAGE, inputs, [directory / "findings.parquet"])
     return seal_of_parquet(directory / "findings.parquet")

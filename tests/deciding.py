@@ -9,8 +9,7 @@ from goldpan.annotation.studio.annotations import Annotation, table
 from goldpan.annotation.studio.decisions import write_decisions
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
-from goldpan.core.schemas import ANNOTATIONS
-from goldpan.core.storage.parquet import write, writer
+from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -46,6 +45,5 @@ def two_people_say(
         for at, task in enumerate(tasks)
         for person, values in enumerate(by_item.get(task.key.subject_id, ()))
     ]
-    with writer(project.path("annotations.parquet"), ANNOTATIONS) as target:
-        write(target, ANNOTATIONS, "", table(answers, form.configuration, name))
+    write_table(table(answers, form.configuration, name), project.path("annotations.parquet"))
     write_decisions(workspace, name)

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.schemas import (
@@ -24,7 +23,6 @@ from goldpan.core.schemas import (
     REVISIONS,
     TableSchema,
 )
-from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.filters.clusters import workspace_duplicates
@@ -32,6 +30,7 @@ from goldpan.filters.pipeline import judge as judge_alone
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import Profile, criteria, load_profile
 from goldpan.filters.repo_view import open_repo_view
+from tests.table_rows import put_table
 
 REPO = "Octo/Gem"
 LONG = "The sluice box leaks at the seam when the flow is higher than two litres a second. " * 4
@@ -84,7 +83,7 @@ def build(
 ) -> WorkspaceLayout:
     """Write a repository's tables; those that are None are not there."""
     workspace = WorkspaceLayout(root)
-    _save(workspace, REPOSITORIES, [{"default_branch": "main", "license": license}])
+    put_table(workspace, REPO, REPOSITORIES, [{"default_branch": "main", "license": license}])
     tables: tuple[tuple[TableSchema, Iterable[Row] | None], ...] = (
         (ENTRIES, entries),
         (COMMENTS, comments),
@@ -96,7 +95,7 @@ def build(
     )
     for table, content in tables:
         if content is not None:
-            _save(workspace, table, content)
+            put_table(workspace, REPO, table, content)
     return workspace
 
 
@@ -143,11 +142,3 @@ def dropped(verdicts: Mapping[Any, Row]) -> dict[Any, str]:
         for key, row in verdicts.items()
         if not row["keep"]
     }
-
-
-def _save(workspace: WorkspaceLayout, table: TableSchema, content: Iterable[Row]) -> None:
-    path = workspace.table(REPO, table.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    made = [{**dict.fromkeys(table.schema.names), "repo": REPO, **row} for row in content]
-    with writer(path, table) as target:
-        write(target, table, REPO, pa.Table.from_pylist(made, schema=table.schema))

@@ -17,8 +17,8 @@ from goldpan.execution.records import FixInstance
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches
 from goldpan.miners.history.revisions import History, read_history
-from tests.archives import write_rows
 from tests.mining import Notes
+from tests.table_rows import put_table
 from tests.twin.history import git
 
 REPO = "o/n"
@@ -144,16 +144,16 @@ def write_tables(
     pairs: Iterable[int] = (),
 ) -> None:
     """Write the tables that reading a history needs; `commits` tells how many a pull lists."""
-    write_rows(workspace, REPO, REPOSITORIES, [{"default_branch": "main"}])
-    write_rows(workspace, REPO, ENTRIES, list(pulls))
+    put_table(workspace, REPO, REPOSITORIES, [{"default_branch": "main"}])
+    put_table(workspace, REPO, ENTRIES, pulls)
     listed = [
         {"number": number, "sha": f"{number}-{index}"}
         for number, count in (commits or {}).items()
         for index in range(count)
     ]
-    write_rows(workspace, REPO, COMMITS, listed)
+    put_table(workspace, REPO, COMMITS, listed)
     paired = [{"issue": 1, "pull_repo": REPO, "pull": number} for number in pairs]
-    write_rows(workspace, REPO, PAIRS, paired)
+    put_table(workspace, REPO, PAIRS, paired)
 
 
 def read_blobs(folder: Path, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:

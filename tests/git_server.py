@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
-from tests.local_server import LocalServer, QuietHandler
+from tests.local_server import Answer, Asked, LocalServer
 from tests.twin.history import git
 
 
@@ -21,7 +20,8 @@ class GitServer(LocalServer):
     """
 
     def __init__(self, root: Path, *, token: str | None = None, cut_after: int = 0) -> None:
-        super().__init__(_handler(self))
+        super().__init__()
+        self._backend = Path(git("--exec-path").decode().strip()) / "git-http-backend"
         self.host = f"127.0.0.1:{self.port}"
         self.root = root
         self.token = token
@@ -30,9 +30,9 @@ class GitServer(LocalServer):
         self.renamed: dict[str, str] = {}
         self.posts = 0
 
-    def url(self, name: str) -> str:
+    def address(self, name: str) -> str:
         """Return a repository's address."""
-        return f"http://{self.host}/{name}"
+        return f"{self.url}/{name}"
 
     def allows(self, authorization: str | None) -> bool:
         """Tell whether a request may pass."""
@@ -41,72 +41,41 @@ class GitServer(LocalServer):
         expected = base64.b64encode(f"x-access-token:{self.token}".encode()).decode()
         return authorization == f"Basic {expected}"
 
-
-def _handler(owner: GitServer) -> type[BaseHTTPRequestHandler]:
-    backend = Path(git("--exec-path").decode().strip()) / "git-http-backend"
-
-    class Handler(QuietHandler, BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._answer(b"")
-
-        def do_POST(self) -> None:
-            owner.posts += 1
-            self._answer(self._body())
-
-        def _body(self) -> bytes:
-            if self.headers.get("Transfer-Encoding") == "chunked":
-                body = b""
-                while size := int(self.rfile.readline(), 16):
-                    body += self.rfile.read(size)
-                    self.rfile.readline()
-                return body
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-
-        def _answer(self, body: bytes) -> None:
-            sent = self.headers.get("Authorization")
-            owner.authorizations.append(sent)
-            if not owner.allows(sent):
-                self.send_response(401)
-                self.send_header("WWW-Authenticate", 'Basic realm="git"')
-                self.end_headers()
-                return
-            path, _, query = self.path.partition("?")
-            name, _, rest = path.lstrip("/").partition("/")
-            if name in owner.renamed:
-                self.send_response(301)
-                self.send_header("Location", f"{owner.renamed[name]}/{rest}?{query}")
-                self.end_headers()
-                return
-            done = subprocess.run(
-                [str(backend)],
-                input=body,
-                stdout=subprocess.PIPE,
-                env={
-                    "PATH": os.environ["PATH"],
-                    "GIT_CONFIG_NOSYSTEM": "1",
-                    "GIT_CONFIG_GLOBAL": os.devnull,
-                    "GIT_PROJECT_ROOT": str(owner.root),
-                    "GIT_HTTP_EXPORT_ALL": "1",
-                    "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
-                    "REQUEST_METHOD": self.command,
-                    "PATH_INFO": path,
-                    "QUERY_STRING": query,
-                    "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-                    "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
-                    "REMOTE_ADDR": "127.0.0.1",
-                },
-                check=False,
-            )
-            head, _, content = done.stdout.partition(b"\r\n\r\n")
-            fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-            self.send_response(int(fields.pop("Status", "200 OK").split()[0]))
-            for name, value in fields.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            if owner.cut_after and b"PACK" in content:
-                content = content[: owner.cut_after]
-                self.close_connection = True
-            self.wfile.write(content)
-
-    return Handler
+    def answer(self, asked: Asked) -> Answer:
+        """Answer by git's own program, once the token is shown."""
+        self.posts += asked.method == "POST"
+        sent = asked.headers.get("Authorization")
+        self.authorizations.append(sent)
+        if not self.allows(sent):
+            return Answer(401, headers={"WWW-Authenticate": 'Basic realm="git"'})
+        path, _, query = asked.target.partition("?")
+        name, _, rest = path.lstrip("/").partition("/")
+        if name in self.renamed:
+            return Answer(301, headers={"Location": f"{self.renamed[name]}/{rest}?{query}"})
+        done = subprocess.run(
+            [str(self._backend)],
+            input=asked.body,
+            stdout=subprocess.PIPE,
+            env={
+                "PATH": os.environ["PATH"],
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                "GIT_PROJECT_ROOT": str(self.root),
+                "GIT_HTTP_EXPORT_ALL": "1",
+                "GIT_PROTOCOL": asked.headers.get("Git-Protocol", ""),
+                "REQUEST_METHOD": asked.method,
+                "PATH_INFO": path,
+                "QUERY_STRING": query,
+                "CONTENT_TYPE": asked.headers.get("Content-Type", ""),
+                "HTTP_CONTENT_ENCODING": asked.headers.get("Content-Encoding", ""),
+                "REMOTE_ADDR": "127.0.0.1",
+            },
+            check=False,
+        )
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        status = int(headers.pop("Status", "200 OK").split()[0])
+        if self.cut_after and b"PACK" in content:
+            headers["Content-Length"] = str(len(content))
+            content = content[: self.cut_after]
+        return Answer(status, content, headers)

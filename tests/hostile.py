@@ -1,14 +1,11 @@
-"""Servers on 127.0.0.1 that echo what they are sent, lead elsewhere and break off."""
+"""Behaviors of servers that echo what they are sent, lead elsewhere and break off."""
 
 from __future__ import annotations
 
 import base64
 import html
 import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -16,90 +13,20 @@ import httpx
 import pyarrow.parquet as pq
 import zstandard
 
-from tests.local_server import LocalServer, QuietHandler
+from tests.local_server import Answer, Asked, Behavior
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b1m\u202eslautca\u202c\u200b"
 
 
-@dataclass(frozen=True)
-class Got:
-    """A request as it came."""
-
-    method: str
-    path: str
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-
-    @property
-    def bytes(self) -> bytes:
-        """Everything that was sent."""
-        headers = (f"{name}: {value}" for name, value in self.headers)
-        return "\n".join((f"{self.method} {self.path}", *headers, "")).encode() + self.body
-
-    def header(self, name: str) -> str:
-        return next((value for key, value in self.headers if key.lower() == name), "")
+def headers_with(answer: Answer, old: str, new: str) -> dict[str, str]:
+    """Return the headers of an answer, an address in them replaced."""
+    return {name: text.replace(old, new) for name, text in answer.headers.items()}
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What is said; with `cut` the connection ends in the middle of the body."""
-
-    status: int = 200
-    body: bytes = b"{}"
-    headers: dict[str, str] = field(default_factory=dict)
-    cut: bool = False
-
-    def headers_with(self, old: str, new: str) -> dict[str, str]:
-        """Return the headers, an address in them replaced."""
-        return {name: text.replace(old, new) for name, text in self.headers.items()}
-
-
-Behavior = Callable[[Got], Answer]
-
-
-class Server(LocalServer):
-    """Answers everything by one behavior while its block runs, and keeps what it got."""
-
-    def __init__(self, behavior: Behavior = lambda got: Answer()) -> None:
-        super().__init__(_Handler)
-        self.behavior = behavior
-        self.got: list[Got] = []
-        self.url = self.address
-
-
-class _Handler(QuietHandler, BaseHTTPRequestHandler):
-    owner: Server
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        if self.headers.get("Transfer-Encoding") == "chunked":
-            body = b""
-            while size := int(self.rfile.readline(), 16):
-                body += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-        else:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        got = Got(self.command, self.path, tuple(self.headers.items()), body)
-        self.owner.got.append(got)
-        answer = self.owner.behavior(got)
-        self.send_response_only(answer.status)
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.body) + 1_000 * answer.cut))
-        self.end_headers()
-        if self.command != "HEAD":
-            with suppress(ConnectionError):  # who has heard enough hangs up
-                self.wfile.write(answer.body)
-        self.close_connection = answer.cut
-
-    do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_GET  # noqa: N815
-
-
-def spoken(got: Got) -> str:
+def spoken(got: Asked) -> str:
     """Return what was sent in every spelling that a server may choose."""
-    sent = "\n".join(f"{name}: {value}" for name, value in got.headers)
-    credential = got.header("authorization").partition(" ")[2]
+    sent = "\n".join(f"{name}: {value}" for name, value in got.headers.items())
+    credential = got.headers.get("authorization", "").partition(" ")[2]
     spellings = [
         sent,
         quote(sent),
@@ -116,8 +43,8 @@ def spoken(got: Got) -> str:
     return "\n".join(spellings)
 
 
-def _headers(got: Got) -> dict[str, str]:
-    credential = quote(got.header("authorization"))
+def _headers(got: Asked) -> dict[str, str]:
+    credential = quote(got.headers.get("authorization", ""))
     return {
         "X-Request-Id": credential,
         "X-Error-Message": credential,
@@ -130,7 +57,7 @@ def _headers(got: Got) -> dict[str, str]:
 def echo_json(status: int) -> Behavior:
     """Refuse as an API does, and say what was sent."""
 
-    def answer(got: Got) -> Answer:
+    def answer(got: Asked) -> Answer:
         echo = spoken(got)
         content = {
             "message": echo,
@@ -147,24 +74,25 @@ def echo_json(status: int) -> Behavior:
 def echo_page(status: int) -> Behavior:
     """Answer with a page of HTML that says what was sent."""
 
-    def answer(got: Got) -> Answer:
+    def answer(got: Asked) -> Answer:
         page = f"<html><body>ERR {spoken(got)}</body></html>"
         return Answer(status, page.encode(), {**_headers(got), "Content-Type": "text/html"})
 
     return answer
 
 
-def break_off(got: Got) -> Answer:
+def break_off(got: Asked) -> Answer:
     """Begin to echo, and end the connection."""
-    return Answer(200, b'{"data": "' + spoken(got).encode(), _headers(got), cut=True)
+    begun = b'{"data": "' + spoken(got).encode()
+    return Answer(200, begun, {**_headers(got), "Content-Length": str(len(begun) + 1_000)})
 
 
 def redirect(to: str, status: int = 307) -> Behavior:
     """Lead to another place, which is told what was sent here by its address too."""
 
-    def answer(got: Got) -> Answer:
+    def answer(got: Asked) -> Answer:
         page = f"see {spoken(got)}".encode()
-        return Answer(status, page, {"Location": f"{to}{got.path}", **_headers(got)})
+        return Answer(status, page, {"Location": f"{to}{got.target}", **_headers(got)})
 
     return answer
 
@@ -172,10 +100,12 @@ def redirect(to: str, status: int = 307) -> Behavior:
 def in_front_of(url: str, *marks: bytes) -> Behavior:
     """Ask a good server, and write the credential into its answers behind each mark."""
 
-    def answer(got: Got) -> Answer:
+    def answer(got: Asked) -> Answer:
         skipped = ("host", "content-length", "transfer-encoding", "accept-encoding")
-        headers = {name: value for name, value in got.headers if name.lower() not in skipped}
-        path = urlsplit(url).path + got.path
+        headers = {
+            name: value for name, value in got.headers.items() if name.lower() not in skipped
+        }
+        path = urlsplit(url).path + got.target
         with httpx.Client(trust_env=False, timeout=300) as client:
             reply = client.request(
                 got.method,
@@ -184,7 +114,7 @@ def in_front_of(url: str, *marks: bytes) -> Behavior:
                 content=got.body,
             )
         body = reply.content
-        credential = got.header("authorization").partition(" ")[2]
+        credential = got.headers.get("authorization", "").partition(" ")[2]
         coded = base64.b64encode(f"x:{credential}".encode()).decode()
         for mark in marks:
             body = body.replace(mark, mark + f"{credential} {quote(credential)} {coded} ".encode())

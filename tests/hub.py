@@ -6,15 +6,16 @@ import base64
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any
 from urllib.parse import parse_qs, unquote
 
 import yaml  # type: ignore[import-untyped]
 
-from tests.hub_http import Answer, Asked, Listener, RefusedError
+from tests.local_server import Answer, Asked, LocalServer
 
 PAGE = 2
 """Files a page of a tree: small, so that every listing has several."""
@@ -28,48 +29,36 @@ Owners = set[str] | None
 """For whom the predictor may write; None without a token."""
 
 
-class Seen(NamedTuple):
-    method: str
-    path: str
-    received: int
-    """Bytes of the body that arrived."""
+class RefusedError(Exception):
+    """Ends the work on a request; `answer` is the reply."""
+
+    def __init__(self, status: int, code: str = "", message: str = "") -> None:
+        super().__init__(message)
+        headers = {"X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
+        self.answer = Answer(status, {"error": message}, headers)
 
 
-class Hub:
+class Hub(LocalServer):
     """A Hub on 127.0.0.1 while its `with` block runs.
 
     `tokens` are the known tokens with the owners for whom they may write. Faults: `cut_after`
-    breaks a PUT after so many bytes of its body, `refuse` answers a path that holds the key with
+    breaks a PUT of more bytes than that, `refuse` answers a path that holds the key with
     a status, `before_commit` runs once when a commit arrives, before it is looked at, `warns`
     gives every card a warning. A `.gitignore` ignores everything, unless the client has its own.
     """
 
     def __init__(self, directory: Path, tokens: dict[str, set[str]]) -> None:
+        super().__init__()
         self.directory = directory
         self.tokens = tokens
-        self.requests: list[Seen] = []
+        self.requests: list[Asked] = []
         self.cut_after: int | None = None
         self.refuse: dict[str, int] = {}
         self.before_commit: Callable[[], None] | None = None
         self.warns = False
         for name in ("repos", "large", "small"):
             (directory / name).mkdir(parents=True, exist_ok=True)
-        self._listener = Listener(self._handle, self._cut)
-        self.url = self._listener.address
-
-    def __enter__(self) -> Self:
-        self._listener.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._listener.__exit__()
-        if self._listener.crashes and error is None:
-            raise RuntimeError("the Hub failed inside") from self._listener.crashes[0]
+        self._lock = threading.Lock()
 
     def repo(self, repo_id: str) -> State | None:
         """Return the state of a repository."""
@@ -118,8 +107,20 @@ class Hub:
         (self.directory / "small" / oid).write_bytes(content)
         return {"oid": oid, "size": len(content)}
 
-    def _handle(self, call: Asked) -> Answer:
-        self.requests.append(Seen(call.method, call.path, len(call.data)))
+    def answer(self, call: Asked) -> Answer:
+        """Answer one request after another; a HEAD as a GET."""
+        call = replace(call, method="GET") if call.method == "HEAD" else call
+        with self._lock:
+            try:
+                return self._routed(call)
+            except RefusedError as refused:
+                return refused.answer
+
+    def _routed(self, call: Asked) -> Answer:
+        self.requests.append(call)
+        cut = self.cut_after if call.method == "PUT" else None
+        if cut is not None and cut < len(call.body):
+            return Answer(delivery="reset")
         for part, status in self.refuse.items():
             if part in call.path:
                 raise RefusedError(status, message=f"as the test wished, {call.token}")
@@ -133,30 +134,23 @@ class Hub:
                 return answer
         raise RefusedError(404, message=f"no such route: {call.method} {call.path}")
 
-    def _cut(self, call: Asked, length: int) -> int | None:
-        cut = self.cut_after if call.method == "PUT" else None
-        if cut is None or cut >= length:
-            return None
-        self.requests.append(Seen(call.method, call.path, cut))
-        return cut
-
     # Routes: each answers one call of the Hub's client.
 
     def _create(self, call: Asked, owners: Owners) -> Answer:
-        request = json.loads(call.data)
+        request = json.loads(call.body)
         assert request["type"] == "dataset"
         repo_id = f"{request['organization']}/{request['name']}"
         self._writer(owners, repo_id)
         if self.repo(repo_id):
             raise RefusedError(409, message="You already created this dataset repo")
         self.create(repo_id, private=request.get("visibility") == "private")
-        return Answer({"url": f"{self.url}/datasets/{repo_id}", "name": repo_id})
+        return Answer(body={"url": f"{self.url}/datasets/{repo_id}", "name": repo_id})
 
     def _validate(self, call: Asked, owners: Owners) -> Answer:
-        _, head, _ = json.loads(call.data)["content"].split("---\n", 2)
+        _, head, _ = json.loads(call.body)["content"].split("---\n", 2)
         errors = [] if yaml.safe_load(head).get("license") else [{"message": "no license"}]
         warnings = [{"message": "as the test wished"}] if self.warns else []
-        return Answer({"errors": errors, "warnings": warnings}, 400 if errors else 200)
+        return Answer(400 if errors else 200, {"errors": errors, "warnings": warnings})
 
     def _info(self, call: Asked, owners: Owners, id: str, rev: str = "main") -> Answer:
         state = self._reader(owners, id)
@@ -165,7 +159,7 @@ class Hub:
         times = {"lastModified": _DATE, "createdAt": _DATE}
         facts = {"private": state["private"], "gated": False, "disabled": False, "tags": []}
         siblings = [{"rfilename": path} for path in sorted(state["commits"][sha])]
-        return Answer({**about, **times, **facts, "siblings": siblings})
+        return Answer(body={**about, **times, **facts, "siblings": siblings})
 
     def _refs(self, call: Asked, owners: Owners, id: str) -> Answer:
         state = self._reader(owners, id)
@@ -174,7 +168,7 @@ class Hub:
             for name, sha in state["tags"].items()
         ]
         main = {"name": "main", "ref": "refs/heads/main", "targetCommit": state["head"]}
-        return Answer({"branches": [main], "tags": tags, "converts": []})
+        return Answer(body={"branches": [main], "tags": tags, "converts": []})
 
     def _tree(
         self, call: Asked, owners: Owners, id: str, rev: str, under: str | None = None
@@ -188,21 +182,20 @@ class Hub:
         at = int(call.query.get("cursor", 0))
         page = f"?recursive={str(recursive).lower()}&cursor={at + PAGE}"
         link = f'<{self.url}{call.path}{page}>; rel="next"'
-        return Answer(
-            listed[at : at + PAGE], headers={"Link": link} if at + PAGE < len(listed) else {}
-        )
+        headers = {"Link": link} if at + PAGE < len(listed) else {}
+        return Answer(body=listed[at : at + PAGE], headers=headers)
 
     def _paths_info(self, call: Asked, owners: Owners, id: str, rev: str) -> Answer:
         state = self._reader(owners, id)
         files = state["commits"][self._sha(state, rev)]
-        form = parse_qs(call.data.decode())
-        paths = form["paths"] if "paths" in form else json.loads(call.data)["paths"]
-        return Answer([_described(path, files[path]) for path in paths if path in files])
+        form = parse_qs(call.body.decode())
+        paths = form["paths"] if "paths" in form else json.loads(call.body)["paths"]
+        return Answer(body=[_described(path, files[path]) for path in paths if path in files])
 
     def _preupload(self, call: Asked, owners: Owners, id: str, rev: str) -> Answer:
         self._writer(owners, id)
         files = self.files(id)
-        request = json.loads(call.data)
+        request = json.loads(call.body)
         ignoring = ".gitignore" in files and request.get("gitIgnore") is None
         answers = []
         for file in request["files"]:
@@ -216,28 +209,28 @@ class Hub:
                     "oid": stored.get("lfs" if large else "oid"),
                 }
             )
-        return Answer({"files": answers})
+        return Answer(body={"files": answers})
 
     def _batch(self, call: Asked, owners: Owners, id: str) -> Answer:
         self._writer(owners, id)
         objects = []
-        for item in json.loads(call.data)["objects"]:
+        for item in json.loads(call.body)["objects"]:
             answer = {"oid": item["oid"], "size": item["size"]}
             if not (self.directory / "large" / item["oid"]).exists():
                 upload = {"href": f"{self.url}/lfs/{item['oid']}?signature=secret", "header": {}}
                 verify = {"href": f"{self.url}/lfs/verify", "header": {}}
                 answer["actions"] = {"upload": upload, "verify": verify}
             objects.append(answer)
-        return Answer({"transfer": "basic", "objects": objects})
+        return Answer(body={"transfer": "basic", "objects": objects})
 
     def _put(self, call: Asked, owners: Owners, oid: str) -> Answer:
-        if hashlib.sha256(call.data).hexdigest() != oid:
+        if hashlib.sha256(call.body).hexdigest() != oid:
             raise RefusedError(400, message="the content is not what was announced")
-        (self.directory / "large" / oid).write_bytes(call.data)
+        (self.directory / "large" / oid).write_bytes(call.body)
         return Answer()
 
     def _verify(self, call: Asked, owners: Owners) -> Answer:
-        request = json.loads(call.data)
+        request = json.loads(call.body)
         path = self.directory / "large" / request["oid"]
         if not path.exists() or path.stat().st_size != request["size"]:
             raise RefusedError(404, message="no such object")
@@ -249,7 +242,7 @@ class Hub:
             self.before_commit()
             self.before_commit = None
         state = self._reader(owners, id)
-        header, *operations = [json.loads(line) for line in call.data.splitlines()]
+        header, *operations = [json.loads(line) for line in call.body.splitlines()]
         parent = header["value"].get("parentCommit")
         if parent and parent != state["head"]:
             raise RefusedError(412, message="A commit has happened since. Please refresh.")
@@ -271,17 +264,17 @@ class Hub:
                     raise AssertionError(other)
         self.commit(id, state, files, header["value"]["summary"])
         url = f"{self.url}/datasets/{id}/commit/{state['head']}"
-        return Answer({"success": True, "commitOid": state["head"], "commitUrl": url})
+        return Answer(body={"success": True, "commitOid": state["head"], "commitUrl": url})
 
     def _tag(self, call: Asked, owners: Owners, id: str, rev: str) -> Answer:
         self._writer(owners, id)
         state = self._reader(owners, id)
-        tag = json.loads(call.data)["tag"]
+        tag = json.loads(call.body)["tag"]
         if tag in state["tags"]:
             raise RefusedError(409, message=f"Tag reference exists already: {tag}")
         state["tags"][tag] = self._sha(state, rev)
         self._path(id).write_text(json.dumps(state))
-        return Answer({})
+        return Answer(body={})
 
     def _resolve(self, call: Asked, owners: Owners, id: str, rev: str, path: str) -> Answer:
         state = self._reader(owners, id)
@@ -294,12 +287,12 @@ class Hub:
         headers["ETag"] = f'"{file.get("lfs", file["oid"])}"'
         if "lfs" in file:
             headers |= {"X-Linked-Etag": headers["ETag"], "X-Linked-Size": str(file["size"])}
-        match = re.fullmatch(r"bytes=(\d+)-(\d*)", call.span or "")
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", call.headers.get("Range", ""))
         if match:
             first, last = int(match[1]), min(int(match[2] or file["size"]), file["size"] - 1)
             headers["Content-Range"] = f"bytes {first}-{last}/{file['size']}"
-            return Answer(content[first : last + 1], 206, headers)
-        return Answer(content, headers=headers)
+            return Answer(206, content[first : last + 1], headers)
+        return Answer(body=content, headers=headers)
 
     def _reader(self, owners: Owners, repo_id: str) -> State:
         state = self.repo(repo_id)

@@ -8,12 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from goldpan.core.schemas import ENTRIES, REPOSITORIES
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.gharchive.events import ARCHIVE_EVENTS
+from tests.table_rows import put_rows, put_table
 
 START = datetime(2022, 1, 1, tzinfo=UTC)
 _ENGLISH = (
@@ -56,8 +54,6 @@ def text(seed: int, words: int = 40) -> str:
 
 def write_hours(workspace: Path, hours: Mapping[int, Iterable[dict[str, Any]]]) -> None:
     """Write events by hour, counted from the start of 2022."""
-    directory = workspace / "gharchive"
-    directory.mkdir(parents=True, exist_ok=True)
     for count, events in hours.items():
         hour = START + timedelta(hours=count)
         rows = []
@@ -65,8 +61,8 @@ def write_hours(workspace: Path, hours: Mapping[int, Iterable[dict[str, Any]]]) 
             at = hour + timedelta(seconds=line % 3_600)
             times = {"hour": hour, "at": at, "updated_at": at, "closed_at": at}
             rows.append({**times, "line": line} | {k: v for k, v in event.items() if v is not None})
-        table = pa.Table.from_pylist(rows, schema=ARCHIVE_EVENTS.schema)
-        pq.write_table(table, directory / f"{hour:%Y-%m-%d}-{hour.hour}.parquet")
+        path = workspace / "gharchive" / f"{hour:%Y-%m-%d}-{hour.hour}.parquet"
+        put_rows(path, ARCHIVE_EVENTS.schema, rows)
 
 
 def made_up_hours(hours: int, closings: int, seed: int = 0) -> dict[int, list[dict[str, Any]]]:
@@ -98,11 +94,6 @@ def made_up_hours(hours: int, closings: int, seed: int = 0) -> dict[int, list[di
 def write_mined(workspace: Path, repo: str, license: str, entries: list[dict[str, Any]]) -> None:
     """Write the tables of a mined repository."""
     lab = WorkspaceLayout(workspace)
-    lab.tables(repo).mkdir(parents=True)
     times = dict.fromkeys(("created_at", "updated_at", "closed_at"), START)
-    for table, records in (
-        (ENTRIES, [{"repo": repo, **times, **entry} for entry in entries]),
-        (REPOSITORIES, [{"repo": repo, "license": license}]),
-    ):
-        rows = pa.Table.from_pylist(records, schema=table.schema)
-        pq.write_table(rows, lab.table(repo, table.name))
+    put_table(lab, repo, ENTRIES, [times | entry for entry in entries])
+    put_table(lab, repo, REPOSITORIES, [{"license": license}])

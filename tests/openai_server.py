@@ -13,12 +13,10 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from tests.local_server import LocalServer, QuietHandler
+from tests.local_server import Answer, Asked, LocalServer
 
 KEY = "sk-test-0123456789abcdef"
 Body = dict[str, Any]
@@ -79,11 +77,11 @@ class Job:
 
 
 class OpenAIServer(LocalServer):
-    """Serves on 127.0.0.1 while its block runs; failures of its own are raised at the end."""
+    """Serves on 127.0.0.1 while its block runs."""
 
     def __init__(self, model: Model, *, polls: int = 1, key: str | None = KEY) -> None:
-        super().__init__(_Handler)
-        self.url = f"{self.address}/v1"
+        super().__init__()
+        self.url = f"{self.url}/v1"
         self.model = model
         self.polls = polls
         self.key = key
@@ -101,17 +99,46 @@ class OpenAIServer(LocalServer):
         self._files: dict[str, bytes] = {}
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
-        self.crashes: list[BaseException] = []
 
-    def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        if self.crashes:
-            raise self.crashes[0]
+    def answer(self, asked: Asked) -> Answer:
+        """Answer in the spacing of the real one, which archives of its replies keep."""
+        reply = self._routed(asked)
+        if isinstance(reply.body, bytes):
+            return reply
+        headers = {**reply.headers, "Content-Type": "application/json"}
+        return replace(reply, body=json.dumps(reply.body).encode(), headers=headers)
 
-    def chat(self, body: Body) -> tuple[int, Body, dict[str, str]]:
-        """Answer one chat completion; a status of 0 is a cut."""
+    def _routed(self, asked: Asked) -> Answer:
+        if self.key and asked.token != self.key:
+            return _error(401, "invalid_api_key", f"Incorrect API key provided: {asked.token}.")
+        words = asked.path.removeprefix("/v1/").split("/")
+        match (asked.method, *words):
+            case ("POST", "chat", "completions"):
+                return self.chat(json.loads(asked.body))
+            case ("POST", "files"):
+                return Answer(body=self.upload(asked.body, asked.headers["Content-Type"]))
+            case ("POST", "batches"):
+                return self._take(json.loads(asked.body))
+            case ("GET", "files", name, "content"):
+                return Answer(body=self.file(name))
+            case ("GET", "batches", name):
+                return Answer(body=self.poll(name))
+            case ("GET", "batches"):
+                limit = int(asked.query.get("limit", "20"))
+                return Answer(body=self.list(asked.query.get("after"), limit))
+        return _error(404, "not_found", f"There is no {asked.path}")
+
+    def _take(self, body: Body) -> Answer:
+        batch = self.submit(body)
+        if not self.refuse_batches:
+            return Answer(body=batch)
+        self.refuse_batches -= 1
+        return _error(400, "lost", "The reply was lost")
+
+    def chat(self, body: Body) -> Answer:
+        """Answer one chat completion."""
         if problem := _problem(body):
-            return 400, _error("invalid_request_error", problem), {}
+            return _error(400, "invalid_request_error", problem)
         with self._lock:
             self.chats.append(body)
             self._busy += 1
@@ -123,14 +150,15 @@ class OpenAIServer(LocalServer):
             with self._lock:
                 self._busy -= 1
         if isinstance(outcome, Fault):
-            return outcome.status, _error(outcome.code, outcome.message), outcome.headers
+            failed = _error(outcome.status or 200, outcome.code, outcome.message, outcome.headers)
+            return failed if outcome.status else replace(failed, delivery="truncate")
         content = _shaped(outcome.content, body)
         message = {"role": "assistant", "content": content, "refusal": outcome.refusal}
         usage = {"prompt_tokens": outcome.tokens[0], "completion_tokens": outcome.tokens[1]}
         choice = {"index": 0, "message": message, "finish_reason": outcome.finish}
         reply = {"id": f"chatcmpl-{next(self._ids)}", "object": "chat.completion", "created": 0}
         reply |= {"model": body["model"] + "-2026-01-01", "choices": [choice], "usage": usage}
-        return 200, reply, {}
+        return Answer(body=reply)
 
     def upload(self, data: bytes, kind: str) -> Body:
         """Store the file of a multipart form."""
@@ -182,14 +210,14 @@ class OpenAIServer(LocalServer):
         for index, line in enumerate(lines):
             if index in self.lose:
                 continue
-            status, body, _ = self.chat(line["body"])
-            response = {"status_code": status, "request_id": "r", "body": body}
+            reply = self.chat(line["body"])
+            response = {"status_code": reply.status, "request_id": "r", "body": reply.body}
             common = {"id": f"batch_req_{index}", "custom_id": line["custom_id"], "error": None}
-            if status == 0:
+            if reply.delivery == "truncate":
                 error = {"code": "batch_expired", "message": "This request could not be executed"}
                 bad.append({**common, "response": None, "error": error})
             else:
-                (good if status == 200 else bad).append({**common, "response": response})
+                (good if reply.status == 200 else bad).append({**common, "response": response})
         job.body["status"] = "expired" if self.lose else "completed"
         for name, rows in (("output_file_id", good), ("error_file_id", bad)):
             if rows:  # never in the order of the input
@@ -205,81 +233,9 @@ class OpenAIServer(LocalServer):
         return {"object": "list", "data": data, "has_more": start + limit < len(names)}
 
 
-class _Handler(QuietHandler, BaseHTTPRequestHandler):
-    owner: OpenAIServer
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        data = self.rfile.read(length)
-        if len(data) < length:  # whoever asked was killed in the middle of it
-            return
-        try:
-            self._answer(data)
-        except BrokenPipeError:
-            pass
-        except Exception as error:  # noqa: BLE001  # told when the server's block ends
-            self.owner.crashes.append(error)
-            self._send(500, {"error": repr(error)}, {"x-should-retry": "false"})
-
-    do_GET = do_POST  # noqa: N815
-
-    def _answer(self, data: bytes) -> None:
-        url = urlsplit(self.path)
-        key = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        if self.owner.key and key != self.owner.key:
-            message = f"Incorrect API key provided: {key}."
-            self._send(401, _error("invalid_api_key", message), {})
-            return
-        words = url.path.removeprefix("/v1/").split("/")
-        server = self.owner
-        if (self.command, words) == ("POST", ["chat", "completions"]):
-            status, body, headers = server.chat(json.loads(data))
-            self._send(status, body, headers)
-        elif (self.command, words) == ("POST", ["files"]):
-            self._send(200, server.upload(data, self.headers["Content-Type"]), {})
-        elif (self.command, words) == ("POST", ["batches"]):
-            batch = server.submit(json.loads(data))
-            if server.refuse_batches:
-                server.refuse_batches -= 1
-                self._send(400, _error("lost", "The reply was lost"), {})
-            else:
-                self._send(200, batch, {})
-        elif self.command == "GET" and words[0] == "files":
-            self._send_bytes(200, server.file(words[1]), {})
-        elif self.command == "GET" and words[0] == "batches" and len(words) == 2:
-            self._send(200, server.poll(words[1]), {})
-        elif self.command == "GET" and words[0] == "batches":
-            query = parse_qs(url.query)
-            after = query.get("after", [None])[0]
-            self._send(200, server.list(after, int(query.get("limit", ["20"])[0])), {})
-        else:
-            self._send(404, _error("not_found", f"There is no {url.path}"), {})
-
-    def _send(self, status: int, body: Body, headers: dict[str, str]) -> None:
-        data = json.dumps(body).encode()
-        if status == 0:  # half an answer, then nothing
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(data) + 1000))
-            self.end_headers()
-            self.wfile.write(data[: len(data) // 2])
-            self.close_connection = True
-            return
-        self._send_bytes(status, data, headers)
-
-    def _send_bytes(self, status: int, data: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-
-def _error(code: str, message: str) -> Body:
-    return {"error": {"message": message, "type": "error", "param": None, "code": code}}
+def _error(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> Answer:
+    told = {"message": message, "type": "error", "param": None, "code": code}
+    return Answer(status, {"error": told}, headers or {})
 
 
 def _shaped(content: str | None, body: Body) -> str | None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
+from dataclasses import replace
 from pathlib import Path
 
-from tests.local_server import LocalServer, QuietHandler
+from tests.local_server import Answer, Asked, LocalServer
 
 _DATED = "2020-01-01T00:00:00Z"
 
@@ -32,67 +28,43 @@ def write_wheel(folder: Path, name: str) -> Path:
     return path
 
 
-@dataclass
-class Index:
-    """A server that is running."""
+class Index(LocalServer):
+    """Serves the wheels of a folder, each with a date of years ago."""
 
-    port: int
-    files: str
-    """The address below which its pages say that the files lie."""
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    """The host and the path of each request."""
+    def __init__(self, folder: Path, files: str = "") -> None:
+        super().__init__()
+        self.folder = folder
+        self.files = files or f"{self.url}/files/"
+        """The address below which its pages say that the files lie."""
+        self.url = f"{self.url}/simple"
+        self.asked: list[tuple[str, str]] = []
+        """The host and the path of each request."""
 
-    @property
-    def url(self) -> str:
-        """The address of its pages."""
-        return f"http://127.0.0.1:{self.port}/simple"
+    def answer(self, asked: Asked) -> Answer:
+        """Answer a request for a page or a file, on a connection of its own."""
+        answer = self._answer(asked)
+        return replace(answer, headers={**answer.headers, "Connection": "close"})
 
+    def _answer(self, asked: Asked) -> Answer:
+        self.asked.append((asked.headers["Host"], asked.target))
+        name = asked.target.strip("/").rpartition("/")[2]
+        wheels = sorted(self.folder.glob(f"{name.replace('-', '_')}-*.whl"))
+        if "/moved/" in asked.target:
+            return Answer(302, headers={"Location": f"http://localhost:{self.port}/simple/none/"})
+        if (self.folder / name).is_file():
+            kind = {"Content-Type": "application/octet-stream"}
+            return Answer(body=(self.folder / name).read_bytes(), headers=kind)
+        if not wheels:
+            return Answer(404)
+        if "json" in asked.headers.get("Accept", ""):
+            return self._page(name, wheels)
+        links = "".join(f'<a href="{self.files}{path.name}">x</a>' for path in wheels)
+        return Answer(body=links.encode(), headers={"Content-Type": "text/html"})
 
-@contextmanager
-def serve_index(folder: Path, files: str = "") -> Iterator[Index]:
-    """Serve the wheels of a folder, each with a date of years ago."""
-
-    class Handler(QuietHandler, BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            index.asked.append((self.headers["Host"], self.path))
-            name = self.path.strip("/").rpartition("/")[2]
-            module = name.replace("-", "_")
-            wheels = sorted(folder.glob(f"{module}-*.whl"))
-            if "/moved/" in self.path:
-                self.send_response(302)
-                self.send_header("Location", f"http://localhost:{index.port}/simple/none/")
-                self.end_headers()
-            elif (folder / name).is_file():
-                self._send((folder / name).read_bytes(), "application/octet-stream")
-            elif not wheels:
-                self.send_error(404)
-            elif "json" in self.headers.get("Accept", ""):
-                self._send(self._page(name, wheels), "application/vnd.pypi.simple.v1+json")
-            else:
-                links = "".join(f'<a href="{index.files}{path.name}">x</a>' for path in wheels)
-                self._send(links.encode(), "text/html")
-
-        def _page(self, name: str, wheels: list[Path]) -> bytes:
-            dated = {"hashes": {}, "upload-time": _DATED}
-            entries = [
-                {"filename": path.name, "url": f"{index.files}{path.name}", **dated}
-                for path in wheels
-            ]
-            page = {"meta": {"api-version": "1.1"}, "name": name, "files": entries}
-            return json.dumps({**page, "versions": ["1"]}).encode()
-
-        def _send(self, content: bytes, kind: str) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(content)
-
-        def do_HEAD(self) -> None:
-            self.do_GET()
-
-    server = LocalServer(Handler)
-    index = Index(server.port, files or f"{server.address}/files/")
-    with server:
-        yield index
+    def _page(self, name: str, wheels: list[Path]) -> Answer:
+        dated = {"hashes": {}, "upload-time": _DATED}
+        entries = [
+            {"filename": path.name, "url": f"{self.files}{path.name}", **dated} for path in wheels
+        ]
+        page = {"meta": {"api-version": "1.1"}, "name": name, "files": entries, "versions": ["1"]}
+        return Answer(body=page, headers={"Content-Type": "application/vnd.pypi.simple.v1+json"})

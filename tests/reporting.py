@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from goldpan.core.schemas import (
-    COMMENTS,
-    ENTRIES,
-    PAIRS,
-    REPOSITORIES,
-    REVISIONS,
-    VERDICTS,
-    TableSchema,
-)
+from goldpan.core.schemas import COMMENTS, ENTRIES, PAIRS, REPOSITORIES, REVISIONS, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
 from goldpan.filters.profile import Profile, criteria
 from tests import examples
+from tests.table_rows import put_rows, put_table
 
 REPO = "prospector/sluice"
 OTHER = "prospector/riffle"
@@ -69,12 +60,6 @@ def day(year: int, month: int = 1, number: int = 1) -> datetime:
     return datetime(year, month, number, tzinfo=UTC)
 
 
-def write(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as Parquet; columns that they lack are null."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema=schema), path)
-
-
 def verdict(issue: int, criterion: str, keep: bool | None, **more: Any) -> dict[str, Any]:
     return {
         "repo": REPO,
@@ -103,11 +88,7 @@ def make_workspace(
     Odd issues have two participants; each of the first four has a fix pair, two of them merged.
     """
     workspace = WorkspaceLayout(root)
-
-    def save(table: TableSchema, rows: Iterable[Mapping[str, Any]]) -> None:
-        path = workspace.table(repo, table.name)
-        write(path, table.schema, ({"repo": repo, **row} for row in rows))
-
+    save = partial(put_table, workspace, repo)
     numbers = range(1, issues + 1)
     save(REPOSITORIES, [{"language": "Python", "license": "MIT", "default_branch": "main"}])
     save(
@@ -193,7 +174,7 @@ def make_workspace(
     ]
     for row in verdicts:
         row["repo"] = repo
-    write(workspace.verdicts(repo, PROFILE.name), VERDICTS.schema, verdicts)
+    put_rows(workspace.verdicts(repo, PROFILE.name), VERDICTS.schema, verdicts)
     return workspace
 
 
@@ -227,7 +208,7 @@ def make_dataset(
     names = set(family.schema.names)
     selected = [{key: value for key, value in row.items() if key in names} for row in rows]
     path = root / family.name
-    write(path / "data" / f"{split}-00000-of-00001.parquet", family.schema, selected)
+    put_rows(path / "data" / f"{split}-00000-of-00001.parquet", family.schema, selected)
     return path
 
 

@@ -22,7 +22,7 @@ from tests.chaos.flips import damage
 from tests.chaos.full import LEVELS, can_mount, fill, mounted
 from tests.chaos.kills import kill
 from tests.chaos.outcomes import Tally
-from tests.chaos.stages import STAGES, Stage
+from tests.chaos.stages import STAGES
 from tests.chaos.together import pair_up
 from tests.chaos.world import Base, prepared
 
@@ -75,12 +75,12 @@ class Campaign:
         for number, stage in enumerate(stages):
             share = self.kills // len(stages) + (number < self.kills % len(stages))
             jobs += [
-                ("kill", partial(_kill, stage, share)),
-                ("full", partial(_fill, stage, self.levels)),
-                ("clock", partial(_turn_back, stage)),
+                ("kill", partial(kill, stage, share)),
+                ("full", partial(fill, stage, self.levels)),
+                ("clock", partial(turn_back, stage)),
             ]
-            jobs += [("two", partial(_pair_up, stage))] * _PAIRS
-        jobs += [("flip", partial(_damage, _FLIPS))] * (self.flips // _FLIPS)
+            jobs += [("two", partial(pair_up, stage))] * _PAIRS
+        jobs += [("flip", partial(damage, _FLIPS))] * (self.flips // _FLIPS)
         chosen = [job for kind, job in jobs if not self.kinds or kind in self.kinds]
         Random(self.seed).shuffle(chosen)
         yield from chosen
@@ -93,26 +93,6 @@ def _scratch() -> Iterator[Path]:
         if can_mount():
             mounts.enter_context(mounted(Path(name)))
         yield Path(name)
-
-
-def _kill(stage: Stage, share: int, base: Base, chance: Random, tally: Tally) -> None:
-    kill(base, stage, chance, share, tally)
-
-
-def _fill(stage: Stage, levels: tuple[float, ...], base: Base, _: Random, tally: Tally) -> None:
-    fill(base, stage, tally, levels)
-
-
-def _turn_back(stage: Stage, base: Base, chance: Random, tally: Tally) -> None:
-    turn_back(base, stage, chance, tally)
-
-
-def _pair_up(stage: Stage, base: Base, chance: Random, tally: Tally) -> None:
-    pair_up(base, stage, chance, tally)
-
-
-def _damage(times: int, base: Base, chance: Random, tally: Tally) -> None:
-    damage(base, chance, times, tally)
 
 
 def _share(

@@ -15,7 +15,7 @@ HOW = "clock set back"
 _LONG_AGO, _NOW, _FAR = 86_400, 1_700_000_000, 4_000_000_000
 
 
-def turn_back(base: Base, stage: Stage, chance: Random, tally: Tally) -> None:
+def turn_back(stage: Stage, base: Base, chance: Random, tally: Tally) -> None:
     """Run a stage on files of long ago, of the far future and of all times."""
     for first, last in ((_LONG_AGO, _LONG_AGO), (_FAR, _FAR), (_LONG_AGO, _FAR)):
         base.begin(stage.after)

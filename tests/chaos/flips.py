@@ -61,7 +61,7 @@ class _Finished:
     picture: Picture
 
 
-def damage(base: Base, chance: Random, times: int, tally: Tally) -> None:
+def damage(times: int, base: Base, chance: Random, tally: Tally) -> None:
     """Damage a finished workspace so often, each time at one place, and read it."""
     files = [name for name in _files(base.originals / "all") if _reading(name)]
     for _ in range(times):

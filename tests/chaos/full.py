@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 from tests.chaos.commands import Done, run, start
 from tests.chaos.kills import judge, unlike
@@ -29,7 +30,7 @@ def can_mount() -> bool:
     return "GOLDPAN_CHAOS_MOUNTS" in os.environ
 
 
-def fill(base: Base, stage: Stage, tally: Tally, levels: tuple[float, ...]) -> None:
+def fill(stage: Stage, levels: tuple[float, ...], base: Base, _: Random, tally: Tally) -> None:
     """Run a stage at each fill level, and again once there is room."""
     if can_mount():
         with mounted(base.home):

@@ -16,7 +16,7 @@ _MOST = 4
 _EARLIER = 0.8
 
 
-def kill(base: Base, stage: Stage, chance: Random, kills: int, tally: Tally) -> None:
+def kill(stage: Stage, kills: int, base: Base, chance: Random, tally: Tally) -> None:
     """Kill a stage so many times, in trials that each end with a run that is let live."""
     left = kills
     while left > 0:

@@ -14,7 +14,7 @@ HOW = "two at once"
 _PATIENCE = 120.0
 
 
-def pair_up(base: Base, stage: Stage, chance: Random, tally: Tally) -> None:
+def pair_up(stage: Stage, base: Base, chance: Random, tally: Tally) -> None:
     """Start a stage twice, the second up to half of its time later."""
     base.begin(stage.after)
     first = start(stage.arguments, base.directory, base.apis[0])

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
 
 from goldpan.demo import pipeline as demo
 from tests.chaos.commands import run
 from tests.chaos.pictures import Picture, picture_of
 from tests.chaos.stages import HOME, STAGES, Stage
+from tests.local_server import LocalServer
 from tests.openai_server import OpenAIServer
 from tests.twin import Limits, Twin, World
 from tests.twin.history import history_world
@@ -134,30 +133,11 @@ def all_files(home: Path) -> frozenset[str]:
     )
 
 
-class _Server(Protocol):
-    """Serves while its `with` block runs."""
-
-    @property
-    def url(self) -> str:
-        """Where it is asked."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None: ...
-
-
 def _twin(world: World, skew: float) -> Twin:
     return Twin(world, limits=Limits(core=_MANY, graphql=_MANY, clock_skew=skew))
 
 
-def _serve(make: Callable[[], _Server]) -> tuple[int, str]:
+def _serve(make: Callable[[], LocalServer]) -> tuple[int, str]:
     """Serve in a process of its own until that is killed."""
     reading, writing = os.pipe()
     process = os.fork()

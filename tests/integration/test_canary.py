@@ -27,19 +27,17 @@ from tests.drawing import daily
 from tests.examples import examples, write
 from tests.hostile import (
     ESCAPES,
-    Answer,
-    Behavior,
-    Got,
-    Server,
     break_off,
     contents,
     echo_json,
     echo_page,
     finds,
+    headers_with,
     in_front_of,
     redirect,
 )
 from tests.hub import Hub
+from tests.local_server import Answer, Asked, Behavior, Server
 from tests.mining import PACE
 from tests.openai_server import OpenAIServer, Said
 from tests.reviewing import workspace as reviewed_workspace
@@ -267,7 +265,7 @@ def test_a_redirect_takes_no_secret_along(tell: Tell, where: str) -> None:
         }[where]
         tell(server, redirect(to, 302 if where in ("another host", "another scheme") else 307))
         assert server.got
-        away = [got for got in server.got if got.header("host").startswith("localhost")]
+        away = [got for got in server.got if got.headers.get("host", "").startswith("localhost")]
         for got in (*other.got, *away):
             # Not even where a server spells them out in the address it leads to.
             assert not finds(got.bytes, SECRETS), got
@@ -280,10 +278,10 @@ def test_what_github_tells_is_mined_without_the_token(
     with Twin(synthetic_world()) as twin, Server() as server:
         good = in_front_of(twin.url, b'"title":"', b'"body":"')
 
-        def behavior(got: Got) -> Answer:
+        def behavior(got: Asked) -> Answer:
             answer = good(got)
             body = answer.body.replace(twin.url.encode(), server.url.encode())
-            return Answer(answer.status, body, answer.headers_with(twin.url, server.url))
+            return Answer(answer.status, body, headers_with(answer, twin.url, server.url))
 
         server.behavior = behavior
         arguments: Arguments = ["mine", "--repo", SLUICE, "--via", via, "--api-url", server.url]
@@ -298,9 +296,9 @@ def test_a_next_page_elsewhere_gets_no_token(lab: Place, monkeypatch: pytest.Mon
     with Twin(synthetic_world()) as twin, Server() as server, Server() as other:
         good = in_front_of(twin.url)
 
-        def behavior(got: Got) -> Answer:
+        def behavior(got: Asked) -> Answer:
             answer = good(got)
-            return Answer(answer.status, answer.body, answer.headers_with(twin.url, other.url))
+            return Answer(answer.status, answer.body, headers_with(answer, twin.url, other.url))
 
         server.behavior = behavior
         arguments = ["mine", "--repo", SLUICE, "--via", "rest", "--api-url", server.url]
@@ -327,11 +325,11 @@ def test_listings_and_uploads_of_the_hub_take_no_token_elsewhere(
     with Hub(lab.root / "hub", {HUB: {"org"}}) as hub, Server() as server, Server() as other:
         good = in_front_of(hub.url)
 
-        def behavior(got: Got) -> Answer:
+        def behavior(got: Asked) -> Answer:
             answer = good(got)
             body = answer.body.replace(f"{hub.url}/lfs/verify".encode(), other.url.encode())
             body = body.replace(hub.url.encode(), server.url.encode())
-            return Answer(answer.status, body, answer.headers_with(hub.url, next_pages))
+            return Answer(answer.status, body, headers_with(answer, hub.url, next_pages))
 
         server.behavior = behavior
         next_pages = server.url
@@ -356,8 +354,8 @@ def test_a_token_that_was_granted_later_is_a_secret_too(
     with Server() as server:
         refuse = echo_json(400)
 
-        def behavior(got: Got) -> Answer:
-            if "token/refresh" in got.path:
+        def behavior(got: Asked) -> Answer:
+            if "token/refresh" in got.target:
                 return Answer(200, json.dumps({"access": ACCESS}).encode())
             return refuse(got)
 

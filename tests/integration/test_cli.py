@@ -18,7 +18,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.console import ENTRY, PAN, TOKEN, run, sentence
 from tests.mining import SLUICE
 from tests.program import MINE
-from tests.twin import Faults, Limits, Twin, synthetic_world, workload_world
+from tests.twin import Fault, Faults, Limits, Twin, synthetic_world, workload_world
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_exit_code_3_and_what_is_missing(tmp_path: Path) -> None:
     world = synthetic_world()
     (tmp_path / "goldpan-workspace").mkdir()
     (tmp_path / "goldpan-workspace" / "goldpan.toml").write_text("retries = 1")
-    with Twin(world, Faults(poison_null=[world.main.entries[9].node_id])) as twin:
+    with Twin(world, Faults(chosen=[Fault("SOMETHING_WENT_WRONG", number=9)])) as twin:
         done = run(*mining(twin), folder=tmp_path, GITHUB_TOKEN=TOKEN)
     assert (done.code, "1 missing:" in done.out, "#9 entry failed: " in done.out) == (3, True, True)
     assert run("status", folder=tmp_path).code == 3

@@ -20,9 +20,10 @@ from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.current_records import NOT_YET, joined
 from goldpan.miners.tables.normalize import normalize
-from tests.archives import keep, make_tables, records_of, write_rows
+from tests.archives import keep, make_tables, records_of
 from tests.mining import BOTH, SLUICE, Row, coverage_of, mine_twin, rows, rows_of, undisturbed
-from tests.twin import Editor, Faults, Twin, synthetic_world
+from tests.table_rows import put_table
+from tests.twin import Editor, Fault, Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 from tests.twin.world import File
 
@@ -43,9 +44,9 @@ def begin(workspace: WorkspaceLayout, *, end: bool = True, **plan: Any) -> None:
 
 def build(root: Path, *ledger: Row, unknown: tuple[Row, ...] = (), **plan: Any) -> WorkspaceLayout:
     workspace = WorkspaceLayout(root / "it's")
-    write_rows(workspace, GEM, ENTRIES, [])
-    write_rows(workspace, GEM, LEDGER, list(ledger))
-    write_rows(workspace, GEM, UNKNOWN, list(unknown))
+    put_table(workspace, GEM, ENTRIES, [])
+    put_table(workspace, GEM, LEDGER, ledger)
+    put_table(workspace, GEM, UNKNOWN, unknown)
     begin(workspace, **plan)
     return workspace
 
@@ -272,8 +273,8 @@ def test_the_twin_mined_since_a_date(tmp_path: Path) -> None:
 
 def test_the_twin_with_a_missing_entry_and_an_unfinished_run(tmp_path: Path) -> None:
     world = synthetic_world()
-    workspace, node = WorkspaceLayout(tmp_path), world.main.entries[9].node_id
-    with Twin(world, Faults(poison_null=[node])) as twin:
+    workspace = WorkspaceLayout(tmp_path)
+    with Twin(world, Faults(chosen=[Fault("SOMETHING_WENT_WRONG", number=9)])) as twin:
         mine_twin(twin, tmp_path)
         coverage = measure_coverage(workspace, SLUICE)
         (gap,) = coverage.gaps

@@ -6,12 +6,8 @@ import hashlib
 import re
 import shutil
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
@@ -20,70 +16,28 @@ from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.evaluation.finetune.job import find_weights
 from goldpan.evaluation.models.finetuned import finetuned
 from tests.finetuning import example_rows, fit, lesson
+from tests.local_server import Answer, Asked, Server
 from tests.tiny_models import tiny
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-class _Hub(BaseHTTPRequestHandler):
-    """One model, octo/tiny, read from `directory`; notes what was asked for."""
-
-    directory: Path
-    asked: list[str]
-
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        pass
-
-    def _answer(self, *, body: bool) -> None:
-        path = self.path.partition("?")[0]
-        self.asked.append(path)
-        names = sorted(path.name for path in self.directory.iterdir())
-        match = re.fullmatch(rf"/octo/tiny/resolve/{COMMIT}/(.+)", path)
-        if match:
-            content = (self.directory / match[1]).read_bytes()
-        elif path == f"/api/models/octo/tiny/tree/{COMMIT}":
-            content = orjson.dumps(
-                [
-                    {
-                        "type": "file",
-                        "path": name,
-                        "oid": "1" * 40,
-                        "size": (self.directory / name).stat().st_size,
-                    }
-                    for name in names
-                ]
-            )
-        elif path == f"/api/models/octo/tiny/revision/{COMMIT}":
-            siblings = [{"rfilename": name} for name in names]
-            content = orjson.dumps({"id": "octo/tiny", "sha": COMMIT, "siblings": siblings})
-        else:
-            self.send_response(404)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-
-@contextmanager
-def _hub(directory: Path) -> Iterator[tuple[str, list[str]]]:
-    paths: list[str] = []
-    handler = type("Handler", (_Hub,), {"directory": directory, "asked": paths})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", paths
-        server.shutdown()
+def _answer(directory: Path, asked: Asked) -> Answer:
+    """Answer as a Hub with one model, octo/tiny, read from a directory."""
+    names = sorted(path.name for path in directory.iterdir())
+    if match := re.fullmatch(rf"/octo/tiny/resolve/{COMMIT}/(.+)", asked.path):
+        content = (directory / match[1]).read_bytes()
+    elif asked.path == f"/api/models/octo/tiny/tree/{COMMIT}":
+        sizes = {name: (directory / name).stat().st_size for name in names}
+        file = {"type": "file", "oid": "1" * 40}
+        content = orjson.dumps([{**file, "path": name, "size": sizes[name]} for name in names])
+    elif asked.path == f"/api/models/octo/tiny/revision/{COMMIT}":
+        siblings = [{"rfilename": name} for name in names]
+        content = orjson.dumps({"id": "octo/tiny", "sha": COMMIT, "siblings": siblings})
+    else:
+        return Answer(404)
+    tag = f'"{hashlib.sha256(content).hexdigest()}"'
+    return Answer(body=content, headers={"ETag": tag, "X-Repo-Commit": COMMIT})
 
 
 def test_weights_of_the_hub_are_fetched_only_when_asked_and_once(
@@ -96,17 +50,18 @@ def test_weights_of_the_hub_are_fetched_only_when_asked_and_once(
     for name in ("pytorch_model.bin", "model.onnx", "tf_model.h5", "run.py"):
         (remote / name).write_text("not wanted")
     name = f"octo/tiny@{COMMIT}"
-    with _hub(remote) as (url, paths):
-        monkeypatch.setenv("HF_ENDPOINT", url)
+    with Server(partial(_answer, remote)) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
         with pytest.raises(UsageError, match="is not on this machine"):
             find_weights(name)
-        assert paths == []
+        assert hub.got == []
         fetched = find_weights(name, download=True)
+        paths = [asked.path for asked in hub.got]
         assert "model.safetensors" in "".join(paths)
         assert not [path for path in paths if "resolve" in path and path.endswith((".bin", ".py"))]
-        before = len(paths)
+        before = len(hub.got)
         again = find_weights(name)
-        assert len(paths) == before
+        assert len(hub.got) == before
     assert fetched == again
     assert fetched.name == name
     assert fetched.short == "tiny"
@@ -117,8 +72,8 @@ def test_a_hub_that_does_not_have_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    with _hub(tmp_path) as (url, _):
-        monkeypatch.setenv("HF_ENDPOINT", url)
+    with Server(partial(_answer, tmp_path)) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
         with pytest.raises(EvaluationError, match=r"octo/other@.* cannot be fetched"):
             find_weights(f"octo/other@{COMMIT}", download=True)
 

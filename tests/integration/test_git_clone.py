@@ -191,7 +191,7 @@ def test_where_a_clone_is_from_and_where_it_stands(
 ) -> None:
     bundle = source.bundle(tmp_path / "history.bundle")
     with GitServer(source.path.parent) as server:
-        address = server.url("source.git")
+        address = server.address("source.git")
         origins: dict[str, str | Path] = {
             "o/folder": source.path,
             "o/bundle": bundle,
@@ -210,9 +210,9 @@ def test_an_update_without_news_fetches_nothing(
     source: Repository, workspace: WorkspaceLayout
 ) -> None:
     with GitServer(source.path.parent) as server:
-        clone(workspace, REPO, Notes(), source=server.url("source.git"))
+        clone(workspace, REPO, Notes(), source=server.address("source.git"))
         posts = server.posts
-        made = clone(workspace, REPO, Notes(), source=server.url("source.git"))
+        made = clone(workspace, REPO, Notes(), source=server.address("source.git"))
         assert server.posts == posts + 1  # it lists the refs and that is all
     assert made.partial
 
@@ -267,7 +267,7 @@ def test_a_cut_fetch_leaves_no_clone_and_an_update_as_it_was(
     source.commit({b"noise": noise}, ref="refs/heads/noise")
     source.git("config", "uploadpack.allowFilter", "false")
     with GitServer(source.path.parent, cut_after=20_000) as server:
-        address = server.url("source.git")
+        address = server.address("source.git")
         with pytest.raises(GitError, match="connection failed or was cut") as caught:
             clone(workspace, REPO, Notes(), source=address)
         assert address in str(caught.value)

@@ -223,7 +223,7 @@ def test_prefetch_fetches_all_at_once(source: Repository, tmp_path: Path) -> Non
     source.commit(files, ref="refs/heads/main")
     ids = [source.object("blob", content) for content in files.values()]
     with GitServer(source.path.parent) as server:
-        path = partial(source, tmp_path, server.url("source.git"))
+        path = partial(source, tmp_path, server.address("source.git"))
         posts = server.posts
         assert prefetch(path, ids + ids, Notes()) == Prefetched(300, 0, 1)
         assert server.posts == posts + 1

@@ -16,7 +16,7 @@ from goldpan.git.process import check_version, environment, failure, git
 from goldpan.git.remote import find_remote
 from tests.git_repositories import REPO, Repository
 from tests.git_server import GitServer
-from tests.hostile import Server
+from tests.local_server import Server
 from tests.mining import Notes
 
 TOKEN = "ghp_verysecret0123456789"
@@ -60,12 +60,12 @@ def test_the_token_opens_the_door_and_is_seen_nowhere(
     notes = Notes()
     with GitServer(source.path.parent, token=TOKEN) as server:
         made = clone(
-            workspace, REPO, notes, source=server.url("n.git"), token=TOKEN, host=server.host
+            workspace, REPO, notes, source=server.address("n.git"), token=TOKEN, host=server.host
         )
         assert made.refs == 1
         assert any(sent for sent in server.authorizations)
         with pytest.raises(GitError, match="needs a token") as caught:
-            clone(workspace, REPO, notes, source=server.url("n.git"), token="wrong0123")
+            clone(workspace, REPO, notes, source=server.address("n.git"), token="wrong0123")
     assert "fetch" in log.read_text()
     texts = [log.read_bytes(), *(path.read_bytes() for path in files(workspace.root))]
     texts.append("\n".join(notes.lines).encode())
@@ -104,11 +104,11 @@ def test_a_renamed_repository_is_followed_on_its_own_host(
     source: Repository, workspace: WorkspaceLayout
 ) -> None:
     with GitServer(source.path.parent, token=TOKEN) as server:
-        server.renamed = {"old.git": "/older.git", "older.git": server.url("n.git")}
-        options = {"source": server.url("old.git"), "token": TOKEN, "host": server.host}
+        server.renamed = {"old.git": "/older.git", "older.git": server.address("n.git")}
+        options = {"source": server.address("old.git"), "token": TOKEN, "host": server.host}
         made = clone(workspace, REPO, Notes(), **options)
-        assert (made.refs, promisor(made.path)) == (1, server.url("n.git"))
-        server.renamed["n.git"] = server.url("old.git")
+        assert (made.refs, promisor(made.path)) == (1, server.address("n.git"))
+        server.renamed["n.git"] = server.address("old.git")
         with pytest.raises(GitError, match="redirects again and again"):
             clone(workspace, REPO, Notes(), **options)
 
@@ -118,22 +118,22 @@ def test_a_redirect_takes_the_token_to_no_other_place(
 ) -> None:
     with GitServer(source.path.parent) as server, GitServer(source.path.parent) as other:
         _, _, port = server.host.partition(":")
-        for target in (other.url("n.git"), f"http://localhost:{port}/n.git", "file:///etc"):
+        for target in (other.address("n.git"), f"http://localhost:{port}/n.git", "file:///etc"):
             server.renamed = {"old.git": target}
             with pytest.raises(GitError, match="redirects to another place") as caught:
                 clone(
                     workspace,
                     REPO,
                     Notes(),
-                    source=server.url("old.git"),
+                    source=server.address("old.git"),
                     token=TOKEN,
                     host=server.host,
                 )
             assert target in str(caught.value)
         assert other.authorizations == []
         # Without a token there is nothing to take along.
-        server.renamed = {"old.git": other.url("n.git")}
-        assert clone(workspace, REPO, Notes(), source=server.url("old.git")).refs == 1
+        server.renamed = {"old.git": other.address("n.git")}
+        assert clone(workspace, REPO, Notes(), source=server.address("old.git")).refs == 1
         assert set(other.authorizations) == {None}
 
 
@@ -151,7 +151,7 @@ def test_neither_proxies_nor_helpers_nor_children_get_the_token(
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
     with GitServer(source.path.parent, token=TOKEN) as server, Server() as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
-        options = {"source": server.url("n.git"), "host": server.host}
+        options = {"source": server.address("n.git"), "host": server.host}
         assert clone(workspace, REPO, Notes(), token=TOKEN, **options).refs == 1
         assert proxy.got == []
         monkeypatch.delenv("http_proxy")

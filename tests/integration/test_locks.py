@@ -24,7 +24,7 @@ from goldpan.annotation.studio.serve import SERVER
 from goldpan.core.imports import DISTRIBUTION
 from goldpan.core.isolated_env import LOCKS
 from goldpan.evaluation.models.fasttext import TRAINER
-from tests.package_index import serve_index, write_wheel
+from tests.package_index import Index, write_wheel
 from tests.places import ROOT
 
 REQUIREMENTS = ROOT / "requirements"
@@ -235,7 +235,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_a_half_made_environment_is_never_taken_for_ready(machine: Machine) -> None:
     """The install fails on a hash, and the next one begins anew."""
-    with serve_index(machine.folder) as index:
+    with Index(machine.folder) as index:
         code, said = machine.install(index.url, "0" * 64)
         assert code == 1
         assert "thing==1" in said and "another hash" in said
@@ -257,11 +257,11 @@ def test_what_an_index_does_not_give_is_told_as_it_is(machine: Machine, tmp_path
 
     nowhere = "http://127.0.0.1:9/"
     (tmp_path / "none").mkdir()
-    with serve_index(tmp_path / "none") as empty:
+    with Index(tmp_path / "none") as empty:
         check(empty.url, "the package index has no file of it for this Python and system")
-        with serve_index(tmp_path, f"{empty.url}/") as index:
+        with Index(tmp_path, f"{empty.url}/") as index:
             check(index.url, "the package index lists its file and does not give it")
-    with serve_index(tmp_path, nowhere) as index:
+    with Index(tmp_path, nowhere) as index:
         check(index.url, "the package index cannot be reached")
     check(f"{nowhere}simple", "the package index cannot be reached")
 

@@ -19,6 +19,7 @@ from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.mine import MineResult
 from goldpan.miners.mine_many import MinedRepositories, mine_many, predict_many
+from tests.local_server import Asked
 from tests.mining import (
     PACE,
     SOFT,
@@ -38,7 +39,7 @@ from tests.mining import (
 from tests.planning import run, write_plan
 from tests.program import Running, goldpan, start
 from tests.twin import Twin, mills_world
-from tests.twin.transport import Received, Reply
+from tests.twin.server import Reply
 
 SIX = [f"workload/mill-{index}" for index in range(6)]
 MILLS = SIX[:3]
@@ -190,14 +191,14 @@ class Meeting(Twin):
         self.met = False
         self._barrier = threading.Barrier(2, timeout=90)
 
-    def _serve(self, received: Received) -> Reply:
+    def answer(self, received: Asked) -> Reply:
         if self.count >= _ALONE and not self.met:
             try:
                 self._barrier.wait()
                 self.met = True
             except threading.BrokenBarrierError:
                 pass
-        return super()._serve(received)
+        return super().answer(received)
 
 
 def test_a_dry_run_of_a_plan_asks_of_several_at_once(tmp_path: Path) -> None:

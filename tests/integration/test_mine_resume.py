@@ -38,7 +38,7 @@ from tests.mining import (
     undisturbed,
 )
 from tests.program import MINE, Running, goldpan, start
-from tests.twin import Faults, Twin, synthetic_world
+from tests.twin import Fault, Faults, Twin, synthetic_world
 from tests.twin.asking import titled
 
 both = pytest.mark.parametrize("via", BOTH)
@@ -216,7 +216,7 @@ def test_a_full_disk(via: Via, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_command_line_tells_what_is_missing_and_exits_with_3(tmp_path: Path) -> None:
     world = synthetic_world()
     number = titled(world, "Crash on an empty stream")
-    with Twin(world, Faults(poison=[world.main.entries[number].node_id])) as twin:
+    with Twin(world, Faults(chosen=[Fault("502", "GraphQL", number)])) as twin:
         done = command_line(twin, tmp_path, "--repo", SLUICE)
         assert done.code == 3, done.err
         assert "1 missing:" in done.out

@@ -18,7 +18,7 @@ from goldpan.execution.isolation import Container, NoIsolation
 from goldpan.execution.network import Proxy, is_public, open_network, open_proxy
 from goldpan.execution.packages import configured_index, file_places, place_of
 from goldpan.execution.recipe import RunRecipe, load_recipes
-from tests.package_index import Index, serve_index, write_wheel
+from tests.package_index import Index, write_wheel
 
 PUBLIC = "93.184.216.34"
 
@@ -28,7 +28,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
     folder = tmp_path / "wheels"
     folder.mkdir()
     write_wheel(folder, "pytest")
-    with serve_index(folder) as running:
+    with Index(folder) as running:
         yield running
 
 
@@ -240,11 +240,11 @@ def test_the_settings_of_uv_name_the_index(tmp_path: Path, monkeypatch: pytest.M
 
 def test_an_index_says_where_its_files_lie(tmp_path: Path) -> None:
     write_wheel(tmp_path, "pytest")
-    with serve_index(tmp_path, "https://files.test/p/") as index:
+    with Index(tmp_path, "https://files.test/p/") as index:
         own = ("127.0.0.1", index.port)
         assert file_places([index.url]) == {own, ("files.test", 443)}
         assert file_places([f"{index.url}/moved"]) == {own, ("localhost", index.port)}
-    with serve_index(tmp_path, "http://10.0.0.6/p/") as index:
+    with Index(tmp_path, "http://10.0.0.6/p/") as index:
         assert file_places([index.url]) == {("127.0.0.1", index.port)}
     assert file_places(["http://127.0.0.1:1/simple"]) == set()
 

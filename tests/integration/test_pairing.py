@@ -18,9 +18,9 @@ from goldpan.core.schemas import COMMITS, ENTRIES, PAIRS, REFERENCES, REPOSITORI
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.github.announced import candidate_names
 from goldpan.miners.pairing import RULES, PairResult, find_rules, pair
-from tests.archives import write_rows
 from tests.drawing import examples
 from tests.mining import SLUICE, Row, copy_mined, mine_twin, rows
+from tests.table_rows import put_table
 from tests.twin import Editor, Twin, synthetic_world
 from tests.twin.world import Ref
 
@@ -177,10 +177,10 @@ def build(
     workspace = WorkspaceLayout(root / "it's")
     common = {"kind": "pull", "base_ref": "main", "merged": True}
     issues = [{"number": number, "kind": "issue"} for number in (1, 9)]
-    write_rows(workspace, GEM, REPOSITORIES, [{"default_branch": branch}])
-    write_rows(workspace, GEM, ENTRIES, [*issues, *(common | pull for pull in pulls)])
-    write_rows(workspace, GEM, COMMITS, commits)
-    write_rows(workspace, GEM, REFERENCES, references)
+    put_table(workspace, GEM, REPOSITORIES, [{"default_branch": branch}])
+    put_table(workspace, GEM, ENTRIES, [*issues, *(common | pull for pull in pulls)])
+    put_table(workspace, GEM, COMMITS, commits)
+    put_table(workspace, GEM, REFERENCES, references)
     return workspace
 
 

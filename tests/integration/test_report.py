@@ -37,8 +37,8 @@ from tests.reporting import (
     make_datasets,
     make_workspace,
     verdict,
-    write,
 )
+from tests.table_rows import put_rows, put_table
 
 
 class Reader(HTMLParser):
@@ -136,7 +136,7 @@ def test_prose_languages_come_from_the_verdicts(tmp_path: Path) -> None:
     rows = pq.read_table(path).to_pylist()
     for n, told in enumerate(evidence, 1):
         rows.append(verdict(n, "language", keep=True, evidence=told))
-    write(path, VERDICTS.schema, rows)
+    put_rows(path, VERDICTS.schema, rows)
     assert "en 10 3 de 1 0 too short 1 1" in read(workspace)
 
 
@@ -312,8 +312,8 @@ def test_what_was_not_mined_leaves_no_hole(tmp_path: Path) -> None:
     for name in ("pairs", "revisions"):
         workspace.table(REPO, name).unlink()
     for table in (ENTRIES, COMMENTS):
-        write(workspace.table(REPO, table.name), table.schema, [])
-    write(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, [])
+        put_table(workspace, REPO, table, [])
+    put_rows(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, [])
     text = read(workspace)
     assert "0 issues in, 0 kept (–)." in text
     assert "Pairing signals" not in text
@@ -356,7 +356,7 @@ def test_criteria_are_explained_with_their_settings(tmp_path: Path, name: str) -
         decides = criterion.name in profile.decide
         row = verdict(1, criterion.name, keep=True, decides=decides)
         rows.append({**row, "subject": criterion.subject})
-    write(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, rows)
+    put_rows(workspace.verdicts(REPO, PROFILE.name), VERDICTS.schema, rows)
     output = tmp_path / "report.html"
     write_report(workspace, [REPO], profile, [], output)
     text = Reader(output.read_text(encoding="utf-8")).text

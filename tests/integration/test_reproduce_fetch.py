@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -12,64 +10,47 @@ import pytest
 from goldpan.core.errors import DatasetError
 from goldpan.reproduce.data import DataFolder, MissingFileError
 from goldpan.reproduce.recipe import find_recipe
+from tests.local_server import Answer, Server
 from tests.reproducing import SCORES, write_recipe
 
 PATH = f"/nobody/toys/{'0123456789' * 4}/out/scores.csv"
 
 
-class Files(BaseHTTPRequestHandler):
-    """Serves one file of a repository."""
-
-    content = SCORES.encode()
-
-    def do_GET(self) -> None:
-        self.send_response(200 if self.path == PATH else 404)
-        self.end_headers()
-        self.wfile.write(self.content if self.path == PATH else b"not there")
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        return
-
-
 @pytest.fixture
-def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Files) as files:
-        thread = threading.Thread(target=files.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{files.server_port}"
-        files.shutdown()
-        thread.join()
+def files() -> Iterator[Server]:
+    """Serve one file of a repository."""
+    found = Answer(body=SCORES.encode())
+    with Server(lambda asked: found if asked.path == PATH else Answer(404)) as server:
+        yield server
 
 
-def test_a_file_comes_from_its_commit(tmp_path: Path, server: str) -> None:
+def test_a_file_comes_from_its_commit(tmp_path: Path, files: Server) -> None:
     recipe = find_recipe(str(write_recipe(tmp_path)))
-    fetched = DataFolder(tmp_path / "data", server).fetch(recipe.file("scores"))
+    fetched = DataFolder(tmp_path / "data", files.url).fetch(recipe.file("scores"))
     assert fetched.path == tmp_path / "data" / "kit" / "scores.csv"
     assert fetched.state == "as published"
     assert fetched.path.read_text(encoding="utf-8") == SCORES
     with pytest.raises(MissingFileError, match="A file is missing: toys"):
-        DataFolder(tmp_path / "data", server).fetch(recipe.file("toys"))
+        DataFolder(tmp_path / "data", files.url).fetch(recipe.file("toys"))
 
 
-def test_another_content_is_not_kept(
-    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Files, "content", b"model,task\n")
+def test_another_content_is_not_kept(tmp_path: Path, files: Server) -> None:
+    files.behavior = lambda asked: Answer(body=b"model,task\n")
     recipe = find_recipe(str(write_recipe(tmp_path)))
     with pytest.raises(DatasetError, match="which the recipe does not know"):
-        DataFolder(tmp_path / "data", server).fetch(recipe.file("scores"))
+        DataFolder(tmp_path / "data", files.url).fetch(recipe.file("scores"))
     assert not list((tmp_path / "data").rglob("*.*"))
 
 
-def test_what_cannot_be_fetched_is_named(tmp_path: Path, server: str) -> None:
+def test_what_cannot_be_fetched_is_named(tmp_path: Path, files: Server) -> None:
     recipe = find_recipe(str(write_recipe(tmp_path, ("out/scores.csv", "gone.csv"))))
-    folder = DataFolder(tmp_path / "data", server)
+    folder = DataFolder(tmp_path / "data", files.url)
     with pytest.raises(MissingFileError, match=r"gone\.csv cannot be fetched \(.*404"):
         folder.fetch(recipe.file("scores"))
     assert not list((tmp_path / "data").rglob("*.*"))
 
 
-def test_a_file_in_git_lfs_comes_from_its_server(tmp_path: Path, server: str) -> None:
+def test_a_file_in_git_lfs_comes_from_its_server(tmp_path: Path, files: Server) -> None:
     recipe = find_recipe(
         str(
             write_recipe(
@@ -77,5 +58,5 @@ def test_a_file_in_git_lfs_comes_from_its_server(tmp_path: Path, server: str) ->
             )
         )
     )
-    folder = DataFolder(tmp_path / "data", "http://127.0.0.1:1", lfs_server=server)
+    folder = DataFolder(tmp_path / "data", "http://127.0.0.1:1", lfs_server=files.url)
     assert folder.fetch(recipe.file("scores")).state == "as published"

@@ -10,7 +10,8 @@ import pytest
 
 from goldpan.annotation.studio.client import Server as Address
 from goldpan.annotation.studio.client import Studio, StudioError, StudioFaultError
-from tests.hostile import Answer, Got, Server, break_off, echo_page
+from tests.hostile import break_off, echo_page
+from tests.local_server import Answer, Asked, Server
 
 TOKEN = "5tud10" + "0a1b2c3d" * 4
 PERSONAL = "Header0123.Payload4567.Signature89"
@@ -49,7 +50,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
-def says(value: object) -> Callable[[Got], Answer]:
+def says(value: object) -> Callable[[Asked], Answer]:
     return lambda got: Answer(200, json.dumps(value).encode())
 
 
@@ -108,8 +109,8 @@ def test_an_export_that_lacks_something_is_never_kept(server: Server, lacking: s
 
 
 def test_a_connection_that_is_cut_after_the_token_was_renewed_is_told(server: Server) -> None:
-    def behavior(got: Got) -> Answer:
-        if "refresh" in got.path:
+    def behavior(got: Asked) -> Answer:
+        if "refresh" in got.target:
             return Answer(200, b'{"access": "granted0123"}')
         return break_off(got) if len(server.got) > 3 else Answer(401)
 

@@ -194,7 +194,7 @@ def test_a_lost_base_of_a_partial_clone_stops_no_other_row(lab: Lab) -> None:
     lost = replace(instance, id="x:o/n#3+4", issue=3, pull=4, base_commit="f" * 40)
     settings = replace(QUICK, isolation=ISOLATIONS[0])
     with GitServer(lab.repository.path.parent) as server:
-        made = clone(lab.workspace, REPO, Notes(), source=server.url("source.git"))
+        made = clone(lab.workspace, REPO, Notes(), source=server.address("source.git"))
         assert made.partial
         records = verify_all(
             lab.workspace, [lost, instance], settings, Notes(), recipes=[lab.recipe]

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from goldpan.datasets.tasks.task import task_family
 from goldpan.execution.python_env import find_uv
 from tests.examples import example, write
 from tests.integration.test_export import fix
-from tests.local_server import LocalServer, QuietHandler
+from tests.local_server import Answer, Asked, Server
 from tests.places import ROOT
 from tests.program import goldpan
 
@@ -104,27 +103,21 @@ def run(*command: str | Path, folder: Path, **variables: str) -> str:
 def serving(answers: Mapping[str, str]) -> Iterator[str]:
     """Serve completions: each prompt's own answer, nonsense to all others."""
 
-    class Handler(QuietHandler, BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            if "messages" in body:
-                answer = answers.get(_text(body["messages"][-1]["content"]).strip(), "nonsense")
-                choice: dict[str, Any] = {"message": {"role": "assistant", "content": answer}}
-            else:
-                (prompt,) = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
-                choice = {"text": answers.get(prompt.strip(), "nonsense"), "logprobs": None}
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            reply = {"id": "1", "object": "completion", "created": 0, "model": body["model"]}
-            reply |= {"usage": usage, "choices": [{"index": 0, "finish_reason": "stop", **choice}]}
-            content = json.dumps(reply).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def complete(asked: Asked) -> Answer:
+        body = json.loads(asked.body)
+        if "messages" in body:
+            answer = answers.get(_text(body["messages"][-1]["content"]).strip(), "nonsense")
+            choice: dict[str, Any] = {"message": {"role": "assistant", "content": answer}}
+        else:
+            (prompt,) = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
+            choice = {"text": answers.get(prompt.strip(), "nonsense"), "logprobs": None}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        reply = {"id": "1", "object": "completion", "created": 0, "model": body["model"]}
+        reply |= {"usage": usage, "choices": [{"index": 0, "finish_reason": "stop", **choice}]}
+        return Answer(body=reply)
 
-    with LocalServer(Handler) as server:
-        yield f"{server.address}/v1"
+    with Server(complete) as server:
+        yield f"{server.url}/v1"
 
 
 def _text(content: Any) -> str:

@@ -6,14 +6,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from goldpan.code.patch import apply, parse_diff
 from goldpan.core.schemas import PAIRS
 from goldpan.core.settings.config import Settings
-from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
@@ -22,6 +20,7 @@ from goldpan.miners.backup import mine_backup
 from goldpan.miners.history.revisions import History, read_history
 from tests.mining import Notes
 from tests.places import SECP256K1, needs_data
+from tests.table_rows import put_table
 from tests.twin.history import git
 
 REPO = "bitcoin-core/secp256k1"
@@ -45,12 +44,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     mine_backup(settings, SECP256K1 / "entries.jsonl.xz", REPO, Notes())
     entries = pq.read_table(lab.table(REPO, "entries"), columns=["number", "kind"]).to_pylist()
     pairs = [
-        {"repo": REPO, "issue": 1, "pull_repo": REPO, "pull": row["number"]}
+        {"issue": 1, "pull_repo": REPO, "pull": row["number"]}
         for row in entries
         if row["kind"] == "pull"
     ]
-    with writer(lab.table(REPO, "pairs"), PAIRS) as target:
-        write(target, PAIRS, REPO, pa.Table.from_pylist(pairs, schema=PAIRS.schema))
+    put_table(lab, REPO, PAIRS, pairs)
     return lab
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pytest
@@ -254,19 +254,13 @@ def test_fixes_are_proved_on_two_nodes(cluster: TwoNodes, tmp_path: Path) -> Non
     assert prove("ray", cluster.address) == expected
 
 
-class LosingANode:
+class LosingANode(Engine):
     """An engine under which a node dies after so many results."""
 
     def __init__(self, engine: Engine, cluster: TwoNodes, results: int = 3) -> None:
         self._engine = engine
         self._cluster = cluster
         self._left = results
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
         for result in self._engine.map(work, units):

@@ -38,7 +38,6 @@ from tests.mining import (
 )
 from tests.places import SECP256K1, needs_data
 from tests.twin import Faults, Twin, World, load_backup
-from tests.twin.faults import KINDS
 from tests.twin.world import Event
 
 REPO = "bitcoin-core/secp256k1"
@@ -195,7 +194,7 @@ def test_pairs_are_found_with_evidence(clean: dict[Via, Path], world: World) -> 
 def test_faults_on_every_tenth_request(
     via: Via, clean: dict[Via, Path], world: World, tmp_path: Path
 ) -> None:
-    faults = Faults(rate=0.1, kinds=KINDS, seed=11, slow_seconds=0.01)
+    faults = Faults(rate=0.1, seed=11, wait=0.01)
     with Twin(world, faults, SOFT) as twin:
         mined = mine_twin(twin, tmp_path, via)
         share = sum(bool(request.fault) for request in twin.requests) / twin.count

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -19,6 +17,7 @@ from goldpan.annotation.studio.push import push
 from goldpan.annotation.studio.serve import prepare, running
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
+from tests.local_server import Answer, Asked, Server
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
 
 # The first test installs a server of about 1 GB and prepares its database.
@@ -37,18 +36,12 @@ def test_the_server_calls_after_each_answer(
 ) -> None:
     calls: Queue[dict[str, Any]] = Queue()
 
-    class Called(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            calls.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
+    def called(asked: Asked) -> Answer:
+        calls.put(json.loads(asked.body))
+        return Answer(204)
 
-        def log_message(self, *arguments: object) -> None:
-            pass
-
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), Called)
-    url = f"http://127.0.0.1:{listening.server_port}/pull"
-    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    listening = Server(called)
+    url = f"{listening.url}/pull"
     shutil.copytree(prepared, tmp_path / "data")
     accounts = prepare(installed, tmp_path / "data", PEOPLE, QUIET)
     workspace = WorkspaceLayout(tmp_path)
@@ -60,7 +53,7 @@ def test_the_server_calls_after_each_answer(
         push(workspace, run.server, "guarded", FORM, fix_pairs(1), QUIET, webhook=url)
 
     monkeypatch.setenv("SSRF_PROTECTION_ENABLED", "false")
-    with running(installed, tmp_path / "data", free_port(), accounts) as run:
+    with listening, running(installed, tmp_path / "data", free_port(), accounts) as run:
         people = Annotators(run)
         for _ in range(2):
             push(workspace, run.server, "called", FORM, fix_pairs(1), QUIET, webhook=url)
@@ -73,5 +66,3 @@ def test_the_server_calls_after_each_answer(
         assert calls.get(timeout=300) == {"action": "ANNOTATIONS_DELETED"}
         assert calls.empty()
         people.close()
-    listening.shutdown()
-    listening.server_close()

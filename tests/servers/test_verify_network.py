@@ -17,7 +17,7 @@ from goldpan.execution.network import REQUESTS
 from goldpan.execution.records import record_directory
 from tests.git_repositories import REPO
 from tests.layouts import Layout, Projects
-from tests.package_index import serve_index, write_wheel
+from tests.package_index import Index, write_wheel
 from tests.verifying import needs_isolation
 
 SETUP = r"""
@@ -127,7 +127,7 @@ def test_a_hostile_setup_finds_nothing_and_packages_come_from_all_sources(
     files = {"setup.py": SETUP, "hosts.json": json.dumps(hosts)}
     project = Projects(tmp_path, ["hostile"], {"hostile": Layout(files, head=code)})
     logs = record_directory(WorkspaceLayout(tmp_path / "workspace"), REPO, 1, 1)
-    with serve_index(web) as index:
+    with Index(web) as index:
         monkeypatch.setenv("UV_INDEX", f"{os.environ.get('UV_INDEX', '')} {index.url}")
         monkeypatch.setenv("UV_FIND_LINKS", str(folder))
         record = project.verify("bubblewrap")["hostile"]

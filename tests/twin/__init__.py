@@ -7,7 +7,7 @@ from .copies import Copy, copied_world
 from .discussions import Forum, forum_world, hold_long, talk
 from .editing import Editor
 from .errors import ERRORS
-from .faults import Fault, Faults
+from .faults import Fault, Faults, heavier_than
 from .limits import Limits
 from .rest_pages import Expired, Paging
 from .schema import nullable_fields
@@ -31,6 +31,7 @@ __all__ = [
     "World",
     "copied_world",
     "forum_world",
+    "heavier_than",
     "hold_long",
     "load_backup",
     "mills_world",

@@ -75,19 +75,9 @@ def _entry(raw: Json, repo: str, others: dict[str, Repository]) -> Entry:
     ref = Ref(repo, body["number"])
     comments = [_review_comment(comment, ref) for comment in raw.get("comments", ())]
     return Entry(
-        repo=repo,
-        number=ref.number,
-        id=body["id"],
-        node_id=body["node_id"],
-        title=body["title"],
+        **_entry_fields(body, repo),
         body=body.get("body"),
-        state=body["state"],
         state_reason=body.get("state_reason"),
-        author=_account(body.get("user")),
-        association=body["author_association"],
-        created_at=body["created_at"],
-        updated_at=body["updated_at"],
-        closed_at=body.get("closed_at"),
         locked=body["locked"],
         labels=tuple(Label(label["name"], label["color"]) for label in body["labels"]),
         assignees=tuple(filter(None, map(_account, body.get("assignees") or ()))),
@@ -96,6 +86,18 @@ def _entry(raw: Json, repo: str, others: dict[str, Repository]) -> Entry:
         replies=_replies(raw["events"], comments),
         pull=_pull(pull, ref) if pull else None,
     )
+
+
+def _entry_fields(raw: Json, repo: str) -> Json:
+    """Return what is told of entries of other repositories, too."""
+    names = ("number", "id", "node_id", "title", "state", "created_at", "updated_at")
+    return {
+        **{name: raw[name] for name in names},
+        "repo": repo,
+        "author": _account(raw.get("user")),
+        "association": raw["author_association"],
+        "closed_at": raw.get("closed_at"),
+    }
 
 
 def _account(raw: Json | None) -> Account | None:
@@ -282,28 +284,11 @@ def _foreign(issue: Json, others: dict[str, Repository]) -> Ref:
     name = issue["repository_url"].partition("/repos/")[2]
     repository = others.setdefault(name, replace(stub_repository(name), is_fork=False))
     is_pull = "/pull/" in issue["html_url"]
+    pull = Pull(
+        base_ref="master", base_sha="0" * 40, head_ref="topic", head_sha="1" * 40, head_repo=None
+    )
     repository.entries[issue["number"]] = Entry(
-        repo=name,
-        number=issue["number"],
-        id=issue["id"],
-        node_id=issue["node_id"],
-        title=issue["title"],
-        body="",
-        state=issue["state"],
-        author=_account(issue["user"]),
-        association=issue["author_association"],
-        created_at=issue["created_at"],
-        updated_at=issue["updated_at"],
-        closed_at=issue["closed_at"],
-        pull=Pull(
-            base_ref="master",
-            base_sha="0" * 40,
-            head_ref="topic",
-            head_sha="1" * 40,
-            head_repo=None,
-        )
-        if is_pull
-        else None,
+        **_entry_fields(issue, name), body="", pull=pull if is_pull else None
     )
     return Ref(name, issue["number"])
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from .errors import ERRORS
-from .faults import Asked, Place
+from .faults import Asked, Place, Strike
 
 
-def spoil(reply: dict[str, Any], name: str, nodes: Sequence[Asked], list_name: str | None) -> None:
+def spoil(reply: dict[str, Any], strike: Strike) -> None:
     """Take what was asked for (or the last item of one of its lists) away, with a named error."""
-    for request in nodes or [_anything(reply)]:
+    name, list_name = strike.fault.error, strike.fault.connection
+    for request in strike.asked or [_anything(reply, strike.draw)]:
         path = _path_in(reply, request, list_name)
         if name == "path to nowhere":
             _tell(reply, name, request, [*request.path[:1], 1_000, "timelineItems"])
@@ -25,8 +25,11 @@ def spoil(reply: dict[str, Any], name: str, nodes: Sequence[Asked], list_name: s
             _tell(reply, name, request, deeper if name == "RESOURCE_LIMITS_EXCEEDED" else path)
 
 
-def _anything(reply: dict[str, Any]) -> Asked:
+def _anything(reply: dict[str, Any], draw: int | None) -> Asked:
+    """Return anything that may be null, by a random number; without one the last outermost item."""
     places = [path for path in _nullable(reply.get("data"), []) if path[0] != "rateLimit"]
+    if draw is not None and places:
+        return Asked(places[draw % len(places)], "", None, {})
     items = [path for path in places if isinstance(path[-1], int)] or places
     shallow = min(map(len, items), default=0)
     deepest = next((path for path in reversed(items) if len(path) == shallow), [])
@@ -63,45 +66,6 @@ def _tell(reply: dict[str, Any], name: str, request: Asked, path: Place | None) 
         error.message.format(id=request.id) if "{id}" in error.message else error.message
     )
     reply.setdefault("errors", []).append(detail)
-
-
-def null_poisoned(reply: dict[str, Any], variables: dict[str, Any], ids: Collection[str]) -> None:
-    """Answer null, with an error, for poisoned nodes."""
-    data = reply.get("data") or {}
-    asked_ids = variables.get("ids")
-    if isinstance(asked_ids, list) and isinstance(data.get("nodes"), list):
-        for index, identity in enumerate(asked_ids):
-            if identity in ids:
-                _hide(reply, ["nodes", index], _SOMETHING)
-    for key, value in list(data.items()):
-        if isinstance(value, dict) and value.get("id") in ids:
-            _hide(reply, [key], _SOMETHING)
-
-
-def damage(reply: dict[str, Any], kind: str, key: bytes) -> None:
-    """Make a reply partial in the way that `errors` or `resource_limits` replies are."""
-    places = [path for path in _nullable(reply.get("data"), []) if path[0] != "rateLimit"]
-    if not places:
-        return
-    if kind == "errors":
-        _hide(reply, places[zlib.crc32(key) % len(places)], _SOMETHING)
-        return
-    tops = [path for path in places if len(path) <= 2]
-    for path in tops[len(tops) // 2 :]:
-        _hide(reply, path, _RESOURCES)
-
-
-_SOMETHING = (
-    "SOMETHING_WENT_WRONG",
-    "Something went wrong while executing your query. Please include this id when reporting.",
-)
-_RESOURCES = ("RESOURCE_LIMITS_EXCEEDED", "Resource limits for this query exceeded.")
-
-
-def _hide(reply: dict[str, Any], path: Place, error: tuple[str, str]) -> None:
-    _take_away(reply, path)
-    kind, message = error
-    reply.setdefault("errors", []).append({"type": kind, "path": path, "message": message})
 
 
 def _take_away(reply: dict[str, Any], path: Place) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .editing import Editor
@@ -24,31 +23,27 @@ from .resolvers import (
 )
 from .store import World
 from .world import Account, Category, Discussion, DiscussionComment, Label, Ref, Repository, node_id
-from .writing import MAINTAINER, VISITOR, with_edit
+from .writing import MAINTAINER, VISITOR, Hand, with_edit
 
 QUESTIONS = Category("Q&A", "q-a", True)
 IDEAS = Category("Ideas", "ideas", False)
 _START = "2024-02-01T08:00:00Z"
-_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 _FIRST_ID = 7_000_000
 """GitHub numbers discussions apart, and so far within 32 bits."""
 
 
-class Forum:
+class Forum(Hand):
     """Edits the discussions of one repository of a world, a `step` after each other."""
 
     def __init__(
         self, world: World, repo: str | None = None, *, start: str = _START, step: int = 3600
     ) -> None:
-        self.world = world
-        self.repo = repo or world.main.full_name
-        self._now = datetime.strptime(start, _FORMAT).replace(tzinfo=UTC)
-        self._step = timedelta(seconds=step)
-        self._turn_on()
+        super().__init__(world, repo, start, step)
+        self._has_discussions(True)
 
     def discussion(self, number: int) -> Discussion:
         """Return a discussion as it stands."""
-        return self._discussions[number]
+        return self.repository.discussions[number]
 
     def ask(
         self,
@@ -61,11 +56,7 @@ class Forum:
         labels: Sequence[str] = (),
     ) -> int:
         """Start a discussion; return its number, which no issue has."""
-        now, identity = self._tick(), self._new_id()
-        repository = self.world.repository(self.repo)
-        assert repository is not None
-        used = {*repository.entries, *repository.deleted, *repository.moved, *self._discussions}
-        number = max(used, default=0) + 1
+        now, identity, number = self.tick(), self._new_id(), self.new_number()
         self._put(
             Discussion(
                 home=Ref(self.repo, number),
@@ -94,7 +85,7 @@ class Forum:
         reactions: int = 0,
     ) -> int:
         """Comment on a discussion, or reply `to` a comment; return the comment's id."""
-        now, identity = self._tick(), self._new_id()
+        now, identity = self.tick(), self._new_id()
         made = DiscussionComment(
             home=Ref(self.repo, number),
             id=identity,
@@ -115,16 +106,16 @@ class Forum:
         """Edit the text of a discussion or of one of its comments."""
         discussion = self.discussion(number)
         if comment is None:
-            edits = with_edit(discussion, body, self._tick(), discussion.author)
+            edits = with_edit(discussion, body, self.tick(), discussion.author)
             self.change(number, body=body, edits=edits)
             return
         said = next(each for each in discussion.comments if each.id == comment)
-        edits = with_edit(said, body, self._tick(), said.author)
+        edits = with_edit(said, body, self.tick(), said.author)
         self.change_comment(number, comment, body=body, edits=edits)
 
     def accept(self, number: int, comment: int, *, by: Account | None = VISITOR) -> None:
         """Mark a comment as the answer."""
-        now = self._tick()
+        now = self.tick()
         self.change(number, answer=comment, answer_chosen_at=now, answer_chosen_by=by)
 
     def change_comment(self, number: int, comment: int, **values: Any) -> None:
@@ -139,44 +130,32 @@ class Forum:
         """Delete a comment; one that has replies leaves a place without text."""
         discussion = self.discussion(number)
         if any(each.reply_to == comment for each in discussion.comments):
-            self.change_comment(number, comment, body="", deleted_at=self._tick(), author=None)
+            self.change_comment(number, comment, body="", deleted_at=self.tick(), author=None)
         else:
             left = tuple(each for each in discussion.comments if each.id != comment)
             self._put(replace(discussion, comments=left))
         if discussion.answer == comment:
-            self._put(replace(self.discussion(number), answer=None, updated_at=self._tick()))
+            self._put(replace(self.discussion(number), answer=None, updated_at=self.tick()))
 
     def change(self, number: int, **values: Any) -> None:
         """Change a discussion itself."""
-        self._put(replace(self.discussion(number), **values, updated_at=self._tick()))
+        self._put(replace(self.discussion(number), **values, updated_at=self.tick()))
 
     def delete(self, number: int) -> None:
         """Delete a discussion."""
-        del self._discussions[number]
-        self.world.put_repository(self._repository())
+        del self.repository.discussions[number]
+        self.world.put_repository(self.repository)
 
     def turn_off(self) -> None:
         """Turn the discussions of the repository off, which hides those there are."""
-        self.world.put_repository(replace(self._repository(), has_discussions=False))
+        self._has_discussions(False)
 
-    def _turn_on(self) -> None:
-        self.world.put_repository(replace(self._repository(), has_discussions=True))
-
-    def _repository(self) -> Any:
-        return self.world.repository(self.repo)
-
-    @property
-    def _discussions(self) -> dict[int, Discussion]:
-        found: dict[int, Discussion] = self._repository().discussions
-        return found
+    def _has_discussions(self, has: bool) -> None:
+        self.world.put_repository(replace(self.repository, has_discussions=has))
 
     def _put(self, discussion: Discussion) -> None:
-        self._discussions[discussion.home.number] = discussion
-        self.world.put_repository(self._repository())
-
-    def _tick(self) -> str:
-        self._now += self._step
-        return self._now.strftime(_FORMAT)
+        self.repository.discussions[discussion.home.number] = discussion
+        self.world.put_repository(self.repository)
 
     def _new_id(self) -> int:
         used = [

@@ -28,6 +28,8 @@ from .store import World
 from .world import Entry, Repository
 
 Place = list[str | int]
+When = Callable[[str | None, Mapping[str, Any]], bool]
+"""Chooses a query by its operation and variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +130,16 @@ def _arguments(field: FieldNode, variables: Mapping[str, Any]) -> dict[str, Any]
 KINDS = (
     "502",
     "504",
-    "reset",
-    "truncate",
-    "truncate_chunked",
-    "invalid_json",
-    "slow",
-    "errors",
-    "resource_limits",
-    "secondary",
+    "cut",
+    "truncated",
+    "unexpected EOF",
+    "half",
+    "late",
+    "SOMETHING_WENT_WRONG",
+    "RESOURCE_LIMITS_EXCEEDED",
+    "secondary 403 without Retry-After",
 )
-"""All kinds; `errors` and `resource_limits` only befall GraphQL."""
-
-_GRAPHQL_ONLY = {"errors", "resource_limits"}
+"""One error of each kind that passes when a request is tried again."""
 _STEPS = 1_000_000
 
 
@@ -153,7 +153,8 @@ class Fault:
     for by id; with `connection` only queries that ask for a page of that list of it. `token` is
     whose requests fail. The first `after` requests that match are answered; the fault then ends
     with `times` failures or `seconds` after the first. `wait` is in seconds: what `Retry-After`
-    and the reset of a used-up budget tell, and how late a "late" reply is.
+    and the reset of a used-up budget tell, and how late a "late" reply is. `when` further chooses
+    queries by their operation and variables, such as `heavier_than`.
     """
 
     error: str
@@ -165,6 +166,7 @@ class Fault:
     seconds: float | None = None
     after: int = 0
     wait: float = 1
+    when: When | None = None
 
     def __post_init__(self) -> None:
         if self.error not in ERRORS:
@@ -176,14 +178,31 @@ class Fault:
             raise ValueError(f"{self.error!r} befalls only GraphQL, not {self.where!r}")
 
 
+def heavier_than(nodes: int) -> When:
+    """Choose queries for more than so many nodes by id."""
+    return lambda operation, variables: len(variables.get("ids") or ()) > nodes
+
+
 @dataclass(frozen=True, slots=True)
 class About:
-    """What faults are chosen by: a request's kinds, its token, and what it asks for."""
+    """What faults are chosen by: a request's kinds, its token, and what it asks for.
+
+    `label` is ``METHOD path operation``, and `key` tells a request from all others.
+    """
 
     kinds: Collection[str]
     token: str
+    label: str
+    key: bytes
     number: int | None = None
     asked: Sequence[Asked] = ()
+    operation: str | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_graphql(self) -> bool:
+        """Whether it is a query."""
+        return "GraphQL" in self.kinds
 
 
 class Strike(NamedTuple):
@@ -191,6 +210,8 @@ class Strike(NamedTuple):
 
     fault: Fault
     asked: Sequence[Asked]
+    draw: int | None = None
+    """A random number that chooses what lacks, where no node is given."""
 
     @property
     def error(self) -> Error:
@@ -202,29 +223,19 @@ class Strike(NamedTuple):
 class Faults:
     """A plan of faults, the same for the same requests whatever their order.
 
-    Of the requests whose `METHOD path operation` matches `only`, the share `rate` fails in one
-    of `kinds`, but never one request more than `max_consecutive` times in a row. Queries for
-    more than `heavy` nodes by id (or for which `heavy(operation, variables)` is true) always
-    get a 502, as do those that name a node in `poison`; a node in `poison_null` is answered
-    with null beside an error. `chosen` faults befall the requests that they name, before all
-    others: the first that fits, or every fitting one of those that only take parts away.
+    `chosen` faults befall the requests that they name: the first that fits, or every fitting one
+    of those that only take parts away. Of all others whose `METHOD path operation` matches
+    `only`, the share `rate` fails with one of the errors `kinds`, late by `wait` seconds, but
+    never one request more than `max_consecutive` times in a row.
     """
 
     rate: float = 0.0
-    kinds: tuple[str, ...] = ("502", "504", "reset", "truncate", "errors", "resource_limits")
+    kinds: tuple[str, ...] = KINDS
     seed: int = 0
     only: str = ""
-    heavy: int | Callable[[str | None, dict[str, Any]], bool] | None = None
-    poison: Collection[str] = ()
-    poison_null: Collection[str] = ()
     max_consecutive: int = 3
-    slow_seconds: float = 0.3
+    wait: float = 0.02
     chosen: Sequence[Fault] = ()
-
-    def __post_init__(self) -> None:
-        unknown = set(self.kinds) - set(KINDS)
-        if unknown:
-            raise ValueError(f"unknown kinds of fault: {sorted(unknown)}; known: {KINDS}")
 
 
 @dataclass(slots=True)
@@ -237,21 +248,8 @@ class FaultPlan:
     _since: dict[int, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def choose(self, label: str, key: bytes, *, graphql: bool) -> str | None:
-        """Return the kind of fault that befalls a request, or None."""
-        faults = self.faults
-        kinds = [kind for kind in faults.kinds if graphql or kind not in _GRAPHQL_ONLY]
-        if not faults.rate or not kinds or not re.search(faults.only, label):
-            return None
-        with self._lock:
-            attempt, failed = self._attempts.get(key, (0, 0))
-            roll = _roll(faults.seed, attempt, key)
-            fails = roll < faults.rate * _STEPS and failed < faults.max_consecutive
-            self._attempts[key] = (attempt + 1, failed + 1 if fails else 0)
-        return kinds[_roll(faults.seed + 1, attempt, key) % len(kinds)] if fails else None
-
     def strikes(self, about: About) -> list[Strike]:
-        """Return the chosen faults that befall a request: one, or several that take parts away."""
+        """Return the faults that befall a request: one, or several that take parts away."""
         parts: list[Strike] = []
         for index, fault in enumerate(self.faults.chosen):
             nodes = _fits(fault, about)
@@ -261,7 +259,23 @@ class FaultPlan:
             if strike.error.kind != "part":
                 return [strike]
             parts.append(strike)
-        return parts
+        return parts or self._random(about)
+
+    def _random(self, about: About) -> list[Strike]:
+        faults = self.faults
+        kinds = [name for name in faults.kinds if about.is_graphql or not ERRORS[name].graphql_only]
+        if not faults.rate or not kinds or not re.search(faults.only, about.label):
+            return []
+        with self._lock:
+            attempt, failed = self._attempts.get(about.key, (0, 0))
+            roll = _roll(faults.seed, attempt, about.key)
+            fails = roll < faults.rate * _STEPS and failed < faults.max_consecutive
+            self._attempts[about.key] = (attempt + 1, failed + 1 if fails else 0)
+        draw = _roll(faults.seed + 1, attempt, about.key)
+        fault = Fault(kinds[draw % len(kinds)], wait=faults.wait)
+        late = about.asked[len(about.asked) // 2 :]
+        asked = late if fault.error == "RESOURCE_LIMITS_EXCEEDED" else ()
+        return [Strike(fault, asked, draw)] if fails else []
 
     def _begins(self, index: int, fault: Fault) -> bool:
         with self._lock:
@@ -273,22 +287,14 @@ class FaultPlan:
             over = fault.seconds is not None and lasts > fault.seconds
             return not over and (fault.times is None or met <= fault.after + fault.times)
 
-    def breaks(self, operation: str | None, variables: dict[str, Any]) -> bool:
-        """Return whether a query is too heavy or names a poisoned node."""
-        heavy = self.faults.heavy
-        if callable(heavy):
-            if heavy(operation, variables):
-                return True
-        elif heavy is not None and len(list(_strings(variables.get("ids")))) > heavy:
-            return True
-        return any(text in self.faults.poison for text in _strings(variables))
-
 
 def _fits(fault: Fault, about: About) -> Sequence[Asked] | None:
     """Return the nodes that a fault is about in a request, None where it does not fit."""
     if (fault.where and fault.where not in about.kinds) or fault.token not in (None, about.token):
         return None
-    if ERRORS[fault.error].graphql_only and "GraphQL" not in about.kinds:
+    if ERRORS[fault.error].graphql_only and not about.is_graphql:
+        return None
+    if fault.when is not None and not fault.when(about.operation, about.variables):
         return None
     if fault.number is None and fault.connection is None:
         return about.asked[:1]
@@ -305,14 +311,3 @@ def _fits(fault: Fault, about: About) -> Sequence[Asked] | None:
 def _roll(seed: int, attempt: int, key: bytes) -> int:
     digest = hashlib.blake2b(b"%d:%d:" % (seed, attempt) + key, digest_size=8).digest()
     return int.from_bytes(digest, "big") % _STEPS
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)

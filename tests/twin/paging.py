@@ -87,8 +87,6 @@ def paginate(
         low = _bound(decode_cursor(scope, arguments["after"]), keys, descending, after=True)
     if arguments.get("before"):
         high = _bound(decode_cursor(scope, arguments["before"]), keys, descending, after=False)
-    if arguments.get("skip"):
-        low += arguments["skip"]
     begin, end = min(low, len(items)), min(high, len(items))
     if first is not None:
         end = min(end, begin + first)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+from tests.local_server import Answer
+
 from . import rest_views as views
 from .paging import Key
-from .rest_pages import Answer, Call, FailedError, Pager
+from .rest_pages import Call, FailedError, Pager
 from .rest_search import search_repositories
 from .store import World
 from .world import Entry, Repository
@@ -91,7 +93,7 @@ class RestApi:
 
     def repository(self, call: Call) -> Answer:
         """Show the repository."""
-        return Answer(views.repository_json(call.repository, call.api))
+        return Answer(body=views.repository_json(call.repository, call.api))
 
     def _entry(self, call: Call, number: int) -> Entry:
         entry = call.repository.entries.get(number)
@@ -153,20 +155,22 @@ class RestApi:
 
     def issue(self, call: Call, number: int) -> Answer:
         """Show one entry as an issue."""
-        return Answer(views.issue_json(self._entry(call, number), call.api))
+        return Answer(body=views.issue_json(self._entry(call, number), call.api))
 
     def pull(self, call: Call, number: int) -> Answer:
         """Show one pull request in full, or its diff as text where that is asked for."""
         if call.accept == DIFF:
             return self._diff(call, number)
-        return Answer(views.pull_json(self.world, self._pull(call, number), call.api, full=True))
+        return Answer(
+            body=views.pull_json(self.world, self._pull(call, number), call.api, full=True)
+        )
 
     def _diff(self, call: Call, number: int) -> Answer:
         pull = self._pull(call, number).pull
         if number in call.repository.unlisted_files:
             raise FailedError(406, "Sorry, the diff exceeded the maximum number of lines (20000)")
         kind = {"Content-Type": f"{DIFF}; charset=utf-8"}
-        return Answer(views.diff_text(pull.files if pull else ()), headers=kind)
+        return Answer(body=views.diff_text(pull.files if pull else ()), headers=kind)
 
     def all_comments(self, call: Call) -> Answer:
         """List the plain comments of all entries."""

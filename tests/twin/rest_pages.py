@@ -10,19 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import urlencode
 
+from tests.local_server import Answer
+
 from .paging import Key, RefusedError, paginate
 from .world import Repository
 
 _DOCS = "https://docs.github.com/rest"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A reply: body as JSON or bytes, status, and headers beyond the ordinary ones."""
-
-    body: Any
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 class FailedError(Exception):
@@ -40,7 +33,7 @@ def failure(
 ) -> Answer:
     """Return an error reply in GitHub's shape; `more` are further keys of its body."""
     body = {"message": message, **more, "documentation_url": _DOCS, "status": str(status)}
-    return Answer(body, status, headers or {})
+    return Answer(status, body, headers or {})
 
 
 Style = Literal["numbered", "numbered without last", "cursor"]
@@ -220,7 +213,7 @@ class Pager:
 
 
 def _answer(rows: list[Any], links: list[str]) -> Answer:
-    return Answer(rows, headers={"Link": ", ".join(links)} if links else {})
+    return Answer(body=rows, headers={"Link": ", ".join(links)} if links else {})
 
 
 def _bad_cursor(field: str) -> FailedError:

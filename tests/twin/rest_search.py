@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
+from tests.local_server import Answer
+
 from . import rest_views as views
-from .rest_pages import Answer, FailedError
+from .rest_pages import FailedError
 from .store import World
 from .world import Repository
 
@@ -57,12 +59,12 @@ def _page(matches: Sequence[Repository], query: Mapping[str, str], api: str) -> 
     body = {"total_count": len(matches), "incomplete_results": False, "items": items}
     last = -(-min(len(matches), _MOST) // size)
     if page >= last:
-        return Answer(body)
+        return Answer(body=body)
     links = [
         f'<{api}/search/repositories?{urlencode({**query, "page": number})}>; rel="{name}"'
         for name, number in (("next", page + 1), ("last", last))
     ]
-    return Answer(body, headers={"Link": ", ".join(links)})
+    return Answer(body=body, headers={"Link": ", ".join(links)})
 
 
 def _refused(message: str) -> FailedError:

@@ -30,6 +30,11 @@ SITE = "https://github.com"
 _GHOST = Account("ghost", GHOST_ID)
 
 
+def _fields(value: object, *names: str) -> Json:
+    """Return fields that REST names as the world does."""
+    return {name: getattr(value, name) for name in names}
+
+
 def account_json(account: Account | None, api: str) -> Json:
     """Return a user; texts of deleted accounts are ghost's."""
     person = account or _GHOST
@@ -53,27 +58,19 @@ def repository_json(repository: Repository, api: str) -> Json:
     """Return a repository."""
     license_id = repository.license
     return {
-        "id": repository.id,
+        **_fields(repository, "id", "name", "full_name", "private", "description", "created_at"),
+        **_fields(repository, "pushed_at", "language", "archived", "default_branch"),
         "node_id": repository_node_id(repository),
-        "name": repository.name,
-        "full_name": repository.full_name,
-        "private": repository.private,
         "owner": account_json(Account(repository.owner, repository.id, "Organization"), api),
         "html_url": f"{SITE}/{repository.full_name}",
-        "description": repository.description,
         "fork": repository.is_fork,
         "url": f"{api}/repos/{repository.full_name}",
-        "created_at": repository.created_at,
         "updated_at": repository.pushed_at,
-        "pushed_at": repository.pushed_at,
         "stargazers_count": repository.stars,
         "watchers_count": repository.stars,
         "forks_count": repository.forks,
-        "language": repository.language,
-        "archived": repository.archived,
         "disabled": False,
         "visibility": "private" if repository.private else "public",
-        "default_branch": repository.default_branch,
         "open_issues_count": sum(entry.state == "open" for entry in repository.entries.values()),
         "has_issues": True,
         "license": license_id
@@ -84,10 +81,8 @@ def repository_json(repository: Repository, api: str) -> Json:
 def label_json(label: Label) -> Json:
     """Return a label."""
     return {
-        "id": label.id,
+        **_fields(label, "id", "name", "color"),
         "node_id": node_id("LA", label.id),
-        "name": label.name,
-        "color": label.color,
         "default": False,
         "description": None,
     }
@@ -95,21 +90,14 @@ def label_json(label: Label) -> Json:
 
 def _entry_json(entry: Entry, api: str) -> Json:
     return {
-        "id": entry.id,
-        "node_id": entry.node_id,
-        "number": entry.number,
-        "title": entry.title,
+        **_fields(entry, "id", "node_id", "number", "title", "state", "locked"),
+        **_fields(entry, "created_at", "updated_at", "closed_at"),
         "user": account_json(entry.author, api),
         "labels": [label_json(label) for label in entry.labels],
-        "state": entry.state,
-        "locked": entry.locked,
         "active_lock_reason": None,
         "assignees": [account_json(account, api) for account in entry.assignees],
         "milestone": entry.milestone and {"title": entry.milestone},
         "comments_url": f"{api}/repos/{entry.repo}/issues/{entry.number}/comments",
-        "created_at": entry.created_at,
-        "updated_at": entry.updated_at,
-        "closed_at": entry.closed_at,
         "author_association": entry.association,
         "body": entry.body or None,
     }
@@ -177,9 +165,8 @@ def pull_json(world: World, entry: Entry, api: str, *, full: bool) -> Json:
         "issue_url": f"{api}/repos/{entry.repo}/issues/{entry.number}",
         "html_url": f"{SITE}/{entry.repo}/pull/{entry.number}",
         "diff_url": f"{SITE}/{entry.repo}/pull/{entry.number}.diff",
-        "merged_at": pull.merged_at,
+        **_fields(pull, "merged_at", "draft"),
         "merge_commit_sha": pull.merge_sha or test_merge,
-        "draft": pull.draft,
         "requested_reviewers": [],
         "requested_teams": [],
         "head": _branch(world, pull.head_repo, pull.head_ref, pull.head_sha, api),
@@ -188,16 +175,13 @@ def pull_json(world: World, entry: Entry, api: str, *, full: bool) -> Json:
     }
     if full:
         made |= {
-            "merged": pull.merged,
+            **_fields(pull, "merged", "additions", "deletions", "changed_files"),
             "merged_by": maybe_account(pull.merged_by, api),
             "mergeable": None,
             "mergeable_state": "unknown",
             "comments": len(entry.comments),
             "review_comments": sum(1 for _ in entry.review_comments()),
             "commits": len(entry.commits),
-            "additions": pull.additions,
-            "deletions": pull.deletions,
-            "changed_files": pull.changed_files,
             "maintainer_can_modify": False,
         }
     return made
@@ -211,11 +195,8 @@ def comment_json(comment: Comment, api: str) -> Json:
         "html_url": f"{SITE}/{comment.home.repo}/issues/{comment.home.number}"
         f"#issuecomment-{comment.id}",
         "issue_url": f"{home}/{comment.home.number}",
-        "id": comment.id,
-        "node_id": comment.node_id,
+        **_fields(comment, "id", "node_id", "created_at", "updated_at"),
         "user": account_json(comment.author, api),
-        "created_at": comment.created_at,
-        "updated_at": comment.updated_at,
         "author_association": comment.association,
         "body": comment.body or "",
     }
@@ -226,17 +207,12 @@ def review_comment_json(comment: ReviewComment, api: str) -> Json:
     home = f"{api}/repos/{comment.home.repo}/pulls"
     made = {
         "url": f"{home}/comments/{comment.id}",
+        **_fields(comment, "id", "node_id", "diff_hunk", "path", "line"),
+        **_fields(comment, "created_at", "updated_at"),
         "pull_request_review_id": comment.review,
-        "id": comment.id,
-        "node_id": comment.node_id,
-        "diff_hunk": comment.diff_hunk,
-        "path": comment.path,
-        "line": comment.line,
         "side": "RIGHT",
         "user": maybe_account(comment.author, api),
         "body": comment.body or "",
-        "created_at": comment.created_at,
-        "updated_at": comment.updated_at,
         "html_url": f"{SITE}/{comment.home.repo}/pull/{comment.home.number}"
         f"#discussion_r{comment.id}",
         "pull_request_url": f"{home}/{comment.home.number}",
@@ -251,15 +227,12 @@ def review_json(review: Review, api: str) -> Json:
     """Return a review; `user` is null for deleted accounts."""
     pull = f"{review.home.repo}/pull/{review.home.number}"
     return {
-        "id": review.id,
-        "node_id": review.node_id,
+        **_fields(review, "id", "node_id", "state", "submitted_at"),
         "user": maybe_account(review.author, api),
         "body": review.body or "",
-        "state": review.state,
         "html_url": f"{SITE}/{pull}#pullrequestreview-{review.id}",
         "pull_request_url": f"{api}/repos/{review.home.repo}/pulls/{review.home.number}",
         "author_association": review.association,
-        "submitted_at": review.submitted_at,
         "commit_id": review.commit_sha,
     }
 
@@ -284,9 +257,7 @@ def file_json(file: File) -> Json:
     made: Json = {
         "sha": f"{zlib.crc32(file.path.encode('utf-8', 'surrogatepass')):08x}" * 5,
         "filename": file.path,
-        "status": file.status,
-        "additions": file.additions,
-        "deletions": file.deletions,
+        **_fields(file, "status", "additions", "deletions"),
         "changes": file.additions + file.deletions,
     }
     if file.patch is not None:
@@ -353,18 +324,14 @@ def _event_json(world: World, event: Event, api: str) -> Json:
     if event.kind == "line-commented":
         comments = [review_comment_json(comment, api) for comment in event.comments]
         return {"event": event.kind, "node_id": event.node_id, "comments": comments}
-    made: Json = {
-        "event": event.kind,
-        "actor": account_json(event.actor, api),
-        "created_at": event.created_at,
-    }
+    actor = account_json(event.actor, api)
+    made: Json = {"event": event.kind, "actor": actor, "created_at": event.created_at}
     if event.kind == "cross-referenced":
         source = _source_json(world, event.source, api)
         return {**made, "updated_at": event.created_at, "source": source}
     return {
         **made,
-        "id": event.id,
-        "node_id": event.node_id,
+        **_fields(event, "id", "node_id"),
         "url": f"{api}/repos/{event.home.repo}/issues/events/{event.id}",
         "commit_id": event.commit_sha,
         "commit_url": event.commit_sha

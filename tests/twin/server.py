@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import orjson
 
-from .damage import damage, null_poisoned, spoil
+from tests.local_server import Answer, Asked, Delivery, LocalServer, encode
+
+from .damage import spoil
 from .errors import REQUEST_ID
 from .faults import About, FaultPlan, Faults, Strike, asked_nodes
 from .graphql_api import GraphQLApi, Query, Rejected
 from .limits import Budget, Limits, Meter
 from .rest_api import RestApi, Walls, route_of
-from .rest_pages import Answer, Pager, Paging, failure
+from .rest_pages import Pager, Paging, failure
 from .schema import Need
 from .store import World
-from .transport import Listener, Received, Reply, encode
 
-_DELIVERIES = {
+_DELIVERIES: dict[str, Delivery] = {
     "cut": "reset",
     "truncated": "truncate",
     "unexpected EOF": "truncate_chunked",
-    "late": "slow",
 }
 _SERVER = {
     "Server": "github.com",
     "X-GitHub-Media-Type": "github.v3; format=json",
     "X-GitHub-Request-Id": REQUEST_ID,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Answer):
+    """An answer, and the fault that made it what it is."""
+
+    fault: str | None = None
 
 
 def in_place(strike: Strike, budget: Budget, now: float, date: str) -> Reply:
@@ -47,8 +54,7 @@ def in_place(strike: Strike, budget: Budget, now: float, date: str) -> Reply:
         headers |= budget.headers
     if error.retry_after:
         headers["Retry-After"] = str(wait)
-    body = error.body if isinstance(error.body, bytes) else encode(error.body)
-    return Reply(error.status, body, {**headers, **error.headers}, fault=strike.fault.error)
+    return Reply(error.status, error.body, {**headers, **error.headers}, fault=strike.fault.error)
 
 
 def cut(reply: Reply, strike: Strike) -> Reply:
@@ -56,16 +62,15 @@ def cut(reply: Reply, strike: Strike) -> Reply:
     name = strike.fault.error
     if name == "half":
         return replace(reply, body=reply.body[: len(reply.body) // 2], fault=name)
-    seconds = float(strike.fault.wait)
-    return replace(reply, delivery=_DELIVERIES[name], fault=name, seconds=seconds)
+    if name == "late":
+        return replace(reply, fault=name, seconds=float(strike.fault.wait))
+    return replace(reply, fault=name, delivery=_DELIVERIES[name])
 
 
 _SECONDARY = (
     "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 )
 _EXHAUSTED = "API rate limit exceeded"
-_UPSTREAM = b"<html><head><title>502 Bad Gateway</title></head><body>Server Error</body></html>"
-_TIMEOUT = {"message": "We couldn't respond to your request in time. Sorry about that."}
 
 
 class _Noted(NamedTuple):
@@ -91,13 +96,15 @@ class Request:
     fault: str | None
 
 
-class Twin:
+class Twin(LocalServer):
     """A GitHub on 127.0.0.1, serving while its `with` block runs.
 
     With a `version` it is an Enterprise server and says so in a header; its GraphQL schema may
     lack parts (see `schema_without`). `requests` lists what was asked; `points` and `count` sum
-    it up. An error inside the twin is answered with a 500 and raised when the block ends.
+    it up.
     """
+
+    packs = True
 
     def __init__(
         self,
@@ -123,22 +130,7 @@ class Twin:
         self._lock = threading.Lock()
         self._active = 0
         self._tripped = 0
-        self._listener = Listener(self._serve, port)
-        self.url = self._listener.url
-
-    def __enter__(self) -> Self:
-        self._listener.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        crashes = self._listener.close()
-        if crashes and error is None:
-            raise RuntimeError("the twin failed inside") from crashes[0]
+        super().__init__(port)  # the last, as it binds a socket
 
     @property
     def faults(self) -> Faults:
@@ -164,11 +156,8 @@ class Twin:
         with self._lock:
             self._tripped += times
 
-    def wait(self) -> None:
-        """Serve until the process is interrupted."""
-        self._listener.join()
-
-    def _serve(self, received: Received) -> Reply:
+    def answer(self, received: Asked) -> Reply:
+        """Return the reply to a request, and remember both."""
         with self._lock:
             self._active += 1
             crowded = self._active > self.limits.concurrency
@@ -195,7 +184,7 @@ class Twin:
         )
         return reply
 
-    def _dispatch(self, received: Received) -> tuple[Reply, _Noted]:
+    def _dispatch(self, received: Asked) -> tuple[Reply, _Noted]:
         token, path = received.token, received.path
         graphql = path in ("/graphql", "/api/graphql")
         if not received.headers.get("User-Agent"):
@@ -215,19 +204,21 @@ class Twin:
         tokens, expires = self.limits.tokens, self.limits.expires
         return (tokens is None or token in tokens) and self.meter.now() < expires.get(token, inf)
 
-    def _get(self, received: Received) -> tuple[Reply, _Noted]:
+    def _get(self, received: Asked) -> tuple[Reply, _Noted]:
         prefix = "/api/v3" if received.path.startswith("/api/v3/") else ""
         target = received.target.removeprefix(prefix)
         route = route_of(target.partition("?")[0])
         resource = "search" if route is not None and route.name == "search" else "core"
         kinds = {"REST", route.name if route else ""}
-        about = About(kinds, received.token, number=route.number if route else None)
+        label, key = f"GET {received.target}", f"{received.token} {received.target}".encode()
+        number = route.number if route else None
+        about = About(kinds, received.token, label, key, number=number)
         strike = next(iter(self._plan.strikes(about)), None)
         if strike is not None and strike.error.kind != "cut":
             return self._struck(strike, received.token, resource, 1)
         if route is not None and route.name == "rate_limit":
             budget = self.meter.state(received.token, "core")
-            return self._plain(Answer(self._rates(received.token)), budget), _UNPRICED
+            return self._plain(Answer(body=self._rates(received.token)), budget), _UNPRICED
         answer = self._rest.get(
             target,
             self.url + prefix,
@@ -237,7 +228,7 @@ class Twin:
         body = answer.body if isinstance(answer.body, bytes) else encode(answer.body)
         headers = dict(answer.headers)
         if answer.status == 200:
-            headers["ETag"] = received.etag(body)
+            headers["ETag"] = _etag(received.token, body)
             if received.headers.get("If-None-Match") == headers["ETag"]:
                 budget = self.meter.state(received.token, resource)
                 return self._reply(304, b"", headers, budget), _UNPRICED
@@ -246,13 +237,9 @@ class Twin:
             refusal = failure(self.limits.rest_status, _EXHAUSTED)
             return self._plain(refusal, budget), _UNPRICED
         reply = self._reply(answer.status, body, headers, budget)
-        if strike is not None:
-            return cut(reply, strike), _Noted(None, 1)
-        key = f"{received.token} {received.target}".encode()
-        fault = self._plan.choose(f"GET {received.target}", key, graphql=False)
-        return (self._break(reply, fault, budget) if fault else reply), _Noted(None, 1)
+        return cut(reply, strike) if strike else reply, _Noted(None, 1)
 
-    def _query(self, received: Received) -> tuple[Reply, _Noted]:
+    def _query(self, received: Asked) -> tuple[Reply, _Noted]:
         try:
             payload = orjson.loads(received.body)
         except orjson.JSONDecodeError:
@@ -266,40 +253,25 @@ class Twin:
             reply = self._reply(200, encode(query.reply), {}, budget)
             return reply, _Noted(query.operation, 1)
         points = query.cost.points
-        strikes = self._strikes(query, token)
+        strikes = self._strikes(query, received)
         if strikes and strikes[0].error.kind not in ("cut", "part"):
             return self._struck(strikes[0], token, "graphql", points, query.operation)
         granted, budget = self.meter.charge(token, "graphql", points)
         if not granted:
             return self._graphql_exhausted(budget), _Noted(query.operation, 0)
-        return self._run(received, query, strikes, budget), _Noted(query.operation, points)
+        return self._run(query, strikes, budget), _Noted(query.operation, points)
 
-    def _run(
-        self, received: Received, query: Query, strikes: list[Strike], budget: Budget
-    ) -> Reply:
-        variables = dict(query.variables)
-        if self._plan.breaks(query.operation, variables):
-            return self._reply(502, _UPSTREAM, _HTML, budget, fault="heavy")
-        fault = self._plan.choose(
-            f"POST {received.target} {query.operation}", received.body, graphql=True
-        )
-        if fault in ("502", "504", "reset", "secondary"):
-            return self._break(self._reply(200, b"", {}, budget), fault, budget)
+    def _run(self, query: Query, strikes: list[Strike], budget: Budget) -> Reply:
         made = self._graphql.run(query, _rate_json(budget, query.cost.points, query.cost.nodes))
-        if self.faults.poison_null:
-            null_poisoned(made, variables, self.faults.poison_null)
-        if fault in ("errors", "resource_limits"):
-            damage(made, fault, received.body)
+        fault = None
         for strike in strikes:
             if strike.error.kind == "part":
-                spoil(made, strike.fault.error, strike.asked, strike.fault.connection)
+                spoil(made, strike)
                 fault = strike.fault.error
         reply = self._reply(200, encode(made), {}, budget, fault=fault)
-        if strikes and strikes[0].error.kind == "cut":
-            return cut(reply, strikes[0])
-        return self._break(reply, fault, budget) if fault else reply
+        return cut(reply, strikes[0]) if strikes and strikes[0].error.kind == "cut" else reply
 
-    def _strikes(self, query: Query, token: str) -> list[Strike]:
+    def _strikes(self, query: Query, received: Asked) -> list[Strike]:
         name = query.operation or ""
         nodes = asked_nodes(query.document, query.operation, query.variables, self.world)
         kinds = {"GraphQL", name}
@@ -307,7 +279,16 @@ class Twin:
             kinds.add("Entries" if len(nodes[0].path) > 1 else "Continuations")
         elif name.startswith("Sweep"):
             kinds.add("Sweep")
-        return self._plan.strikes(About(kinds, token, asked=nodes))
+        about = About(
+            kinds,
+            received.token,
+            f"POST {received.target} {query.operation}",
+            received.body,
+            asked=nodes,
+            operation=query.operation,
+            variables=query.variables,
+        )
+        return self._plan.strikes(about)
 
     def _struck(
         self, strike: Strike, token: str, resource: str, points: int, operation: str | None = None
@@ -318,32 +299,11 @@ class Twin:
         now = self.meter.now()
         return in_place(strike, budget, now, _date(now)), _Noted(operation, spent)
 
-    def _break(self, reply: Reply, fault: str, budget: Budget) -> Reply:
-        match fault:
-            case "502":
-                return self._reply(502, _UPSTREAM, _HTML, budget, fault=fault)
-            case "504":
-                return self._reply(504, encode(_TIMEOUT), {}, budget, fault=fault)
-            case "secondary":
-                return self._secondary(budget)
-            case "invalid_json":
-                body = reply.body[: len(reply.body) // 2]
-                return Reply(reply.status, body, reply.headers, fault=fault)
-            case "slow":
-                return Reply(
-                    reply.status, reply.body, reply.headers, "slow", fault, self.faults.slow_seconds
-                )
-            case "reset" | "truncate" | "truncate_chunked":
-                return Reply(reply.status, reply.body, reply.headers, fault, fault)
-            case _:
-                return reply
-
     def _secondary(self, budget: Budget | None = None) -> Reply:
         wait = self.limits.retry_after
         headers = {} if wait is None else {"Retry-After": str(wait)}
         answer = failure(self.limits.secondary_status, _SECONDARY, headers)
-        reply = self._plain(answer, budget)
-        return Reply(reply.status, reply.body, reply.headers, fault="secondary")
+        return replace(self._plain(answer, budget), fault="secondary")
 
     def _graphql_exhausted(self, budget: Budget) -> Reply:
         if self.limits.graphql_status != 200:
@@ -383,7 +343,10 @@ class Twin:
         return {"resources": resources, "rate": resources["core"]}
 
 
-_HTML = {"Content-Type": "text/html"}
+def _etag(token: str, body: bytes) -> str:
+    """Return the weak tag of a reply; no two tokens get the same."""
+    body = token.encode() + body
+    return f'W/"{zlib.crc32(body):08x}{zlib.adler32(body):08x}"'
 
 
 def _date(seconds: float) -> str:

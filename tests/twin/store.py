@@ -91,11 +91,6 @@ class World:
         commits = self._index().commits.get(sha)
         return commits[0] if commits else None
 
-    def pulls_with(self, sha: str) -> list[Entry]:
-        """Return the pull requests that hold or merged a commit."""
-        entries = [self.entry(commit.home) for commit in self._index().commits.get(sha, ())]
-        return [entry for entry in entries if entry is not None]
-
     def put(self, entry: Entry) -> None:
         """Add an entry or replace the one at its address."""
         repository = self.repository(entry.repo)

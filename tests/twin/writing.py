@@ -45,24 +45,20 @@ def with_edit(text: Any, body: str | None, at: str, editor: Account | None) -> t
     return (*edits, Edit(node_id("UCE", text.id, len(edits)), at, editor, body))
 
 
-class Writer:
-    """Adds to one repository of a world.
+class Hand:
+    """Acts in one repository of a world.
 
     Everything happens `step` seconds after the edit before unless it is told when (`at`), so
-    the same edits make the same world. Ids go on after the largest one there is.
+    the same edits make the same world.
     """
 
-    def __init__(
-        self, world: World, repo: str | None = None, *, start: str | None = None, step: int = 3600
-    ) -> None:
+    def __init__(self, world: World, repo: str | None, start: str | None, step: int) -> None:
         self.world = world
         self.repo = repo or world.main.full_name
-        entries = list(self.repository.entries.values())
+        entries = self.repository.entries.values()
         newest = max((entry.updated_at for entry in entries), default=self.repository.created_at)
         self._now = datetime.strptime(start or newest, _FORMAT).replace(tzinfo=UTC)
         self._step = timedelta(seconds=step)
-        first = _FIRST_ID + self.repository.id % 1000 * 10_000_000
-        self._id = max((first, *map(_largest_id, entries)))
 
     @property
     def repository(self) -> Repository:
@@ -72,9 +68,11 @@ class Writer:
             raise LookupError(f"no repository {self.repo}")
         return repository
 
-    def entry(self, number: int) -> Entry:
-        """Return an entry as it stands."""
-        return self.repository.entries[number]
+    def new_number(self) -> int:
+        """Return the number of the next entry or discussion, which share one space."""
+        repository = self.repository
+        used = {*repository.entries, *repository.deleted, *repository.moved}
+        return max(used | repository.discussions.keys(), default=0) + 1
 
     def tick(self, at: str | None = None) -> str:
         """Return the time of the next edit."""
@@ -82,6 +80,21 @@ class Writer:
             return at
         self._now += self._step
         return self._now.strftime(_FORMAT)
+
+
+class Writer(Hand):
+    """Adds to one repository of a world; ids go on after the largest one there is."""
+
+    def __init__(
+        self, world: World, repo: str | None = None, *, start: str | None = None, step: int = 3600
+    ) -> None:
+        super().__init__(world, repo, start, step)
+        first = _FIRST_ID + self.repository.id % 1000 * 10_000_000
+        self._id = max((first, *map(_largest_id, self.repository.entries.values())))
+
+    def entry(self, number: int) -> Entry:
+        """Return an entry as it stands."""
+        return self.repository.entries[number]
 
     def _new_id(self) -> int:
         self._id += 1
@@ -100,11 +113,7 @@ class Writer:
         timeline: Sequence[Commit] = (),
     ) -> int:
         """Open an issue; return its number."""
-        now, identity = self.tick(at), self._new_id()
-        repository = self.repository
-        used = {*repository.entries, *repository.deleted, *repository.moved}
-        used |= repository.discussions.keys()
-        number = max(used, default=0) + 1
+        now, identity, number = self.tick(at), self._new_id(), self.new_number()
         home = Ref(self.repo, number)
         self.world.put(
             Entry(

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler
 
 import orjson
 import pytest
@@ -27,35 +24,12 @@ from goldpan.miners.replies import (
     parse_json,
     read_reply,
 )
-from tests.local_server import LocalServer, QuietHandler
+from tests.local_server import Answer, Asked, Server
 
-Answer = tuple[int, dict[str, str], bytes]
 FAST = Pace(backoff=0.01, longest=0.02, secondary=0.05, margin=0.01, per_minute=10**6, patience=0.2)
 PACE = Pace(margin=0.05, secondary=0.2, per_minute=10**6)
 AT_ONCE = Pace(backoff=0.0, longest=0.0)
 TOKEN = "ghp_ThisMustGoNowhereElse"
-
-
-@contextmanager
-def serving(answer: Callable[[str], Answer]) -> Iterator[tuple[str, list[str | None]]]:
-    """Serve `answer(path)`; gives the address and the credentials that came."""
-    credentials: list[str | None] = []
-
-    class Handler(QuietHandler, BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            credentials.append(self.headers.get("Authorization"))
-            status, headers, body = answer(self.path)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_POST = do_GET  # noqa: N815 - the name that http.server calls
-
-    with LocalServer(Handler) as server:
-        yield server.address, credentials
 
 
 def ask(url: str, path: str = "/x", *, query: str = "", retries: int = 3) -> HttpReply:
@@ -68,62 +42,62 @@ def ask(url: str, path: str = "/x", *, query: str = "", retries: int = 3) -> Htt
 
 
 def test_a_token_does_not_follow_a_redirect_to_another_host() -> None:
-    with serving(lambda _: (200, {}, b"{}")) as (other, seen_there):
-        target = other.replace("127.0.0.1", "localhost")
+    with Server() as other:
+        target = other.url.replace("127.0.0.1", "localhost")
         with (
-            serving(lambda _: (301, {"Location": f"{target}/y"}, b"{}")) as (url, _),
+            Server(lambda _: Answer(301, {}, {"Location": f"{target}/y"})) as server,
             pytest.raises(QueryError, match="leads to another host"),
         ):
-            ask(url)
-        assert seen_there == []
+            ask(server.url)
+        assert other.got == []
 
 
 def test_a_redirect_loop_ends() -> None:
     with (
-        serving(lambda path: (302, {"Location": path + "x"}, b"{}")) as (url, seen),
+        Server(lambda asked: Answer(302, {}, {"Location": asked.target + "x"})) as server,
         pytest.raises(ServerError, match="resumes where it stopped"),
     ):
-        ask(url)
-    assert 5 < len(seen) < 20
+        ask(server.url)
+    assert 5 < len(server.got) < 20
 
 
 def test_a_redirect_on_the_same_host_is_followed_and_told() -> None:
-    def answer(path: str) -> Answer:
-        return (200, {}, b"[1]") if path == "/new" else (301, {"Location": "/new"}, b"{}")
+    def answer(asked: Asked) -> Answer:
+        return Answer(body=[1]) if asked.target == "/new" else Answer(301, {}, {"Location": "/new"})
 
-    with serving(answer) as (url, _):
-        reply = ask(url)
-    assert (reply.data, reply.moved) == ([1], f"{url}/new")
+    with Server(answer) as server:
+        reply = ask(server.url)
+    assert (reply.data, reply.moved) == ([1], f"{server.url}/new")
 
 
 def test_a_refusal_that_is_no_limit_comes_back_at_once() -> None:
     body = b'{"message": "Resource protected by organization SAML enforcement."}'
-    with serving(lambda _: (403, {"x-ratelimit-remaining": "4000"}, body)) as (url, seen):
-        reply = ask(url)
-    assert (reply.status, len(seen)) == (403, 1)
+    with Server(lambda _: Answer(403, body, {"x-ratelimit-remaining": "4000"})) as server:
+        reply = ask(server.url)
+    assert (reply.status, len(server.got)) == (403, 1)
     assert "SAML" in reply.problem
 
 
 def test_a_refused_query_names_the_reason_and_a_remedy() -> None:
     body = b'{"errors": [{"type": "FORBIDDEN", "message": "Resource not accessible"}]}'
     with (
-        serving(lambda _: (200, {}, body)) as (url, seen),
+        Server(lambda _: Answer(body=body)) as server,
         pytest.raises(QueryError, match=r"FORBIDDEN: Resource not accessible.*--via rest"),
     ):
-        ask(url, query="query Q { viewer { login } }")
-    assert len(seen) == 1
+        ask(server.url, query="query Q { viewer { login } }")
+    assert len(server.got) == 1
 
 
 def test_nobody_there_is_told_after_the_last_try() -> None:
-    with serving(lambda _: (200, {}, b"{}")) as (url, _):
+    with Server() as server:
         pass
     with pytest.raises(ServerError, match=r"127\.0\.0\.1:\d+ cannot be reached"):
-        ask(url)
+        ask(server.url)
 
 
 def test_the_address_in_messages_holds_no_query() -> None:
-    with serving(lambda _: (500, {}, b"")) as (url, _), pytest.raises(ServerError) as raised:
-        ask(url, "/x?secret=1")
+    with Server(lambda _: Answer(500)) as server, pytest.raises(ServerError) as raised:
+        ask(server.url, "/x?secret=1")
     assert "secret" not in str(raised.value)
     assert TOKEN not in str(raised.value)
 

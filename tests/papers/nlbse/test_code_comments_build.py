@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -15,7 +14,6 @@ from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.project import ProjectFacts, begin_project
 from goldpan.core.errors import DatasetError, GitError, UsageError, WorkspaceError
 from goldpan.core.schemas import DECISIONS, REPOSITORIES
-from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.splits import SplitPlan
@@ -30,6 +28,7 @@ from tests.git_repositories import Odd, Repository
 from tests.git_server import GitServer
 from tests.invoking import invoke
 from tests.places import files_below
+from tests.table_rows import put_rows, put_table
 
 QUIET = Reporter(quiet=True)
 REPO = "o/n"
@@ -235,20 +234,14 @@ def test_a_class_and_its_copies_are_on_one_side(tmp_path: Path) -> None:
 
 def test_license_and_name_come_from_the_mined_tables(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
-    path = case.workspace.table(REPO, "repositories")
-    path.parent.mkdir(parents=True)
-    facts: dict[str, Any] = dict.fromkeys(REPOSITORIES.schema.names)
-    facts |= {"repo": "O/N", "license": "MIT"}
-    with writer(path, REPOSITORIES) as target:
-        table = pa.Table.from_pylist([facts], schema=REPOSITORIES.schema)
-        write(target, REPOSITORIES, "O/N", table)
+    put_table(case.workspace, REPO, REPOSITORIES, [{"repo": "O/N", "license": "MIT"}])
     assert {(row["repo"], row["license"]) for row in rows(case.build())} == {("O/N", "MIT")}
 
 
 def test_what_a_partial_clone_lacks_is_fetched_at_once(tmp_path: Path) -> None:
     case = Case(tmp_path, FILES)
     with GitServer(tmp_path) as server:
-        case.source = server.url("source.git")
+        case.source = server.address("source.git")
         assert len(rows(case.build())) == 6
 
 
@@ -260,7 +253,6 @@ def decide(
     project = begin_project(workspace, form, load(form), facts)
     made = [
         {
-            **dict.fromkeys(DECISIONS.schema.names),
             "repo": REPO,
             "subject": "text",
             "subject_id": name,
@@ -270,11 +262,9 @@ def decide(
             "how": how,
             "annotators": ["a", "b"],
         }
-        for name, (how, values) in decisions.items()
+        for name, (how, values) in sorted(decisions.items())
     ]
-    with writer(project.path("decisions.parquet"), DECISIONS) as target:
-        table = pa.Table.from_pylist(made, schema=DECISIONS.schema)
-        write(target, DECISIONS, "", table.sort_by("subject_id"))
+    put_rows(project.path("decisions.parquet"), DECISIONS.schema, made)
 
 
 def test_decisions_of_people_become_labels(made: list[dict[str, Any]], tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.imports import load
@@ -41,8 +41,8 @@ class UnitError(Exception):
     """Work on a unit failed as nobody foresaw; the cause tells how."""
 
 
-class Closing:
-    """A context manager that closes itself."""
+class Engine:
+    """Does work on units; a context manager that frees its processes at the end."""
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +52,17 @@ class Closing:
 
     def close(self) -> None:
         """Free what the engine holds."""
+
+    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
+        """Yield the result of each unit, in the order of units, as soon as it is there.
+
+        Few units are in flight at once, so a slow reader holds the work back. `work` is a
+        function of a module, or a `functools.partial` of one, and units can be pickled. A
+        `GoldpanError` of a unit comes back as it is with the unit's name in front, any other
+        failure as `UnitError`; the units after it are given up. Raises `EngineError` where
+        processes end from outside.
+        """
+        raise NotImplementedError
 
 
 def do(work: Callable[[T], R], unit: T) -> R:
@@ -89,7 +100,7 @@ class LostError(EngineError):
     """The machine that had a unit is gone."""
 
 
-class RayCluster(Closing):
+class RayCluster(Engine):
     """The engine `ray`; see `open_engine` for the arguments and errors."""
 
     def __init__(self, processes: int, address: str) -> None:
@@ -238,25 +249,6 @@ def _knock(address: str) -> None:
 EngineName = Literal["local", "ray"]
 
 
-class Engine(Protocol):
-    """Does work on units; a context manager that frees its processes at the end."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
-        """Yield the result of each unit, in the order of units, as soon as it is there.
-
-        Few units are in flight at once, so a slow reader holds the work back. `work` is a
-        function of a module, or a `functools.partial` of one, and units can be pickled. A
-        `GoldpanError` of a unit comes back as it is with the unit's name in front, any other
-        failure as `UnitError`; the units after it are given up. Raises `EngineError` where
-        processes end from outside.
-        """
-        ...
-
-
 def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
     """Open an engine; use it as a context manager.
 
@@ -283,13 +275,13 @@ def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
             raise UsageError(f"There is no engine {name!r}", "Choose local or ray")
 
 
-class _InProcess(Closing):
+class _InProcess(Engine):
     def map(self, work: Callable[[T], R], units: Sequence[T]) -> Iterator[R]:
         for unit in units:
             yield do(work, unit)
 
 
-class _Pool(Closing):
+class _Pool(Engine):
     def __init__(self, processes: int) -> None:
         self._processes = processes
         self._pool = WorkerPool(processes)

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, TypeVar
+
+import msgspec
+import zstandard
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.remote.store import ObjectStore
-
-# What lies in the folder of a mirror.
-
-STATE = "mirror.json"
-FILES = "workspace"
-"""The folder of the mirrored files, beside the state."""
-
-
-# The files of a mirror: which there are, and what tells that one changed.
 
 _LOCAL = ("tmp", "label-studio")
 """Folders that stay on this machine: unfinished work, and a running server's database."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
     """Size, time and inode of a file, which reveal that it changed; zeros for an empty folder."""
 
     size: int = 0
@@ -112,26 +103,39 @@ def move(source: Path, target: Path) -> None:
 KEY = "manifest.json.zst"
 PIECE = 16 << 20
 """Bytes of a piece: what was appended to a file since is one or a few of them."""
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _FORMAT = 1
+_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredFile(msgspec.Struct, frozen=True, array_like=True):
     """A file of so many bytes, as the SHA-256 of each piece; of an empty folder 0 and none."""
 
     size: int
-    pieces: tuple[str, ...]
+    pieces: tuple[_Digest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """All files of a workspace, by path; that of an empty folder ends with a slash."""
+class _Versioned(msgspec.Struct, frozen=True, kw_only=True):
+    format: int = _FORMAT
+
+
+class Manifest(_Versioned, frozen=True, kw_only=True):
+    """All files of a workspace, by path; that of an empty folder ends with a slash.
+
+    Raises `ValueError` for a path that leads elsewhere, and for pieces that make no such file.
+    """
 
     workspace: str = ""
     """A number drawn when the workspace was made: another one is another workspace."""
     generation: int = 0
-    files: Mapping[str, StoredFile] = field(default_factory=dict)
+    files: dict[str, StoredFile] = {}
+
+    def __post_init__(self) -> None:
+        for path, file in self.files.items():
+            parts = path.removesuffix("/").split("/")
+            if "\0" in path or any(part in ("", ".", "..") for part in parts):
+                raise ValueError(path)
+            if len(file.pieces) != -(-file.size // PIECE) or (file.pieces and path[-1] == "/"):
+                raise ValueError(path)
 
     @property
     def pieces(self) -> set[str]:
@@ -144,41 +148,19 @@ def piece_key(digest: str) -> str:
     return f"content/{digest[:2]}/{digest}"
 
 
-def as_json(manifest: Manifest) -> dict[str, Any]:
-    """Return a manifest as JSON has it."""
-    return {
-        "format": _FORMAT,
-        "workspace": manifest.workspace,
-        "generation": manifest.generation,
-        "files": {path: [file.size, list(file.pieces)] for path, file in manifest.files.items()},
-    }
-
-
-def from_json(value: Any) -> Manifest:
-    """Return a manifest from its JSON; raises `ValueError` or the like for another's."""
-    files = {path: _file(path, *entry) for path, entry in value["files"].items()}
-    return Manifest(str(value["workspace"]), int(value["generation"]), files)
-
-
 def encode(manifest: Manifest) -> bytes:
     """Return a manifest's bytes."""
-    import orjson
-    import zstandard
-
-    return zstandard.compress(orjson.dumps(as_json(manifest), option=orjson.OPT_SORT_KEYS))
+    return zstandard.compress(msgspec.json.encode(manifest, order="sorted"))
 
 
 def decode(body: bytes, address: str) -> Manifest:
     """Return a manifest; raises `WorkspaceError` for bytes that are none, or name other places."""
-    import orjson
-    import zstandard
-
     try:
         with zstandard.ZstdDecompressor().stream_reader(body) as stream:
-            value: Any = orjson.loads(stream.read())
-        if value["format"] == _FORMAT:
-            return from_json(value)
-    except (zstandard.ZstdError, AttributeError, KeyError, TypeError, ValueError):
+            content = stream.read()
+        if msgspec.json.decode(content, type=_Versioned).format == _FORMAT:
+            return msgspec.json.decode(content, type=Manifest)
+    except (zstandard.ZstdError, msgspec.DecodeError):
         raise WorkspaceError(
             f"{KEY} in {address} is damaged or is not Goldpan's",
             "Restore an earlier version of it, or use another address",
@@ -186,18 +168,6 @@ def decode(body: bytes, address: str) -> Manifest:
     raise WorkspaceError(
         f"{address} was written by a later Goldpan", "Install the newest goldpan-mining"
     )
-
-
-def _file(path: str, size: int, pieces: list[str]) -> StoredFile:
-    """Check an entry: its path becomes one on this machine."""
-    parts = path.removesuffix("/").split("/")
-    if "\0" in path or any(part in ("", ".", "..") for part in parts):
-        raise ValueError(path)
-    if not all(_DIGEST.fullmatch(piece) for piece in pieces):
-        raise ValueError(path)
-    if type(size) is not int or len(pieces) != -(-size // PIECE) or (pieces and path[-1] == "/"):
-        raise ValueError(path)
-    return StoredFile(size, tuple(pieces))
 
 
 _THREADS = 8

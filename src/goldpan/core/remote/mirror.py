@@ -12,28 +12,24 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import orjson
+import msgspec
 
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.log import LOG
+from goldpan.core.remote import FILES, STATE
 from goldpan.core.remote.manifest import (
-    FILES,
     KEY,
-    STATE,
     Manifest,
     MissingPieceError,
     Stamp,
     StoredFile,
-    as_json,
     decode,
     download,
     encode,
-    from_json,
     move,
     piece_key,
     read_stored,
@@ -48,13 +44,13 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.terminal import Terminal
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorState:
+class MirrorState(msgspec.Struct, frozen=True, kw_only=True):
     """The generation that a mirror holds, and how its files lay when they were the store's."""
 
+    address: str = ""
     etag: str | None = None
-    manifest: Manifest = field(default_factory=Manifest)
-    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+    manifest: Manifest = Manifest()
+    stamps: dict[str, Stamp] = {}
 
 
 def mirror_directory(address: str) -> Path:
@@ -71,52 +67,31 @@ def mirror_directory(address: str) -> Path:
 
 def load_state(home: Path) -> MirrorState:
     """Return what a mirror knows; nothing where it is new, or its files were deleted."""
-    if not (home / FILES).is_dir() or not (home / STATE).exists():
-        return MirrorState()
-    value = _read(home)
-    try:
-        stamps = {path: Stamp(*stamp) for path, stamp in value["stamps"].items()}
-        return MirrorState(value["etag"], from_json(value["manifest"]), stamps)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise _damaged(home) from None
+    is_new = not (home / FILES).is_dir() or not (home / STATE).exists()
+    return MirrorState() if is_new else _read(home)
 
 
-def save_state(home: Path, address: str, state: MirrorState) -> MirrorState:
+def save_state(home: Path, state: MirrorState) -> MirrorState:
     """Keep what a mirror knows, and return it."""
-    value = {
-        "address": address,
-        "etag": state.etag,
-        "manifest": as_json(state.manifest),
-        "stamps": {
-            path: [stamp.size, stamp.changed, stamp.inode] for path, stamp in state.stamps.items()
-        },
-    }
     draft = home / f"{STATE}.new"
-    write_file(draft, orjson.dumps(value))
+    write_file(draft, msgspec.json.encode(state))
     draft.replace(home / STATE)
     return state
 
 
 def address_of(home: Path) -> str:
     """Return the address that a folder mirrors."""
+    return _read(home).address
+
+
+def _read(home: Path) -> MirrorState:
     try:
-        return str(_read(home)["address"])
-    except (KeyError, TypeError):
-        raise _damaged(home) from None
-
-
-def _read(home: Path) -> Any:
-    try:
-        return orjson.loads((home / STATE).read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        raise _damaged(home) from None
-
-
-def _damaged(home: Path) -> WorkspaceError:
-    return WorkspaceError(
-        f"{home / STATE} is damaged",
-        f"Move {home} away, and run the command again: it is fetched anew",
-    )
+        return msgspec.json.decode((home / STATE).read_bytes(), type=MirrorState)
+    except (OSError, msgspec.DecodeError):
+        raise WorkspaceError(
+            f"{home / STATE} is damaged",
+            f"Move {home} away, and run the command again: it is fetched anew",
+        ) from None
 
 
 _SECONDS_BETWEEN = 300.0
@@ -333,7 +308,7 @@ class Mirror:
         for path in incoming:
             move(self._incoming / path, self.root / path)
             same[path] = Stamp() if path.endswith("/") else stamp_of(self.root / path)
-        return save_state(self._home, self.address, MirrorState(etag, remote, same))
+        return self._save(etag, remote, same)
 
     @property
     def _incoming(self) -> Path:
@@ -367,8 +342,12 @@ class Mirror:
         LOG.warning(text)
         Terminal(stderr=True).print(text)
 
+    def _save(self, etag: str | None, manifest: Manifest, same: dict[str, Stamp]) -> MirrorState:
+        state = MirrorState(address=self.address, etag=etag, manifest=manifest, stamps=same)
+        return save_state(self._home, state)
+
     def _commit(
-        self, state: MirrorState, files: Mapping[str, StoredFile], same: Mapping[str, Stamp]
+        self, state: MirrorState, files: dict[str, StoredFile], same: dict[str, Stamp]
     ) -> bool:
         """Write the next manifest, unless another is there since; tell whether it is written."""
         for lease in self._leases:
@@ -379,7 +358,8 @@ class Mirror:
                     "Run the command again: what it did is kept here",
                 )
         workspace = state.manifest.workspace or uuid.uuid4().hex
-        manifest = Manifest(workspace, state.manifest.generation + 1, files)
+        generation = state.manifest.generation + 1
+        manifest = Manifest(workspace=workspace, generation=generation, files=files)
         body = encode(manifest)
         etag = (
             self._store.create(KEY, body)
@@ -387,5 +367,5 @@ class Mirror:
             else self._store.replace(KEY, body, state.etag)
         )
         if etag is not None:
-            save_state(self._home, self.address, MirrorState(etag, manifest, same))
+            self._save(etag, manifest, same)
         return etag is not None

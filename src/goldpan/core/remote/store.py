@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import orjson
+import msgspec
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import load
@@ -193,6 +193,8 @@ def _code(error: Exception) -> str:
 
 SECONDS = 120.0
 """How long a lock outlives the last sign of its holder."""
+_MOST_SECONDS = 3_600.0
+"""How long any lock does, whatever it says."""
 
 
 class Lease:
@@ -220,7 +222,7 @@ class Lease:
             self._etag = self._store.create(self._key, self._content())
         else:
             held = _read(lock)
-            ends = lock.modified + timedelta(seconds=held.seconds)
+            ends = lock.modified + timedelta(seconds=min(held.seconds, _MOST_SECONDS))
             if held.owner and self._store.now() <= ends:
                 self.ends = ends if held.is_gone() else None
                 return held.owner
@@ -254,32 +256,27 @@ class Lease:
                 return
 
     def _content(self) -> bytes:
-        return orjson.dumps(
-            {
-                "owner": f"{_user()} on {socket.gethostname()} (process {os.getpid()})",
-                "machine": _machine(),
-                "process": os.getpid(),
-                "seconds": self._seconds,
-                "renewal": uuid.uuid4().hex,  # so that no two have the same ETag
-            }
-        )
+        owner = f"{_user()} on {socket.gethostname()} (process {os.getpid()})"
+        renewal = uuid.uuid4().hex
+        return msgspec.json.encode(_Held(owner, self._seconds, _machine(), os.getpid(), renewal))
 
 
-_FREE = orjson.dumps({"owner": None})
+_FREE = b'{"owner":null}'
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(msgspec.Struct, frozen=True):
     """The holder of a lock, as the lock describes it."""
 
-    owner: str | None = "somebody"
+    owner: str | None
     seconds: float = SECONDS
     machine: str = ""
     process: int = 0
+    renewal: str = ""
+    """Drawn anew each time, so that no two have the same ETag."""
 
     def is_gone(self) -> bool:
         """Tell whether the holder was a process of this machine that has ended."""
-        if not self.process or self.machine != _machine():
+        if self.process <= 0 or self.machine != _machine():
             return False
         try:
             os.kill(self.process, 0)
@@ -292,13 +289,9 @@ class _Held:
 
 def _read(lock: RemoteObject) -> _Held:
     try:
-        said = orjson.loads(lock.body)
-        owner = None if said["owner"] is None else str(said["owner"])
-        seconds = min(float(said.get("seconds", SECONDS)), 3_600.0)
-        process = int(said.get("process", 0))
-        return _Held(owner, seconds, str(said.get("machine", "")), max(process, 0))
-    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError):
-        return _Held()
+        return msgspec.json.decode(lock.body, type=_Held)
+    except msgspec.DecodeError:
+        return _Held("somebody")
 
 
 def _machine() -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 import pyarrow as pa
 
 TEXT = pa.string()
 COUNT = pa.int64()
-FLAG = pa.bool_()
 TIME = pa.timestamp("us", tz="UTC")
 TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
 
@@ -37,14 +38,34 @@ class TableSchema:
         return rows.sort_by([(name, "ascending") for name in self.order])
 
 
+class Column(NamedTuple):
+    """A column, and what it holds, in Markdown, where its name does not say it."""
+
+    name: str
+    type: pa.DataType
+    about: str = ""
+
+
+def _typed(type: pa.DataType, name: str, about: str = "") -> Column:
+    return Column(name, type, about)
+
+
+text = partial(_typed, TEXT)
+texts = partial(_typed, TEXTS)
+count = partial(_typed, COUNT)
+number = partial(_typed, pa.float64())
+flag = partial(_typed, pa.bool_())
+time = partial(_typed, TIME)
+
+
 def table(
     name: str,
     about: str,
-    *columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, str],
+    *columns: Column,
     order: tuple[str, ...],
-    key: tuple[str, ...],
+    key: tuple[str, ...] | None = None,
 ) -> TableSchema:
-    """Return a table of columns: each a name, a type and, where it needs one, a description."""
-    schema = pa.schema([pa.field(column[0], column[1]) for column in columns])
-    descriptions = {column[0]: column[2] for column in columns if len(column) == 3}
-    return TableSchema(name, schema, order, key, about, descriptions)
+    """Return a table of columns; without a `key` its `order` tells the rows apart."""
+    schema = pa.schema([pa.field(column.name, column.type) for column in columns])
+    descriptions = {column.name: column.about for column in columns if column.about}
+    return TableSchema(name, schema, order, order if key is None else key, about, descriptions)
