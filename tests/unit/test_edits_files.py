@@ -66,11 +66,6 @@ def test_files_change_are_made_and_go(root: Path) -> None:
     )
 
 
-def test_an_emptied_file_stays(root: Path) -> None:
-    apply_patch_files(patch("src/a.py", "x = 1\ny = 2\n", ""), root, write=True)
-    assert (root / "src" / "a.py").read_bytes() == b""
-
-
 @pytest.mark.parametrize(
     "bad",
     [
@@ -207,11 +202,6 @@ def test_a_patch_in_a_file(root: Path, tmp_path: Path) -> None:
     path.write_text("<<<<<<< SEARCH\n")
     with pytest.raises(MalformedError):
         apply_patch(path, root, write=True)
-
-
-def test_lenient(root: Path) -> None:
-    apply_patch_files(patch("b.txt", "one \n", "1\n"), root, write=True, lenient=True)
-    assert (root / "b.txt").read_bytes() == b"1\r\ntwo"
 
 
 @given(st.binary() | st.text().map(str.encode) | st.text().map(lambda text: text.encode("utf-16")))
