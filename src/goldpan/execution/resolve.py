@@ -10,13 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-import orjson
-
 from goldpan.code.edits.apply import EditError
 from goldpan.code.edits.files import apply_patch_files
-from goldpan.core.errors import DamagedError, UsageError
+from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import EngineName, open_engine
-from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.execution.isolation import find_isolation
@@ -26,7 +24,6 @@ from goldpan.execution.records import (
     FILES,
     EndedError,
     FixInstance,
-    Run,
     TrialJob,
     TrialRecord,
     TrialSettings,
@@ -217,21 +214,21 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
 
         try:
             trial.prepare()
-            resolution = _judge(answer, trial.run("answer", change), restored)
+            run = trial.run("answer", change)
+            failed = tuple(test for test in answer.tests if run.get(test) != "passed")
+            outcome: Outcome = "tests-fail" if failed else "resolved"
+            resolution = Resolution(instance, outcome, failed, restored)
             if resolution.outcome == "resolved" and (forged := _forged(trial, answer, change)):
                 resolution = Resolution(instance, "forged-report", forged, restored)
         except EndedError as ended:
-            outcome: Outcome = (
+            outcome = (
                 ended.verdict
                 if ended.verdict in ("does-not-apply", "limit-exceeded")
                 else "does-not-build"
             )
             resolution = Resolution(instance, outcome, answer.record.proof.fail_to_pass)
     plain = {
-        "record": answer.record.digest,
-        "answer": digest,
-        "settings": answer.settings,
-        "control": _CONTROL,
+        **_about(answer, digest),
         "outcome": resolution.outcome,
         "failed": resolution.failed,
         "restored": resolution.restored,
@@ -276,23 +273,21 @@ def _inside(testbed: Path, path: str) -> str:
     return (testbed / path).resolve().relative_to(testbed.resolve()).as_posix()
 
 
-def _judge(answer: ScoringJob, run: Run, restored: tuple[str, ...]) -> Resolution:
-    failed = tuple(test for test in answer.tests if run.get(test) != "passed")
-    outcome: Outcome = "tests-fail" if failed else "resolved"
-    return Resolution(answer.job.instance, outcome, failed, restored)
-
-
 def _read(logs: Path, answer: ScoringJob, digest: str) -> Resolution | None:
-    try:
-        plain = read_json(logs / ANSWER)
-        keys = (plain["record"], plain["answer"], plain["settings"], plain["control"])
-        if keys != (answer.record.digest, digest, answer.settings, _CONTROL):
-            return None
-        if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
-            return None
-        if changed_files(logs, ANSWER):
-            return None
-        lists = (tuple(plain[name]) for name in ("failed", "restored"))
-        return Resolution(answer.job.instance, plain["outcome"], *lists)
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+    plain = stored_json(logs / ANSWER)
+    if not plain.items() >= _about(answer, digest).items() or changed_files(logs, ANSWER):
         return None
+    if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
+        return None
+    lists = (tuple(plain[name]) for name in ("failed", "restored"))
+    return Resolution(answer.job.instance, plain["outcome"], *lists)
+
+
+def _about(answer: ScoringJob, digest: str) -> dict[str, str]:
+    """Return what an outcome follows from, `digest` being that of the answer's text."""
+    return {
+        "record": answer.record.digest,
+        "answer": digest,
+        "settings": answer.settings,
+        "control": _CONTROL,
+    }

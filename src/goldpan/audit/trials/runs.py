@@ -72,7 +72,7 @@ class RerunOptions:
     """Draws variants."""
     again: bool = False
     """True where rows are run although their results are stored."""
-    settings: TrialSettings = field(default_factory=lambda: TrialSettings(1))
+    settings: TrialSettings = field(default_factory=lambda: TrialSettings(repeats=1))
     recipes: tuple[Path, ...] = ()
     workers: int = 1
     engine: EngineName = "local"
