@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from goldpan.code.edits import apply as lines_module
 from goldpan.code.edits import diff, find
 from goldpan.code.edits import find as find_module
-from goldpan.code.edits.apply import (
-    Edit,
-    FileEdits,
-    apply_edits,
-    as_characters,
-    number_lines,
-    split_lines,
-)
+from goldpan.code.edits.apply import Edit, apply_edits, as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import diff_lines
-from goldpan.code.edits.find import Repeats, find_edits, find_file_edits
+from goldpan.code.edits.find import Repeats, find_edits
 from tests.drawing import examples
 from tests.hostile_edits import changed_by_git, changed_lines, edited
 
@@ -162,14 +155,6 @@ def test_the_second_block_does_not_match_what_the_first_wrote() -> None:
     assert first == Edit("1\n", "return x\n")
     searched = (("4\nreturn x\n", "4\nreturn y\n"), ("return x\n5\n", "return y\n5\n"))
     assert (second.search, second.replace) in searched
-
-
-def test_files_that_are_new_or_go_away() -> None:
-    assert find_file_edits("p", None, "a") == FileEdits("p", (Edit("", "a"),))
-    assert find_file_edits("p", None, "") == FileEdits("p", (Edit("", ""),))
-    assert find_file_edits("p", "a", None) == FileEdits("p", (Edit("a", ""),), removes=True)
-    assert find_file_edits("p", "a", "") == FileEdits("p", (Edit("a", ""),))
-    assert find_file_edits("p", "a\n", "b\n") == FileEdits("p", (Edit("a\n", "b\n"),))
 
 
 def test_a_large_file_with_few_changes_gives_small_blocks() -> None:

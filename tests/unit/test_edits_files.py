@@ -19,7 +19,7 @@ from goldpan.code.edits.files import (
     decode,
     encode,
 )
-from goldpan.code.edits.find import find_file_edits
+from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
 from goldpan.core.errors import UsageError
 
@@ -237,7 +237,7 @@ def test_the_law_holds_on_disk(
     root = tmp_path_factory.mktemp("law")
     if before is not None:
         (root / "file").write_bytes(before.encode())
-    edits = find_file_edits("file", before, after)
-    text = format_edits("file", edits.edits, removes=edits.removes)
+    edits = find_edits(before or "", after or "") or (Edit("", ""),)
+    text = format_edits("file", edits, removes=after is None)
     apply_patch_files(text, root, write=True)
     assert files(root) == ({} if after is None else {"file": after.encode()})
