@@ -181,12 +181,6 @@ class Tally:
     redacted: Counter[str] = field(default_factory=Counter)
     """Redactions in comments and code, by kind."""
 
-    def add(self, file: FileRead) -> None:
-        """Count a file that was read."""
-        self.read += 1
-        self.comments += file.comments
-        self.redacted.update(file.redacted)
-
 
 @dataclass(frozen=True, slots=True)
 class CommentsResult(data.Result):
@@ -348,7 +342,9 @@ def _rows(
         with reporter.task(f"Files of {commit.repo}", len(files)) as progress:
             for file, contents in read_commit(commit, files, reading, tally.left_out):
                 progress.advance()
-                tally.add(contents)
+                tally.read += 1
+                tally.comments += contents.comments
+                tally.redacted.update(contents.redacted)
                 yield from rows_of(commit, file, contents, labels)
 
 
