@@ -27,6 +27,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_dire
 from goldpan.execution.command import CommandLimits
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
+from goldpan.execution.recipe import load_recipes
 from goldpan.execution.reports import Outcome
 
 Run = Mapping[str, Outcome]
@@ -247,9 +248,10 @@ def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
         yield
 
 
-def record_directory(workspace: WorkspaceLayout, repo: str, issue: int, pull: int) -> Path:
+def record_directory(workspace: WorkspaceLayout, instance: FixInstance) -> Path:
     """Return where the record and the logs of an instance lie."""
-    return workspace.root / "verification" / repo.lower() / f"{issue}-{pull}"
+    folder = workspace.root / "verification" / instance.repo.lower()
+    return folder / f"{instance.issue}-{instance.pull}"
 
 
 def records_digest(workspace: WorkspaceLayout, repo: str) -> str | None:
@@ -260,8 +262,9 @@ def records_digest(workspace: WorkspaceLayout, repo: str) -> str | None:
     return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else None
 
 
-def run_digest(settings: TrialSettings, recipes: Mapping[str, str]) -> str:
+def run_digest(settings: TrialSettings, own_recipes: Sequence[Path]) -> str:
     """Return the SHA-256 of how tests are run: settings, and recipes by name with their digests."""
+    recipes = {recipe.name: recipe.digest for recipe in load_recipes(own_recipes)}
     return _digest([_VERSION, asdict(settings), dict(sorted(recipes.items()))])
 
 

@@ -19,7 +19,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, writ
 from goldpan.core.terminal import Reporter
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
-from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
     EndedError,
@@ -133,8 +132,7 @@ class ScoringJob:
     @property
     def settings(self) -> str:
         """The SHA-256 of how the tests are run: with more time they may end."""
-        recipes = {recipe.name: recipe.digest for recipe in load_recipes(self.job.recipes)}
-        return run_digest(self.job.settings, recipes)
+        return run_digest(self.job.settings, self.job.recipes)
 
     def __str__(self) -> str:
         return self.job.instance.id
@@ -162,8 +160,7 @@ def resolve_all(
     waiting: list[ScoringJob] = []
     scored: dict[str, Resolution] = {}
     for instance in instances:
-        directory = record_directory(workspace, instance.repo, instance.issue, instance.pull)
-        record = read_record(directory, instance)
+        record = read_record(record_directory(workspace, instance), instance)
         if record is None or record.proof.verdict != "verified":
             raise UsageError(
                 f"{instance.id} is not verified in {workspace.root}",
@@ -191,8 +188,7 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
     """Score one answer, or return what came of the same answer before."""
     instance = answer.job.instance
     digest = hashlib.sha256(answer.text.encode("utf-8", "surrogateescape")).hexdigest()
-    directory = record_directory(answer.job.workspace, instance.repo, instance.issue, instance.pull)
-    logs = directory / "answers" / digest[:16]
+    logs = record_directory(answer.job.workspace, instance) / "answers" / digest[:16]
     stored = _read(logs, answer, digest)
     if stored:
         return stored
