@@ -46,7 +46,7 @@ class Planted:
     def __init__(self, root: Path, tests: Mapping[str, str], recipes: Sequence[Path] = ()) -> None:
         self.workspace = WorkspaceLayout(root / "workspace")
         self.dataset = root / "planted.jsonl"
-        self.settings = TrialSettings(1, 300, isolation=ISOLATIONS[0])
+        self.settings = TrialSettings(repeats=1, seconds=300, isolation=ISOLATIONS[0])
         self.recipes = tuple(recipes)
         repository = Repository.create(root / "source.git")
         self.instances = {

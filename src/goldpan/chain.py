@@ -216,7 +216,7 @@ class _Chain:
 
     def _test_runs(self) -> str:
         instance = instance_of(self._row)
-        directory = record_directory(self._stored, self._repo, instance.issue, instance.pull)
+        directory = record_directory(self._stored, instance)
         for path, reason in changed_files(directory, RECORD):
             raise _BrokenError(f"{path}: {reason}")
         record = read_record(directory, instance)

@@ -10,7 +10,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.reproduce.cells import CellOutcome, PaperContext
+from goldpan.reproduce.cells import CellOutcome, PaperContext, outcomes_of
 from goldpan.reproduce.data import DataFolder
 from goldpan.reproduce.figures import derived
 from goldpan.reproduce.recipe import PaperRecipe
@@ -42,7 +42,7 @@ def outcomes(
     )
     workspace = WorkspaceLayout(tmp_path / "w")
     context = PaperContext(recipe, DataFolder(tmp_path), workspace, Reporter(quiet=True))
-    found = list(derived(context, recipe.tables[table], {"rules": list(rules)}))
+    found = list(outcomes_of(derived, context, recipe.tables[table], {"rules": list(rules)}))
     return found, context.notes
 
 

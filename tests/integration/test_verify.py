@@ -27,7 +27,6 @@ from goldpan.execution.records import (
     TrialRecord,
     TrialSettings,
     hold_verification,
-    record_directory,
 )
 from goldpan.execution.verify import verify_all, verify_instance
 from goldpan.git.clone import clone
@@ -101,7 +100,7 @@ class Lab:
     @property
     def record_folder(self) -> Path:
         """Where the record and logs lie."""
-        return record_directory(self.workspace, REPO, 1, 2)
+        return self.workspace.root / "verification" / REPO / "1-2"
 
 
 def test_a_fix_is_verified_and_its_logs_are_kept(lab: Lab) -> None:

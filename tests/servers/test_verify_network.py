@@ -12,9 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.network import REQUESTS
-from goldpan.execution.records import record_directory
 from tests.git_repositories import REPO
 from tests.layouts import Layout, Projects
 from tests.package_index import Index, write_wheel
@@ -126,7 +124,7 @@ def test_a_hostile_setup_finds_nothing_and_packages_come_from_all_sources(
     code = "import goldpan_of_web, goldpan_of_folder\n\n"
     files = {"setup.py": SETUP, "hosts.json": json.dumps(hosts)}
     project = Projects(tmp_path, ["hostile"], {"hostile": Layout(files, head=code)})
-    logs = record_directory(WorkspaceLayout(tmp_path / "workspace"), REPO, 1, 1)
+    logs = tmp_path / "workspace" / "verification" / REPO / "1-1"
     with Index(web) as index:
         monkeypatch.setenv("UV_INDEX", f"{os.environ.get('UV_INDEX', '')} {index.url}")
         monkeypatch.setenv("UV_FIND_LINKS", str(folder))

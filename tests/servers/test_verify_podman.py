@@ -23,7 +23,7 @@ FIXED = "grep -q 2 value"
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialSettings]:
     try:
         with shell_image(tmp_path_factory.mktemp("podman")) as image:
-            yield TrialSettings(2, 120, 1 << 30, isolation="podman", image=image)
+            yield TrialSettings(120, 1 << 30, repeats=2, isolation="podman", image=image)
     except NoEngineError as error:
         pytest.skip(f"needs Podman: {error}")
 

@@ -32,7 +32,7 @@ def test_the_packages_are_those_of_the_time(tmp_path: Path, isolation: Isolation
     root = make_demo(tmp_path / "lab")
     rows = load(root / "datasets" / "issue-resolution").to_arrow().to_pylist()
     instance = instance_of(next(row for row in rows if row["issue"] == 15))
-    settings = TrialSettings(1, 300, isolation=isolation)
+    settings = TrialSettings(repeats=1, seconds=300, isolation=isolation)
     (record,) = verify_all(WorkspaceLayout(root), [instance], settings, Notes()).records
     assert record.proof.verdict == "verified", record.detail
     assert record.proof.fail_to_pass == ("tests/test_reader_15.py::test_reads_once",)

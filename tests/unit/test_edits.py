@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,9 @@ from hypothesis import strategies as st
 from goldpan.code.edits import apply as lines_module
 from goldpan.code.edits import diff, find
 from goldpan.code.edits import find as find_module
-from goldpan.code.edits.apply import (
-    Edit,
-    FileEdits,
-    apply_edits,
-    as_characters,
-    number_lines,
-    split_lines,
-)
+from goldpan.code.edits.apply import Edit, apply_edits, as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import diff_lines
-from goldpan.code.edits.find import Repeats, find_edits, find_file_edits
+from goldpan.code.edits.find import Repeats, find_edits
 from tests.drawing import examples
 from tests.hostile_edits import changed_by_git, changed_lines, edited
 
@@ -49,6 +41,15 @@ ANY = st.text(st.sampled_from("ab\r\n \u2028") | st.characters(), max_size=40)
 VERSIONS = PAIRS | st.tuples(ANY, ANY)
 
 
+@pytest.fixture(params=[find._WORK_BEFORE_REPEATS, -1], ids=["searched", "known"], scope="module")
+def looked_up(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Look places up by searching, and where all that repeats is known before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(find, "_WORK_BEFORE_REPEATS", request.param)
+        yield
+
+
+@pytest.mark.usefixtures("looked_up")
 @examples(400)
 @given(VERSIONS)
 @example(("", ""))
@@ -64,8 +65,13 @@ def test_edits_give_the_file_after_in_any_order(versions: tuple[str, str]) -> No
     assert apply_edits(before, edits) == after
     assert apply_edits(before, edits[::-1]) == after
     assert bool(edits) == (before != after)
+    reached = -1
+    for edit in edits:
+        assert before.index(edit.search) > reached, "in order, and none touches the next"
+        reached = before.index(edit.search) + len(edit.search)
 
 
+@pytest.mark.usefixtures("looked_up")
 @examples(400)
 @given(VERSIONS)
 def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
@@ -80,6 +86,7 @@ def test_tools_that_replace_plain_text_one_by_one_come_to_the_same(
     assert text == after
 
 
+@pytest.mark.usefixtures("looked_up")
 @examples(300)
 @given(VERSIONS)
 @example(("b\na\na\nb\nc\na\nc\na\nc\na\na\na\n", "a\nc\nc\na\na\n"))
@@ -99,6 +106,7 @@ def test_no_line_of_context_can_go(versions: tuple[str, str]) -> None:
         text = text.replace(edit.search, edit.replace)
 
 
+@pytest.mark.usefixtures("looked_up")
 @examples(300)
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
 def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> None:
@@ -115,31 +123,11 @@ def test_no_window_has_less_context(letters: list[str], data: st.DataObject) -> 
     assert len(split_lines(edit.search)) == min(unique)
 
 
-@given(VERSIONS)
-def test_blocks_come_in_order_and_do_not_touch(versions: tuple[str, str]) -> None:
-    before, after = versions
-    reached = -1
-    for edit in find_edits(before, after):
-        assert before.index(edit.search) > reached
-        reached = before.index(edit.search) + len(edit.search)
-
-
 @given(st.text("abc", max_size=14), st.text("abcd", max_size=14))
 def test_a_diff_without_anchors_keeps_as_much_as_can_be(before: str, after: str) -> None:
     doubled = [text + text[::-1] for text in (before, after)]  # no line stands once
     common = len(doubled[0]) - sum(hunk.end - hunk.start for hunk in diff_lines(*doubled))
     assert common == longest_common(*doubled)
-
-
-@given(st.text("abcdefgh", max_size=14), st.text("abcdefgh", max_size=14))
-def test_hunks_are_what_differs(before: str, after: str) -> None:
-    rebuilt, at, new_at = "", 0, 0
-    for number, hunk in enumerate(diff_lines(before, after)):
-        assert hunk.start > at or number == 0
-        assert before[at : hunk.start] == after[new_at : hunk.new_start]
-        rebuilt += before[at : hunk.start] + after[hunk.new_start : hunk.new_end]
-        at, new_at = hunk.end, hunk.new_end
-    assert rebuilt + before[at:] == after
 
 
 @pytest.mark.parametrize(
@@ -150,25 +138,14 @@ def test_hunks_are_what_differs(before: str, after: str) -> None:
         ("  x = 1\nx = 1\n", "  x = 1\nx = 2\n", [("  x = 1\nx = 1\n", "  x = 1\nx = 2\n")]),
         ("use a\nuse b\n\nrun\n", "use a\nuse b\nuse c\n\nrun\n", [("use b\n", "use b\nuse c\n")]),
         ("a\nb\nc\nd\ne\n", "0\na\nb\nc\nd\ne\n1\n", [("a\n", "0\na\n"), ("e\n", "e\n1\n")]),
+        ("x\ny\nx\ny\nx\n", "x\n1\nx\n2\nx\n", [("y\nx\ny\n", "1\nx\n2\n")]),
     ],
-    ids=["unique", "repeated", "inside-a-longer-line", "inserted", "inserted-at-both-ends"],
+    ids=["unique", "repeated", "in-a-longer-line", "inserted", "at-both-ends", "near-each-other"],
 )
 def test_a_block_has_the_context_that_it_needs(
     before: str, after: str, edits: list[tuple[str, str]]
 ) -> None:
     assert find_edits(before, after) == tuple(Edit(*edit) for edit in edits)
-
-
-def test_near_changes_that_share_context_are_one_block() -> None:
-    before = "x\ny\nx\ny\nx\n"
-    assert len(find_edits(before, "x\n1\nx\n2\nx\n")) == 1
-
-
-def test_changes_far_apart_are_two_blocks() -> None:
-    before = "".join(f"line {number}.\n" for number in range(100))
-    after = before.replace("line 3.", "three").replace("line 90.", "ninety")
-    first, second = find_edits(before, after)
-    assert (first, second) == (Edit("line 3.\n", "three\n"), Edit("line 90.\n", "ninety\n"))
 
 
 def test_the_second_block_does_not_match_what_the_first_wrote() -> None:
@@ -178,14 +155,6 @@ def test_the_second_block_does_not_match_what_the_first_wrote() -> None:
     assert first == Edit("1\n", "return x\n")
     searched = (("4\nreturn x\n", "4\nreturn y\n"), ("return x\n5\n", "return y\n5\n"))
     assert (second.search, second.replace) in searched
-
-
-def test_files_that_are_new_or_go_away() -> None:
-    assert find_file_edits("p", None, "a") == FileEdits("p", (Edit("", "a"),))
-    assert find_file_edits("p", None, "") == FileEdits("p", (Edit("", ""),))
-    assert find_file_edits("p", "a", None) == FileEdits("p", (Edit("a", ""),), removes=True)
-    assert find_file_edits("p", "a", "") == FileEdits("p", (Edit("a", ""),))
-    assert find_file_edits("p", "a\n", "b\n") == FileEdits("p", (Edit("a\n", "b\n"),))
 
 
 def test_a_large_file_with_few_changes_gives_small_blocks() -> None:
@@ -262,46 +231,6 @@ def longest_common(before: str, after: str) -> int:
                 above[column] + 1 if line == other else max(above[column + 1], lengths[column])
             )
     return lengths[-1]
-
-
-LETTERS = st.text("abc", max_size=14)
-LINES = st.lists(st.sampled_from(["a\n", "b\n", "ba\n", "\n"]), max_size=25)
-
-
-def shared(first: str, second: str) -> int:
-    alike = (left == right for left, right in zip(first, second, strict=False))
-    return sum(takewhile(bool, alike))
-
-
-@examples(300)
-@given(LETTERS, LETTERS)
-def test_what_repeats_is_what_a_search_finds(before: str, after: str) -> None:
-    repeats = Repeats(before, after)
-    for at in range(len(before)):
-        own = [shared(before[at:], before[start:]) for start in range(len(before)) if start != at]
-        other = sorted(
-            (shared(before[at:], after[start:]) for start in range(len(after))), reverse=True
-        )
-        assert repeats.own[at] == max(own, default=0)
-        assert [repeats.other[at], repeats.twice[at]] == [*other, 0, 0][:2]
-        length, start = repeats.other[at], repeats.where[at]
-        assert before[at : at + length] == after[start : start + length]
-
-
-@examples(300)
-@given(LINES, LINES)
-def test_edits_hold_their_laws_where_repeats_are_known(before: list[str], after: list[str]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(find, "_WORK_BEFORE_REPEATS", -1)
-        old, new = "".join(before), "".join(after)
-        edits = find_edits(old, new)
-        assert apply_edits(old, edits) == new
-        text = old
-        for edit in edits:
-            assert text.count(edit.search) == 1 or not old
-            assert old.count(edit.search) == 1 or not old
-            text = text.replace(edit.search, edit.replace, 1)
-        assert text == new
 
 
 def test_what_uniqueness_alone_takes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -37,68 +38,50 @@ def test_blocks_are_applied_in_any_order_and_may_touch() -> None:
     assert apply_edits("a\nb\n", [Edit("b\n", "2\n"), Edit("a\n", "1\n")]) == "1\n2\n"
 
 
-def test_all_blocks_match_the_file_before() -> None:
-    with pytest.raises(NoMatchError, match="Block 2 of 2 does not match"):
-        apply_edits("a\n", [Edit("a\n", "b\n"), Edit("b\n", "c\n")])
-
-
-def test_only_whole_lines_match() -> None:
-    with pytest.raises(NoMatchError):
-        apply_edits("    x = 1\n", [Edit("x = 1\n", "x = 2\n")])
-    with pytest.raises(NoMatchError):
-        apply_edits("a\r\n", [Edit("a\r", "b\r")])
-    with pytest.raises(NoMatchError):
-        apply_edits("ab\n", [Edit("a", "c")])
+def test_a_line_and_an_empty_file_are_found() -> None:
     assert apply_edits("xa\na\n", [Edit("a\n", "b\n")]) == "xa\nb\n"
+    assert apply_edits("", [Edit("", "a\n")]) == "a\n"
 
 
-def test_a_miss_names_the_nearest_lines() -> None:
-    search = "def g():\n    x = 2\n    return x\n"
-    with pytest.raises(NoMatchError) as caught:
-        apply_edits(FILE, [Edit("def f():\n", ""), Edit(search, "")])
-    assert caught.value.problem == (
-        "Block 2 of 2 does not match: its SEARCH (3 lines) occurs nowhere in the file; the most "
-        "alike are from line 6 on, but at line 7 the file has '    x = 1\\n' where SEARCH has "
-        "'    x = 2\\n'"
-    )
+NEAREST = (
+    "Block 2 of 2 does not match: its SEARCH (3 lines) occurs nowhere in the file; the most alike "
+    "are from line 6 on, but at line 7 the file has '    x = 1\\n' where SEARCH has '    x = 2\\n'"
+)
+OVERLAPPING = [Edit("b\nc\n", ""), Edit("z\n", "y\n"), Edit("a\nb\n", "")]
 
 
 @pytest.mark.parametrize(
-    ("before", "search", "problem"),
+    ("before", "edits", "error", "problem"),
     [
-        ("a\nb \nc\n", "a\nb\nc\n", r"at line 2 the file has 'b \\n' where SEARCH has 'b"),
-        ("a\nb\n", "b\nc\n", r"at line 3 the file has ended where SEARCH has 'c"),
-        ("a\n", "z\n", r"\(1 line\) occurs nowhere in the file\. Copy"),
+        ("a\n", [Edit("a\n", "b\n"), Edit("b\n", "c\n")], NoMatchError, "Block 2 of 2 does not"),
+        ("    x = 1\n", [Edit("x = 1\n", "x = 2\n")], NoMatchError, "occurs nowhere"),
+        ("a\r\n", [Edit("a\r", "b\r")], NoMatchError, "occurs nowhere"),
+        ("ab\n", [Edit("a", "c")], NoMatchError, "occurs nowhere"),
+        (FILE, [Edit("def f():\n", ""), Edit("def g():\n    x = 2\n    return x\n", "")],
+         NoMatchError, NEAREST),
+        ("a\nb \nc\n", [Edit("a\nb\nc\n", "")], NoMatchError,
+         r"at line 2 the file has 'b \n' where SEARCH has 'b"),
+        ("a\nb\n", [Edit("b\nc\n", "")], NoMatchError,
+         "at line 3 the file has ended where SEARCH has 'c"),
+        ("a\n", [Edit("z\n", "")], NoMatchError, "(1 line) occurs nowhere in the file. Copy"),
+        (FILE, [Edit("", "a\n")], NoMatchError, "Block 1 of 1 has an empty SEARCH"),
+        (FILE, [Edit("", "a\n")], NoMatchError, "the file has 8 lines"),
+        (FILE, [Edit("    x = 1\n    return x\n", "")], AmbiguousError,
+         "Block 1 of 1 is ambiguous: its SEARCH matches at lines 2, 7. "),
+        ("a\n" * 30, [Edit("a\na\n", "")], AmbiguousError,
+         "lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more"),
+        ("a\nb\nc\nz\n", OVERLAPPING, OverlapError,
+         "Blocks 3 and 1 of 3 overlap at line 2 of the file"),
+        ("a\n", [Edit("a\n", "b\n")] * 2, OverlapError,
+         "Blocks 1 and 2 of 2 overlap at line 1 of the file"),
+        ("", [Edit("", "a\n"), Edit("", "b\n")], OverlapError, "overlap"),
     ],
-    ids=["white-space", "end-of-the-file", "nothing-alike"],
-)
-def test_a_miss_is_shown(before: str, search: str, problem: str) -> None:
-    with pytest.raises(NoMatchError, match=problem):
-        apply_edits(before, [Edit(search, "")])
-
-
-def test_an_ambiguous_block_names_its_lines() -> None:
-    with pytest.raises(AmbiguousError) as caught:
-        apply_edits(FILE, [Edit("    x = 1\n    return x\n", "")])
-    assert caught.value.problem == "Block 1 of 1 is ambiguous: its SEARCH matches at lines 2, 7"
-    with pytest.raises(AmbiguousError, match="lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more"):
-        apply_edits("a\n" * 30, [Edit("a\na\n", "")])
-
-
-def test_blocks_that_overlap() -> None:
-    edits = [Edit("b\nc\n", ""), Edit("z\n", "y\n"), Edit("a\nb\n", "")]
-    with pytest.raises(OverlapError, match="Blocks 3 and 1 of 3 overlap at line 2 of the file"):
-        apply_edits("a\nb\nc\nz\n", edits)
-    with pytest.raises(OverlapError, match="Blocks 1 and 2 of 2 overlap at line 1 of the file"):
-        apply_edits("a\n", [Edit("a\n", "b\n")] * 2)
-
-
-def test_an_empty_search_is_for_an_empty_file() -> None:
-    assert apply_edits("", [Edit("", "a\n")]) == "a\n"
-    with pytest.raises(NoMatchError, match=r"Block 1 of 1 has an empty SEARCH.*has 8 lines"):
-        apply_edits(FILE, [Edit("", "a\n")])
-    with pytest.raises(OverlapError):
-        apply_edits("", [Edit("", "a\n"), Edit("", "b\n")])
+)  # fmt: skip
+def test_what_does_not_apply_is_told(
+    before: str, edits: list[Edit], error: type[EditError], problem: str
+) -> None:
+    with pytest.raises(error, match=re.escape(problem)):
+        apply_edits(before, edits)
 
 
 def test_errors_travel_between_processes() -> None:

@@ -105,38 +105,32 @@ def test_longer_markers_around_what_looks_like_them() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "above",
-    [
-        *("src/a.py\n", "src/a.py\n```python\n", "```python\nsrc/a.py\n"),
-        *("```python\n### src/a.py\n", "```python\n# src/a.py\n", "```python src/a.py\n"),
-        *("```python:src/a.py\n", '```python title="src/a.py"\n', "`src/a.py`\n\n```\n"),
-        *("**src/a.py**\n~~~\n", "**`src/a.py`:**\n", "### `src/a.py`\n\n```python\n"),
-        *("File: src/a.py\n", "**File:** `src/a.py`\n", "1. src/a.py:\n"),
-        "src/a.py\n\nThe loop never ends.\nSo it has to go:\n\n```python\n",
-        "In `src/a.py`, the loop has to go:\n",
-        '"src/a.py"\n',
-        "Sure! Here it is.\n\n---\n\nsrc/a.py\n",
-    ],
-)
-def test_paths_as_models_write_them(above: str) -> None:
-    assert parse_edits(f"{above}{BLOCK}```\n\nThat is all.") == (FileEdits("src/a.py", (EDIT,)),)
-
-
-def test_any_word_right_above_a_block_or_its_fence() -> None:
-    assert parse_edits(f"Makefile\n{BLOCK}")[0].path == "Makefile"
-    assert parse_edits(f"Makefile\n```make\n{BLOCK}")[0].path == "Makefile"
+MAKEFILE = ("Makefile\n", "Makefile\n```make\n")
+"""Any word right above a block, or above its fence."""
+NO_PATH = ("", "Here is the change:\n", "```python\n", "Done\n\n", "## Changes\n", "...\n")
+ABOVE = [
+    *("src/a.py\n", "src/a.py\n```python\n", "```python\nsrc/a.py\n"),
+    *("```python\n### src/a.py\n", "```python\n# src/a.py\n", "```python src/a.py\n"),
+    *("```python:src/a.py\n", '```python title="src/a.py"\n', "`src/a.py`\n\n```\n"),
+    *("**src/a.py**\n~~~\n", "**`src/a.py`:**\n", "### `src/a.py`\n\n```python\n"),
+    *("File: src/a.py\n", "**File:** `src/a.py`\n", "1. src/a.py:\n"),
+    "src/a.py\n\nThe loop never ends.\nSo it has to go:\n\n```python\n",
+    "In `src/a.py`, the loop has to go:\n",
+    '"src/a.py"\n',
+    "Sure! Here it is.\n\n---\n\nsrc/a.py\n",
+]
 
 
 @pytest.mark.parametrize(
-    "above",
+    ("above", "path"),
     [
-        *("", "Here is the change:\n", "```python\n", "Done\n\n"),
-        *("## Changes\n", "...\n", "`x.y`, say\n"),
+        *((above, "src/a.py") for above in ABOVE),
+        *((above, "Makefile") for above in MAKEFILE),
+        *((above, None) for above in (*NO_PATH, "`x.y`, say\n")),
     ],
 )
-def test_no_path(above: str) -> None:
-    assert parse_edits(above + BLOCK) == (FileEdits(None, (EDIT,)),)
+def test_paths_as_models_write_them(above: str, path: str | None) -> None:
+    assert parse_edits(f"{above}{BLOCK}```\n\nThat is all.") == (FileEdits(path, (EDIT,)),)
 
 
 def test_several_files_and_prose() -> None:

@@ -139,10 +139,7 @@ def _version(objects: Objects, commit: str) -> str:
 
 def _record(context: BuildContext, row: dict[str, Any]) -> TrialRecord | None:
     instance = instance_of(row)
-    directory = record_directory(
-        context.view.workspace, instance.repo, instance.issue, instance.pull
-    )
-    return read_record(directory, instance)
+    return read_record(record_directory(context.view.workspace, instance), instance)
 
 
 def _proved(record: TrialRecord | None) -> dict[str, Any]:

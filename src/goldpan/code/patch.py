@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from goldpan.code.paths import unquote_path
 from goldpan.git.trees import unquoted
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _INDEX = re.compile(rb"index ([0-9a-f]{4,40})\.\.([0-9a-f]{4,40})(?: \d{6})?\Z")
 _NO_NEWLINE = b"\\"
 _NOTHING = b"/dev/null"
+_USUAL_MODE = "100644"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,25 @@ class FileDiff:
 
 
 def parse_diff(text: bytes) -> list[FileDiff]:
-    """Parse a diff of many files; raises `ValueError` where it is none or is cut off."""
+    """Parse a diff of many files; raises `ValueError` where it is none or is cut off.
+
+    A file begins with the line that git writes above its names, or with these alone.
+    """
     *lines, rest = text.split(b"\n")
     if rest:
         raise ValueError("it is cut off" if text.startswith(b"diff ") else "it is not a diff")
     files: list[FileDiff] = []
     index = 0
+    is_named = False
     while index < len(lines):
         line = lines[index]
         index += 1
         if line.startswith(b"diff --git "):
             files.append(_begin(line.removeprefix(b"diff --git ")))
+            is_named = True
+        elif not is_named and _are_names(lines[index - 1 : index + 1]):
+            files.append(_begin_unnamed(line, lines[index]))
+            is_named = True
         elif not files:
             raise ValueError("it does not begin like a diff")
         elif match := _HUNK.match(line):
@@ -62,6 +70,7 @@ def parse_diff(text: bytes) -> list[FileDiff]:
             after = int(match[1]) - (1 if old else 0)
             files[-1].hunks.append(Hunk(after, tuple(lines[index:end])))
             index = end
+            is_named = False
         else:
             _read_header(files[-1], line)
     return files
@@ -120,11 +129,26 @@ def _begin(names: bytes) -> FileDiff:
     return FileDiff(_name(names[:half]), _name(names[half + 1 :]))
 
 
+def _are_names(lines: Sequence[bytes]) -> bool:
+    return [line[:4] for line in lines] == [b"--- ", b"+++ "]
+
+
+def _begin_unnamed(before: bytes, after: bytes) -> FileDiff:
+    """Begin a file without the line of git, whose names follow and are read then."""
+    old, new = _plain(before[4:]), _plain(after[4:])
+    if old == _NOTHING:
+        return FileDiff(_name(new), _name(new), "A", mode_after=_USUAL_MODE)
+    if new == _NOTHING:
+        return FileDiff(_name(old), _name(old), "D", mode_before=_USUAL_MODE)
+    return FileDiff(_name(old), _name(old))
+
+
 def _read_header(file: FileDiff, line: bytes) -> None:
     word, _, rest = line.partition(b" ")
-    if line.startswith(b"--- ") and rest != _NOTHING:
+    mode = line[-6:].decode("ascii", "replace")
+    if line.startswith(b"--- ") and _plain(rest) != _NOTHING:
         file.before = _name(rest)
-    elif line.startswith(b"+++ ") and rest != _NOTHING:
+    elif line.startswith(b"+++ ") and _plain(rest) != _NOTHING:
         file.after = _name(rest)
     elif line.startswith((b"rename from ", b"copy from ")):
         file.before = unquoted(line.partition(b" from ")[2])
@@ -132,32 +156,32 @@ def _read_header(file: FileDiff, line: bytes) -> None:
     elif line.startswith((b"rename to ", b"copy to ")):
         file.after = unquoted(line.partition(b" to ")[2])
     elif line.startswith(b"new file mode "):
-        file.letter, file.mode_after = "A", line[-6:].decode("ascii", "replace")
+        file.letter, file.mode_after = "A", mode
     elif line.startswith(b"deleted file mode "):
-        file.letter, file.mode_before = "D", line[-6:].decode("ascii", "replace")
+        file.letter, file.mode_before = "D", mode
     elif line.startswith(b"old mode "):
-        file.mode_before = line[-6:].decode("ascii", "replace")
+        file.mode_before = mode
     elif line.startswith(b"new mode "):
-        file.mode_after = line[-6:].decode("ascii", "replace")
+        file.mode_after = mode
     elif match := _INDEX.match(line):
         file.id_before, file.id_after = match[1].decode(), match[2].decode()
     elif line.startswith((b"Binary files ", b"GIT binary patch")):
         file.is_binary = True
 
 
+def _plain(name: bytes) -> bytes:
+    """Return a name without what stands behind it: a time, or git's tab where it has spaces."""
+    return name.partition(b"\t")[0]
+
+
 def _name(text: bytes) -> bytes:
-    """Return a path without its ``a/`` or ``b/``; git ends a name with spaces with a tab."""
-    name = unquoted(text.removesuffix(b"\t"))
+    """Return a path without its ``a/`` or ``b/``."""
+    name = unquoted(_plain(text))
     return name[2:] if name[:2] in (b"a/", b"b/") else name
 
 
-_FILE = re.compile(r"^diff --git ", re.M)
-_NEW_NAME = re.compile(r'^(?:\+\+\+ ("?b/[^\n\t]*)|rename to ([^\n]*)|copy to ([^\n]*))', re.M)
-_OLD = re.compile(r'^--- ("?a/[^\n\t]*)', re.M)
-_MOVED = re.compile(r"^rename from ([^\n]*)", re.M)
-_HEAD = re.compile(r"diff --git a/(.*) b/\1\n")
-_QUOTED_HEAD = re.compile(r'diff --git "a/(.*)" "b/\1"\n')
-_BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.M)
+_PARTS = re.compile(r"^(?=diff --git )", re.M)
+_NAMES = (b"--- ", b"+++ ", b"rename ", b"copy ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,18 +202,23 @@ def split_patch(diff: str) -> tuple[FilePatch, ...]:
 
     Raises `ValueError` where a part does not tell its file, so it is no diff of git.
     """
-    if not diff:
-        return ()
-    starts = [match.start() for match in _FILE.finditer(diff)]
-    if not starts or starts[0] != 0:
+    before, *parts = _PARTS.split(diff)
+    if before:
         raise ValueError("the text does not begin with 'diff --git'")
-    parts = (diff[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True))
-    return tuple(
-        FilePatch(
-            _path_of_part(part), part, bool(_BINARY.search(_head_of_part(part))), _moved_from(part)
-        )
-        for part in parts
-    )
+    return tuple(map(_file_patch, parts))
+
+
+def _file_patch(text: str) -> FilePatch:
+    # Before the first hunk: its lines may look like anything.
+    head = text.partition("\n@@ ")[0].encode("utf-8", "surrogateescape")
+    first, *lines = head.split(b"\n")
+    file = _begin(first.removeprefix(b"diff --git "))
+    if file.before != file.after and not any(line.startswith(_NAMES) for line in lines):
+        raise ValueError(f"{text.splitlines()[0][:200]!r} names no file")
+    for line in lines:
+        _read_header(file, line)
+    before, after = (path.decode("utf-8", "surrogateescape") for path in (file.before, file.after))
+    return FilePatch(after, text, file.is_binary, before if file.letter == "R" else "")
 
 
 def part_patch(diff: str, choose: Callable[[str], bool]) -> tuple[str, str]:
@@ -197,27 +226,3 @@ def part_patch(diff: str, choose: Callable[[str], bool]) -> tuple[str, str]:
     files = split_patch(diff)
     chosen = "".join(file.text for file in files if choose(file.path))
     return chosen, "".join(file.text for file in files if not choose(file.path))
-
-
-def _head_of_part(part: str) -> str:
-    """Return what stands before the first hunk, whose lines may look like anything."""
-    return part.partition("\n@@ ")[0]
-
-
-def _moved_from(part: str) -> str:
-    moved = _MOVED.search(_head_of_part(part) + "\n")
-    return unquote_path(moved[1]) if moved else ""
-
-
-def _path_of_part(part: str) -> str:
-    header = _head_of_part(part) + "\n"
-    if new := _NEW_NAME.search(header):
-        name = unquote_path(new[1] or new[2] or new[3])
-        return name.removeprefix("b/") if new[1] else name
-    if old := _OLD.search(header):
-        return unquote_path(old[1]).removeprefix("a/")
-    if same := _HEAD.match(header):
-        return same[1]
-    if same := _QUOTED_HEAD.match(header):
-        return unquote_path(f'"{same[1]}"')
-    raise ValueError(f"{header.splitlines()[0][:200]!r} names no file")

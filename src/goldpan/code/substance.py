@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from goldpan.code.edits.diff import count_common
 from goldpan.code.grammar import Mark, ParsedCode, code_bytes, read
 from goldpan.code.languages import Language, language_of, second_language_of
 from goldpan.code.lexer import CONTINUED, LexicalRules, Stripped, squeeze, strip, tokens
@@ -30,20 +31,9 @@ _WIDTH = 100
 
 def shared_ends(first: bytes, other: bytes) -> tuple[int, int]:
     """Return how many bytes two texts share at their start, and how many more at their end."""
-    start = _shared_start(first, other)
+    start = count_common(first, other)
     most = min(len(first), len(other)) - start
-    return start, min(most, _shared_start(first[::-1], other[::-1]))
-
-
-def _shared_start(first: bytes, other: bytes) -> int:
-    low, high = 0, min(len(first), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return start, min(most, count_common(first[::-1], other[::-1]))
 
 
 def _changed_lines(first: bytes, other: bytes) -> tuple[bytes, bytes]:
@@ -75,10 +65,10 @@ def first_change(old: bytes, new: bytes, old_code: bytes, new_code: bytes) -> st
     """Tell the first line that changed, of the code if it did; codes have the lines of texts."""
     squeezed = squeeze(old_code), squeeze(new_code)
     if squeezed[0] == squeezed[1]:
-        number = old.count(b"\n", 0, _shared_start(old, new))
+        number = old.count(b"\n", 0, count_common(old, new))
         return f"{_line_text(old, number)} => {_line_text(new, number)}"
-    left = _shared_start(*squeezed)
-    line = old_code.rfind(b"\n", 0, _shared_start(old_code, new_code)) + 1
+    left = count_common(*squeezed)
+    line = old_code.rfind(b"\n", 0, count_common(old_code, new_code)) + 1
     left -= len(squeeze(old_code[:line]))
     number = old_code.count(b"\n", 0, line)
     lines = [number + _lines_to(code[line:], left) for code in (old_code, new_code)]

@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import zip_longest
+from difflib import SequenceMatcher, unified_diff
+from io import StringIO
+from itertools import islice, zip_longest
 from typing import Literal
 
 from goldpan.core.sanitize import CUT, visible
@@ -108,24 +109,21 @@ def blocks_as_diff(before: str, blocks: Iterable[tuple[str, str]]) -> str | None
     None where a SEARCH does not stand in the file, or a block is too large to compare.
     """
     hunks = []
-    for search, replace in blocks:
-        at = before.find(search)
-        olds, news = _with_ends(search), _with_ends(replace)
+    for block in blocks:
+        at = before.find(block[0])
+        olds, news = (list(StringIO(text, newline="\n")) for text in block)
         if at < 0 or max(len(olds), len(news)) > _MOST_BLOCK_LINES:
             return None
         hunks.append((before.count("\n", 0, at) + 1, olds, news))
-    text: list[str] = []
+    lines: list[str] = []
     grown = 0
     for line, olds, news in sorted(hunks):
-        text.append(f"@@ -{line},{len(olds)} +{line + grown},{len(news)} @@\n")
+        lines.append(f"@@ -{line},{len(olds)} +{line + grown},{len(news)} @@\n")
         grown += len(news) - len(olds)
-        for tag, a, b, c, d in SequenceMatcher(None, olds, news).get_opcodes():
-            if tag == "equal":
-                text += [_marked(" ", line_) for line_ in olds[a:b]]
-            else:
-                text += [_marked("-", line_) for line_ in olds[a:b]]
-                text += [_marked("+", line_) for line_ in news[c:d]]
-    return "".join(text)
+        body = islice(unified_diff(olds, news, n=len(olds)), 3, None)  # without its heads
+        lines += list(body) or [f" {same}" for same in olds]
+    ends = "\n\\ No newline at end of file\n"
+    return "".join(one if one.endswith("\n") else one + ends for one in lines)
 
 
 def _lines(diff: str) -> Iterator[_CellText]:
@@ -235,13 +233,3 @@ def _emphasized(old: _CellText, new: _CellText) -> DiffRow:
 def _cut(text: str) -> str:
     shown = visible(text[: _LONGEST_LINE + 1])
     return shown if len(shown) <= _LONGEST_LINE else shown[: _LONGEST_LINE - 1] + CUT
-
-
-def _with_ends(text: str) -> list[str]:
-    lines = [f"{line}\n" for line in text.split("\n")]
-    last = lines.pop().removesuffix("\n")
-    return [*lines, last] if last else lines
-
-
-def _marked(sign: str, line: str) -> str:
-    return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"

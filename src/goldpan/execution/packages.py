@@ -20,11 +20,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
-import orjson
-
-from goldpan.core.errors import DamagedError, UsageError
+from goldpan.core.errors import UsageError
 from goldpan.core.http import shared_context
-from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.execution.checkout import make_accessible
@@ -131,7 +129,8 @@ def _file_places(address: str) -> frozenset[Place]:
             reply = client.get(f"{address.rstrip('/')}/{name}/", headers={"Accept": "text/html"})
             urls = [str(past.url) for past in (*reply.history, reply)]
             if reply.is_success:
-                urls += (urljoin(urls[-1], link) for link in _links(reply.text))
+                links = (unescape(link[1]) for link in _LINK.finditer(reply.text))
+                urls += (urljoin(urls[-1], link) for link in links)
             for url in urls:
                 with suppress(UsageError):
                     place = place_of(url)
@@ -145,10 +144,6 @@ def _is_number(host: str) -> bool:
         ip_address(host)
         return True
     return False
-
-
-def _links(page: str) -> Iterator[str]:
-    return (unescape(match[1]) for match in _LINK.finditer(page))
 
 
 def _local(source: str) -> Path | None:
@@ -168,7 +163,6 @@ def _local(source: str) -> Path | None:
 
 _FORMAT = 1
 _CACHES, _SEALS = ".packages", ".seals"
-_SEAL_DAMAGED = "the record of its packages is not as it was written"
 
 
 def package_cache(workspace: WorkspaceLayout, repo: str) -> Path:
@@ -186,20 +180,18 @@ def package_caches(workspace: WorkspaceLayout) -> list[Path]:
 
 def is_open(cache: Path) -> bool:
     """Tell whether a run builds of a cache now, or was stopped while it did."""
-    try:
-        return read_json(_seal(cache)).get("files") is None
-    except (OSError, DamagedError, orjson.JSONDecodeError, AttributeError):
-        return False
+    return stored_json(_seal(cache)).get("files", "sealed") is None
 
 
 def package_flaws(cache: Path) -> list[tuple[Path, str]]:
     """Return the files of a cache that are not as the last run left them, and why."""
-    try:
-        recorded = read_json(_seal(cache))["files"]
-    except FileNotFoundError:
-        return [(_seal(cache), "the record of its packages is gone")] if cache.exists() else []
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
-        return [(_seal(cache), _SEAL_DAMAGED)]
+    seal = _seal(cache)
+    if not seal.exists():
+        return [(seal, "the record of its packages is gone")] if cache.exists() else []
+    stored = stored_json(seal)
+    if "files" not in stored:
+        return [(seal, "the record of its packages is not as it was written")]
+    recorded = stored["files"]
     if recorded is None:
         return []
     lying = _digests(cache)

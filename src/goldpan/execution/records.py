@@ -20,12 +20,14 @@ from typing import Any, Literal
 
 import orjson
 
-from goldpan.core.errors import DamagedError, UsageError, WorkspaceError
+from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.settings.config import repository_name
-from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
+from goldpan.execution.command import CommandLimits
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
+from goldpan.execution.recipe import load_recipes
 from goldpan.execution.reports import Outcome
 
 Run = Mapping[str, Outcome]
@@ -183,18 +185,14 @@ def _is_inside(path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialSettings:
-    """How the tests of instances are run; part of each record."""
+class TrialSettings(CommandLimits):
+    """How the tests of instances are run; part of each record.
+
+    The limits are those of one run of the tests, and of one step of building.
+    """
 
     repeats: int = 3
     """How often the tests run in each state that counts."""
-    seconds: float = 1_800
-    """The most seconds of one run of the tests, and of one step of building."""
-    memory: int = 8 << 30
-    """The most bytes of one process."""
-    processes: int = 512
-    disk: int = 16 << 30
-    """The most bytes that one run, or one step of building, adds to its directories."""
     isolation: IsolationName = "auto"
     image: str = ""
     """The image of a container engine."""
@@ -250,9 +248,10 @@ def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
         yield
 
 
-def record_directory(workspace: WorkspaceLayout, repo: str, issue: int, pull: int) -> Path:
+def record_directory(workspace: WorkspaceLayout, instance: FixInstance) -> Path:
     """Return where the record and the logs of an instance lie."""
-    return workspace.root / "verification" / repo.lower() / f"{issue}-{pull}"
+    folder = workspace.root / "verification" / instance.repo.lower()
+    return folder / f"{instance.issue}-{instance.pull}"
 
 
 def records_digest(workspace: WorkspaceLayout, repo: str) -> str | None:
@@ -263,8 +262,9 @@ def records_digest(workspace: WorkspaceLayout, repo: str) -> str | None:
     return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else None
 
 
-def run_digest(settings: TrialSettings, recipes: Mapping[str, str]) -> str:
+def run_digest(settings: TrialSettings, own_recipes: Sequence[Path]) -> str:
     """Return the SHA-256 of how tests are run: settings, and recipes by name with their digests."""
+    recipes = {recipe.name: recipe.digest for recipe in load_recipes(own_recipes)}
     return _digest([_VERSION, asdict(settings), dict(sorted(recipes.items()))])
 
 
@@ -301,9 +301,8 @@ def seal_files(directory: Path, record: str) -> dict[str, str]:
 def changed_files(directory: Path, record: str) -> list[tuple[Path, str]]:
     """Return the files of a run that are not as it left them, and why, its record first."""
     path = directory / record
-    try:
-        files = dict(read_json(path)[FILES])
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+    files = stored_json(path).get(FILES)
+    if not isinstance(files, dict):
         return [(path, "it is not as it was written")]
     lying = seal_files(directory, record)
     return [
@@ -325,18 +324,17 @@ def read_record(
 
     A damaged record counts as none: running the tests again makes it anew.
     """
-    path = directory / RECORD
+    plain = stored_json(directory / RECORD)
+    if plain.get("instance") != instance.digest or run not in (None, plain.get("run")):
+        return None
     try:
-        plain = read_json(path)
-        if plain["instance"] != instance.digest or run not in (None, plain["run"]):
-            return None
         lists = ("fail_to_pass", "pass_to_pass", "broken", "flaky")
         proof = Proof(plain["verdict"], *(tuple(plain[name]) for name in lists))
         said = {name: value for name, value in plain.items() if name not in (FILES, _SECONDS)}
         seconds = dict(plain.get(_SECONDS, {}))  # records of before 2026-11 have none
         environment = plain["environment"]
         return TrialRecord(instance, proof, plain["detail"], _digest(said), environment, seconds)
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+    except (KeyError, TypeError):  # without a digest, so another wrote it
         return None
 
 

@@ -10,23 +10,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-import orjson
-
 from goldpan.code.edits.apply import EditError
 from goldpan.code.edits.files import apply_patch_files
-from goldpan.core.errors import DamagedError, UsageError
+from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import EngineName, open_engine
-from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
-from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     FILES,
     EndedError,
     FixInstance,
-    Run,
     TrialJob,
     TrialRecord,
     TrialSettings,
@@ -136,8 +132,7 @@ class ScoringJob:
     @property
     def settings(self) -> str:
         """The SHA-256 of how the tests are run: with more time they may end."""
-        recipes = {recipe.name: recipe.digest for recipe in load_recipes(self.job.recipes)}
-        return run_digest(self.job.settings, recipes)
+        return run_digest(self.job.settings, self.job.recipes)
 
     def __str__(self) -> str:
         return self.job.instance.id
@@ -165,8 +160,7 @@ def resolve_all(
     waiting: list[ScoringJob] = []
     scored: dict[str, Resolution] = {}
     for instance in instances:
-        directory = record_directory(workspace, instance.repo, instance.issue, instance.pull)
-        record = read_record(directory, instance)
+        record = read_record(record_directory(workspace, instance), instance)
         if record is None or record.proof.verdict != "verified":
             raise UsageError(
                 f"{instance.id} is not verified in {workspace.root}",
@@ -194,8 +188,7 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
     """Score one answer, or return what came of the same answer before."""
     instance = answer.job.instance
     digest = hashlib.sha256(answer.text.encode("utf-8", "surrogateescape")).hexdigest()
-    directory = record_directory(answer.job.workspace, instance.repo, instance.issue, instance.pull)
-    logs = directory / "answers" / digest[:16]
+    logs = record_directory(answer.job.workspace, instance) / "answers" / digest[:16]
     stored = _read(logs, answer, digest)
     if stored:
         return stored
@@ -217,21 +210,21 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
 
         try:
             trial.prepare()
-            resolution = _judge(answer, trial.run("answer", change), restored)
+            run = trial.run("answer", change)
+            failed = tuple(test for test in answer.tests if run.get(test) != "passed")
+            outcome: Outcome = "tests-fail" if failed else "resolved"
+            resolution = Resolution(instance, outcome, failed, restored)
             if resolution.outcome == "resolved" and (forged := _forged(trial, answer, change)):
                 resolution = Resolution(instance, "forged-report", forged, restored)
         except EndedError as ended:
-            outcome: Outcome = (
+            outcome = (
                 ended.verdict
                 if ended.verdict in ("does-not-apply", "limit-exceeded")
                 else "does-not-build"
             )
             resolution = Resolution(instance, outcome, answer.record.proof.fail_to_pass)
     plain = {
-        "record": answer.record.digest,
-        "answer": digest,
-        "settings": answer.settings,
-        "control": _CONTROL,
+        **_about(answer, digest),
         "outcome": resolution.outcome,
         "failed": resolution.failed,
         "restored": resolution.restored,
@@ -276,23 +269,21 @@ def _inside(testbed: Path, path: str) -> str:
     return (testbed / path).resolve().relative_to(testbed.resolve()).as_posix()
 
 
-def _judge(answer: ScoringJob, run: Run, restored: tuple[str, ...]) -> Resolution:
-    failed = tuple(test for test in answer.tests if run.get(test) != "passed")
-    outcome: Outcome = "tests-fail" if failed else "resolved"
-    return Resolution(answer.job.instance, outcome, failed, restored)
-
-
 def _read(logs: Path, answer: ScoringJob, digest: str) -> Resolution | None:
-    try:
-        plain = read_json(logs / ANSWER)
-        keys = (plain["record"], plain["answer"], plain["settings"], plain["control"])
-        if keys != (answer.record.digest, digest, answer.settings, _CONTROL):
-            return None
-        if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
-            return None
-        if changed_files(logs, ANSWER):
-            return None
-        lists = (tuple(plain[name]) for name in ("failed", "restored"))
-        return Resolution(answer.job.instance, plain["outcome"], *lists)
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
+    plain = stored_json(logs / ANSWER)
+    if not plain.items() >= _about(answer, digest).items() or changed_files(logs, ANSWER):
         return None
+    if plain["outcome"] == "does-not-build":  # the fault of no patch; the index may be back
+        return None
+    lists = (tuple(plain[name]) for name in ("failed", "restored"))
+    return Resolution(answer.job.instance, plain["outcome"], *lists)
+
+
+def _about(answer: ScoringJob, digest: str) -> dict[str, str]:
+    """Return what an outcome follows from, `digest` being that of the answer's text."""
+    return {
+        "record": answer.record.digest,
+        "answer": digest,
+        "settings": answer.settings,
+        "control": _CONTROL,
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -55,39 +55,44 @@ class Trial:
     """An instance's base commit with its environment, from which each run starts anew."""
 
     def __init__(self, job: TrialJob, isolation: Isolation, scratch: Path, logs: Path) -> None:
-        self._instance = job.instance
-        self._workspace = job.workspace
+        self._job, self._instance, self._isolation = job, job.instance, isolation
         self._clone = job.workspace.clone(job.instance.repo)
-        self._cache = package_cache(job.workspace, job.instance.repo)
-        self._settings = job.settings
-        self._recipes = load_recipes(job.recipes)
-        self._isolation = isolation
-        self._scratch = scratch
-        self._logs = logs
-        self._testbed = scratch / "testbed"
-        """Where all happens: what is installed refers to files by their whole path."""
+        self._limits: CommandLimits = job.settings
+        self._scratch, self._logs = scratch, logs
         self._base = scratch / "base"
         """The base commit's files as building left them."""
-        self._recipe: RunRecipe | None = None
-        self._runner: Runner | None = None
+        self._recipe: RunRecipe
+        self._command: int | None = None
+        """The recipe's command of tests that the first run found to report any."""
+        self._files: frozenset[str] = frozenset()
+        """The project's Python files, as they were before anything was built."""
+        self._copied: frozenset[str] = frozenset()
+        """The project's files that its environment holds as a copy."""
+        self.imports = Imports((), ())
+        """The files of the project that the last run imported, where it is one of Python."""
         self.environment: dict[str, Any] = {}
         """The environment that the tests run in, as records state it."""
+        self._settle(scratch)
+
+    def _settle(self, folder: Path) -> None:
+        self._testbed = folder / "testbed"
+        """Where all happens: what is installed refers to files by their whole path."""
+        self._home, self._reports = folder / "home", folder / "reports"
+        for path in (self._home, self._reports):
+            path.mkdir()
 
     def prepare(self) -> None:
         """Lay out the base commit, try the patches, build the environment.
 
         Raises `EndedError` with the verdict where one of these fails.
         """
-        recipe = self._lay_out()
-        settings = self._settings
-        limits = CommandLimits(settings.seconds, settings.memory, settings.processes, settings.disk)
-        runner = Runner(recipe, self._isolation, limits, self._logs, self._scratch)
-        runner.files = python_files(self._testbed)
+        self._lay_out()
+        self._files = python_files(self._testbed)
         date = committed_at(self._clone, self._instance.base_commit)
         version = nearest_version(self._clone, self._instance.base_commit)
         log = self._logs / "build.log"
         try:
-            is_fallback = self._build(recipe, runner, date, version, limits, log)
+            is_fallback = self._build(date, version, log)
         except EnvironmentBuildError as error:
             if error.exceeded:
                 raise EndedError("limit-exceeded", f"{error.exceeded}, build") from None
@@ -98,59 +103,19 @@ class Trial:
                 write_whole(log, mask(log.read_bytes()))
         self._check_out()  # building may have written files of the commit, such as its README
         self._testbed.rename(self._base)
-        is_limited = recipe.is_dated and not is_fallback
+        is_limited = self._recipe.is_dated and not is_fallback
         self.environment |= {"newest_packages": date if is_limited else "", "version": version}
         if is_fallback:
             self.environment["fallback"] = True
-        self._runner = runner
-
-    def _build(
-        self,
-        recipe: RunRecipe,
-        runner: Runner,
-        date: str,
-        version: str,
-        limits: CommandLimits,
-        log: Path,
-    ) -> bool:
-        """Build, and say whether only the recipe's fallback did it."""
-        if not recipe.is_python and not recipe.fields.build:
-            return False
-        requests = self._logs / REQUESTS
-        with open_network(self._settings.network, self._isolation, recipe, requests) as network:
-            try:
-                if not recipe.is_python:
-                    return runner.build(self._testbed, date, network, log)
-                python_env = build_python_env(
-                    recipe,
-                    self._isolation,
-                    network,
-                    self._testbed,
-                    self._scratch / "environment",
-                    self._cache,
-                    date,
-                    version,
-                    limits,
-                    log,
-                )
-            finally:
-                self.environment |= network.described()
-        runner.python, runner.readable = python_env.python, python_env.readable
-        runner.copied = python_env.copied
-        self.environment |= {
-            "python": python_env.version,
-            "python_wanted": python_env.requested_version,
-            "packages": list(python_env.packages),
-            "in_place": not python_env.copied,
-        }
-        return False
 
     def run(self, name: str, change: Callable[[Path], None], conditions: Conditions = USUAL) -> Run:
-        """Run the tests on the base commit's files, changed as told, where these were built."""
-        assert self._runner is not None, "it is prepared"
+        """Run the tests on the base commit's files, changed as told, where these were built.
+
+        Raises `EndedError` where they take more than they may.
+        """
         with copied_tree(self._base, self._testbed):
             change(self._testbed)
-            return self._runner.run(self._testbed, self._instance.test_files, name, conditions)
+            return self._run_tests(name, conditions)
 
     def beside(self, name: str) -> Self | None:
         """Return a trial of the same base and environment whose tests run beside this one's.
@@ -158,31 +123,25 @@ class Trial:
         Its logs go with its scratch folder. None where what is installed refers to this trial's
         folder, or where what was built lies in the home directory.
         """
-        assert self._runner is not None, "it is prepared"
         folder = self._scratch / name
         testbed = folder / "testbed"
         if not self.is_python or self._isolation.testbed(testbed) == str(testbed):
             return None
         folder.mkdir()
         other = copy(self)
-        other._testbed, other._runner = testbed, self._runner.beside(folder)
+        other._logs = folder
+        other._settle(folder)
         return other
 
     @property
     def is_python(self) -> bool:
         """True where pytest runs the tests, in an environment that was built for the project."""
-        return self._recipe is not None and self._recipe.is_python
+        return self._recipe.is_python
 
     def answer(self, script: str) -> list[str]:
         """Return the lines that a shell script of ours prints where the tests run."""
         command = ("/bin/sh", "-c", script)
         return self._isolation.printed_lines(command, CommandLimits(_ANSWER_SECONDS))
-
-    @property
-    def imports(self) -> Imports:
-        """The files of the project that the last run imported."""
-        assert self._runner is not None, "it is prepared"
-        return self._runner.imports
 
     def restore_tests(self, testbed: Path, changed: Iterable[str]) -> tuple[str, ...]:
         """Give the tests the state that the fix brings, whatever a patch did to them.
@@ -210,7 +169,6 @@ class Trial:
 
     def _steers(self, testbed: Path, path: str) -> bool:
         """Say whether a file decides what tests find, as tests and their settings do."""
-        assert self._recipe is not None, "it is prepared"
         if self._recipe.steers(path) or is_test_file(path, ""):
             return True
         if leaves(testbed, path) or not (testbed / path).is_file():
@@ -224,24 +182,27 @@ class Trial:
         except GitError as error:
             raise EndedError("lost-base", error.problem) from None
 
-    def _lay_out(self) -> RunRecipe:
-        """Write the base commit, try the patches on a copy, and return the recipe that fits."""
+    def _lay_out(self) -> None:
+        """Write the base commit, choose the recipe that fits, and try the patches on a copy."""
         self._testbed.mkdir()
         self._check_out()
         modules = submodules(self._clone, self._instance.repo, self._instance.base_commit)
         without_submodules = lay_out_submodules(
-            self._workspace, modules, self._testbed, self._scratch
+            self._job.workspace, modules, self._testbed, self._scratch
         )
         if without_submodules:
             self.environment["lacking_submodules"] = list(without_submodules)
         names = {path.name for path in self._testbed.iterdir()}
-        recipe = choose_recipe(self._recipes, names, self._instance.test_files)
+        recipe = choose_recipe(load_recipes(self._job.recipes), names, self._instance.test_files)
         if recipe is None:
             raise EndedError("no-recipe")
         if missing := self._isolation.lacking(recipe.fields.programs):
             raise EndedError("no-recipe", f"{', '.join(missing)} not installed")
-        recipe = recipe if self._isolation.is_own_system else recipe.in_image()
-        self._recipe = recipe
+        is_own = self._isolation.is_own_system
+        self._recipe = recipe = recipe if is_own else recipe.in_image()
+        self._python = os.path.realpath(sys.executable) if is_own else "python3"
+        interpreter = (Path(self._python).parent.parent,) if is_own else ()
+        self._readable: tuple[Path, ...] = (*interpreter, *recipe.scripts, *recipe.readable)
         self.environment |= {"recipe": recipe.name, "recipe_digest": recipe.digest}
         patches = {"the test patch": self._instance.test_patch, "the fix": self._instance.patch}
         with copied_tree(self._testbed, self._scratch / "trial") as trial:
@@ -249,7 +210,123 @@ class Trial:
                 apply_or_end(trial, patch, kind)
         if recipe.rebuilds(part.path for part in split_patch(self._instance.patch)):
             raise EndedError("needs-rebuild")
-        return recipe
+
+    def _build(self, date: str, version: str, log: Path) -> bool:
+        """Build, and say whether only the recipe's fallback did it.
+
+        `date` is the moment of the base commit, in ISO 8601. Raises `EnvironmentBuildError`.
+        """
+        recipe, isolation = self._recipe, self._isolation
+        if not recipe.is_python and not recipe.fields.build:
+            return False
+        with open_network(
+            self._job.settings.network, isolation, recipe, self._logs / REQUESTS
+        ) as network:
+            try:
+                if not recipe.is_python:
+                    return self._build_by_recipe(date, network, log)
+                python_env = build_python_env(
+                    recipe,
+                    isolation,
+                    network,
+                    self._testbed,
+                    self._scratch / "environment",
+                    package_cache(self._job.workspace, self._instance.repo),
+                    date,
+                    version,
+                    self._limits,
+                    log,
+                )
+            finally:
+                self.environment |= network.described()
+        self._python, self._readable = python_env.python, python_env.readable
+        self._copied = python_env.copied
+        self.environment |= {
+            "python": python_env.version,
+            "python_wanted": python_env.requested_version,
+            "packages": list(python_env.packages),
+            "in_place": not python_env.copied,
+        }
+        return False
+
+    def _build_by_recipe(self, date: str, network: BuildNetwork, log: Path) -> bool:
+        """Run the recipe's own commands of building, those of the fallback where they fail."""
+        testbed, variables = self._isolation.testbed(self._testbed), self._variables
+        ways = self._recipe.builds(testbed, str(self._home), date)
+        for number, commands in enumerate(ways):
+            if number:
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(f"goldpan: this failed, so packages are not limited to {date}\n")
+            for arguments in commands:
+                seen = (self._testbed, (self._home,), self._readable, variables)
+                command = network.through(SandboxCommand(arguments, *seen))
+                finished = self._isolation.run(command, self._limits, log)
+                if finished.code != 0:
+                    break
+            else:
+                return number > 0
+            if finished.exceeded:
+                break
+        raise EnvironmentBuildError(finished.exceeded)
+
+    @property
+    def _variables(self) -> dict[str, str]:
+        """Environment variables that are set when tests run."""
+        return {"HOME": str(self._home), **self._recipe.variables(str(self._home))}
+
+    def _run_tests(self, name: str, conditions: Conditions) -> Run:
+        """Run the test files that are there, all tests where none is for the runner."""
+        seconds = min(self._limits.seconds, conditions.seconds or self._limits.seconds)
+        limits = replace(self._limits, seconds=seconds)
+        runnable = self._recipe.runnable(self._instance.test_files)
+        present = [path for path in runnable if (self._testbed / path).is_file()]
+        if runnable and not present:
+            return {}
+        log = self._logs / f"{name}.log"
+        for number in range(len(self._recipe.fields.tests)):
+            if self._command not in (None, number):
+                continue  # all states run in the way in which the first reported a test
+            # Foreign code writes here, so no command has the folder of another.
+            reports = self._reports / f"{name}-{number}"
+            reports.mkdir()
+            report = reports / "report"
+            command = self._recipe.test_commands(self._python, str(report), present)[number]
+            writable, readable = (reports, self._home), self._readable
+            roots = import_roots(self._files, self._copied)
+            variables, inner = self._variables, self._isolation.testbed(self._testbed)
+            if self.is_python:
+                # A copy must not be found before the files under test.
+                first = [os.path.normpath(f"{inner}/{root}") for root in roots if self._copied]
+                readable = (*readable, PROBE)
+                path = ":".join((str(PROBE), *first))
+                variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
+            command = [*conditions.prefix, *command]
+            variables = {**variables, **conditions.variables}
+            finished = self._isolation.run(
+                SandboxCommand(command, self._testbed, writable, readable, variables), limits, log
+            )
+            self.imports = read_imports(reports, inner, self._files, self._copied, roots)
+            if finished.exceeded:
+                raise EndedError("limit-exceeded", f"{finished.exceeded}, {name}")
+            form = self._recipe.format_of(number)
+            if outcomes := _read(report, form, self._logs / f"{name}.report"):
+                self._command = number
+                return outcomes
+        return {}
+
+
+def _read(report: Path, form: ReportFormat, copy: Path) -> Run:
+    """Return what a report says, and keep those bytes where they say anything."""
+    try:
+        content = report_content(report)
+        if content is None:
+            return {}
+        outcomes = read_report(content, form)
+    except ReportError as error:
+        raise EndedError("no-tests-run", str(error)) from None
+    if outcomes:
+        copy.write_bytes(content)
+    return outcomes
 
 
 @contextmanager
@@ -271,129 +348,3 @@ def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is i
     """Apply a git diff; raises `EndedError` where it does not apply."""
     if not applies(testbed, patch):
         raise EndedError("does-not-apply", kind)
-
-
-class Runner:
-    """Runs a recipe's commands in isolation."""
-
-    def __init__(
-        self,
-        recipe: RunRecipe,
-        isolation: Isolation,
-        limits: CommandLimits,
-        directory: Path,
-        scratch: Path,
-    ) -> None:
-        self._recipe = recipe
-        self._isolation = isolation
-        self._limits = limits
-        self._directory = directory
-        self._command: int | None = None
-        is_own = isolation.is_own_system
-        self.python = os.path.realpath(sys.executable) if is_own else "python3"
-        interpreter = (Path(self.python).parent.parent,) if is_own else ()
-        self.readable: tuple[Path, ...] = (*interpreter, *recipe.scripts, *recipe.readable)
-        self.files: frozenset[str] = frozenset()
-        """The project's Python files, as they were before anything was built."""
-        self.copied: frozenset[str] = frozenset()
-        """The project's files that its environment holds as a copy."""
-        self.imports = Imports((), ())
-        """Files of the project that the last run imported, where it is one of Python."""
-        self._settle(scratch)
-
-    def _settle(self, scratch: Path) -> None:
-        self._home = scratch / "home"
-        self._reports = scratch / "reports"
-        self.variables = {"HOME": str(self._home), **self._recipe.variables(str(self._home))}
-        """Environment variables that are set when tests run."""
-        for path in (self._home, self._reports):
-            path.mkdir()
-
-    def beside(self, scratch: Path) -> Self:
-        """Return a runner of the same environment whose home, reports and logs are its own."""
-        other = copy(self)
-        other._directory = scratch
-        other._settle(scratch)
-        return other
-
-    def build(self, testbed: Path, date: str, network: BuildNetwork, log: Path) -> bool:
-        """Run the recipe's own commands of building; say whether those of the fallback were needed.
-
-        `date` is the moment of the base commit, in ISO 8601. Raises `EnvironmentBuildError`.
-        """
-        inner_testbed = self._isolation.testbed(testbed)
-        for number, commands in enumerate(
-            self._recipe.builds(inner_testbed, str(self._home), date)
-        ):
-            if number:
-                with log.open("a", encoding="utf-8") as file:
-                    file.write(f"goldpan: this failed, so packages are not limited to {date}\n")
-            for arguments in commands:
-                seen = (testbed, (self._home,), self.readable, self.variables)
-                command = network.through(SandboxCommand(arguments, *seen))
-                finished = self._isolation.run(command, self._limits, log)
-                if finished.code != 0:
-                    break
-            else:
-                return number > 0
-            if finished.exceeded:
-                break
-        raise EnvironmentBuildError(finished.exceeded)
-
-    def run(
-        self, testbed: Path, files: Sequence[str], name: str, conditions: Conditions = USUAL
-    ) -> Run:
-        """Run the tests of those files that are there, all where none is for the runner.
-
-        Raises `EndedError` where they take more than they may.
-        """
-        seconds = min(self._limits.seconds, conditions.seconds or self._limits.seconds)
-        limits = replace(self._limits, seconds=seconds)
-        runnable = self._recipe.runnable(files)
-        present = [path for path in runnable if (testbed / path).is_file()]
-        if runnable and not present:
-            return {}
-        log = self._directory / f"{name}.log"
-        for number in range(len(self._recipe.fields.tests)):
-            if self._command not in (None, number):
-                continue  # all states run in the way in which the first reported a test
-            # Foreign code writes here, so no command has the folder of another.
-            reports = self._reports / f"{name}-{number}"
-            reports.mkdir()
-            report = reports / "report"
-            command = self._recipe.test_commands(self.python, str(report), present)[number]
-            writable, readable = (reports, self._home), self.readable
-            roots = import_roots(self.files, self.copied)
-            variables, inner = self.variables, self._isolation.testbed(testbed)
-            if self._recipe.is_python:
-                # A copy must not be found before the files under test.
-                first = [os.path.normpath(f"{inner}/{root}") for root in roots if self.copied]
-                readable = (*readable, PROBE)
-                path = ":".join((str(PROBE), *first))
-                variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
-            command = [*conditions.prefix, *command]
-            variables = {**variables, **conditions.variables}
-            finished = self._isolation.run(
-                SandboxCommand(command, testbed, writable, readable, variables), limits, log
-            )
-            self.imports = read_imports(reports, inner, self.files, self.copied, roots)
-            if finished.exceeded:
-                raise EndedError("limit-exceeded", f"{finished.exceeded}, {name}")
-            form = self._recipe.format_of(number)
-            if outcomes := self._read(report, form, self._directory / f"{name}.report"):
-                self._command = number
-                return outcomes
-        return {}
-
-    def _read(self, report: Path, form: ReportFormat, copy: Path) -> Run:
-        """Return what a report says, and keep those bytes where they say anything."""
-        try:
-            content = report_content(report)
-            if content is None:
-                return {}
-            outcomes = read_report(content, form)
-        except ReportError as error:
-            raise EndedError("no-tests-run", str(error)) from None
-        if outcomes:
-            copy.write_bytes(content)
-        return outcomes

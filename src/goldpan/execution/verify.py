@@ -55,9 +55,8 @@ def verify_instance(job: TrialJob) -> TrialRecord:
     missing; whatever the repository's own code does ends as a verdict.
     """
     instance = job.instance
-    directory = record_directory(job.workspace, instance.repo, instance.issue, instance.pull)
-    recipes = load_recipes(job.recipes)
-    run = run_digest(job.settings, {recipe.name: recipe.digest for recipe in recipes})
+    directory = record_directory(job.workspace, instance)
+    run = run_digest(job.settings, job.recipes)
     stored = None if job.again else read_record(directory, instance, run)
     if stored and not _has_more_by_now(job, stored) and not changed_files(directory, RECORD):
         return stored

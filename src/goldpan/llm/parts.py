@@ -58,7 +58,7 @@ _LOG_ENDS = 10
 
 def cut(parts: Sequence[PromptPart], most: int) -> tuple[PromptPart, ...]:
     """Return the texts with at most about `most` characters together, notes aside."""
-    if _size(parts) <= most:
+    if sum(len(part.text) for part in parts) <= most:
         return tuple(parts)
     shorter = [
         replace(part, text=without_logs(part.text)) if part.kind == "text" else part
@@ -103,7 +103,3 @@ def middle_out(text: str, most: int) -> str:
         tail = tail[start + 1 :]
     left_out = len(text) - len(head) - len(tail)
     return f"{head}\n[[ {left_out} characters are left out ]]\n{tail}"
-
-
-def _size(parts: Sequence[PromptPart]) -> int:
-    return sum(len(part.text) for part in parts)

@@ -113,9 +113,7 @@ def _proofs(step: Step, results: Sequence[Any]) -> Iterator[Path]:
 
     for result in results:
         for record in result.records:
-            one = record.instance
-            directory = record_directory(step.context.lab.layout, one.repo, one.issue, one.pull)
-            yield directory / "record.json"
+            yield record_directory(step.context.lab.layout, record.instance) / "record.json"
 
 
 def _runs(step: Step) -> dict[str, str]:

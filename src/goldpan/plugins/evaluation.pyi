@@ -88,7 +88,6 @@ from goldpan.report.document import listed as listed
 from goldpan.reproduce.cells import CellOutcome as CellOutcome
 from goldpan.reproduce.cells import PaperContext as PaperContext
 from goldpan.reproduce.cells import State as State
-from goldpan.reproduce.cells import parsed as parsed
 from goldpan.reproduce.cells import runs_models as runs_models
 from goldpan.reproduce.cells import workspaces as workspaces
 from goldpan.reproduce.data import FoundFile as FoundFile

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import create_model
 
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.plugins.loading import blamed, digests
@@ -20,7 +21,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.evaluation.record import Environment, read_environment
 from goldpan.reproduce.data import DataFolder, FoundFile, MissingFileError, other_content
-from goldpan.reproduce.recipe import PaperRecipe, TableRecipe, Value
+from goldpan.reproduce.recipe import PaperRecipe, StrictModel, TableRecipe, Value
 
 State = Literal["run", "in part", "recomputed", "untested"]
 """Origin of a cell: by running what the paper ran, by running less than that, by computing
@@ -150,7 +151,6 @@ def fill_table(
 
 
 C = TypeVar("C", bound=Callable[..., Any])
-Settings = TypeVar("Settings", bound=BaseModel)
 _SIGNS = ("datasets", "runs", "tables")
 """Folders of which a workspace has one at least."""
 
@@ -254,16 +254,29 @@ def can_run(compute: Compute) -> bool:
     return getattr(compute, _RUNS, False)
 
 
-Compute = Callable[[PaperContext, TableRecipe, Mapping[str, Any]], Iterable[CellOutcome]]
-"""Yields the cells of a table that it can obtain. Settings are those of the recipe.
+Compute = Callable[..., Iterable[CellOutcome]]
+"""Yields the cells of a table that it can obtain, given the context and the table's recipe.
 
-Raises `GoldpanError` where it can obtain none; the table says so and other computations go on.
+Its parameters after these are its settings in recipes; one called `settings` is a model of them
+all. Raises `GoldpanError` where it can obtain none; the table says so and other computations go on.
 """
 
 
-def parsed(kind: type[Settings], settings: Mapping[str, Any]) -> Settings:
-    """Return a computation's settings; raises `UsageError` that names the keys that are wrong."""
-    return Source("A computation's settings", settings, "docs/reference/files.md").read(kind)
+def outcomes_of(
+    compute: Compute, context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+) -> Iterable[CellOutcome]:
+    """Return the cells that a computation yields; raises `UsageError` for wrong settings."""
+    kinds = get_type_hints(compute, include_extras=True)
+    source = Source("A computation's settings", settings, "docs/reference/files.md")
+    if "settings" in kinds:
+        return compute(context, table, source.read(kinds["settings"]))
+    parameters = list(signature(compute).parameters.values())[2:]
+    fields: dict[str, Any] = {
+        one.name: (kinds[one.name], ... if one.default is one.empty else one.default)
+        for one in parameters
+    }
+    chosen = source.read(create_model("settings", __base__=StrictModel, **fields))
+    return compute(context, table, **dict(chosen))
 
 
 def workspaces(context: PaperContext) -> Iterator[WorkspaceLayout]:
@@ -289,19 +302,16 @@ def workspaces(context: PaperContext) -> Iterator[WorkspaceLayout]:
 class Reproduction:
     """Tables of a recipe as they came out here, with their origin."""
 
-    recipe: PaperRecipe
+    context: PaperContext
     tables: tuple[TableResult, ...]
-    files: tuple[FoundFile, ...]
-    """The authors' files that were read, by key."""
-    missing: tuple[tuple[str, str, str], ...]
-    """Files that were needed and are not there: key, what, and how to get it."""
-    folder: Path
-    """Where the authors' files are looked for."""
     environment: Environment
-    seed: int
-    effort: Effort
     plugins: Mapping[str, str]
     """The SHA-256 of each plugin on which the cells depend, by its name."""
+
+    @property
+    def missing(self) -> dict[str, tuple[str, str]]:
+        """Return what was needed and is not there, and how to get it, by the files' keys."""
+        return dict(sorted(self.context.missing.items()))
 
     @property
     def complete(self) -> bool:
@@ -321,11 +331,12 @@ _OWN = {
 """Where computations stand in this folder; those modules import this one."""
 
 
-def _own() -> dict[str, Compute]:
-    return {name: resolve_name(f"goldpan.reproduce.{place}") for name, place in _OWN.items()}
-
-
-COMPUTATIONS = Registry("computation", _own, "computation", lambda item: item[0])
+COMPUTATIONS: Registry[Compute] = Registry(
+    "computation",
+    lambda: {name: resolve_name(f"goldpan.reproduce.{place}") for name, place in _OWN.items()},
+    "computation",
+    lambda item: item[0],
+)
 find_computation = COMPUTATIONS.find
 
 
@@ -353,7 +364,7 @@ def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> Reproduct
                 try:
                     context.files(computation.files)
                     with blamed("computation", computation.method):
-                        for outcome in method(context, table, computation.settings):
+                        for outcome in outcomes_of(method, context, table, computation.settings):
                             outcomes.append(outcome)  # noqa: PERF402 - what came before a failure stays
                 except StoppedError:
                     raise
@@ -367,17 +378,8 @@ def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> Reproduct
         if table.note:
             context.note(table.note)
         results.append(fill_table(table, outcomes, problems, tuple(context.notes)))
-    return Reproduction(
-        context.recipe,
-        tuple(results),
-        tuple(file for _, file in sorted(context.data.files.items())),
-        tuple((key, *missing) for key, missing in sorted(context.missing.items())),
-        context.data.root,
-        read_environment(),
-        context.seed,
-        context.effort,
-        _plugins(context.recipe, methods),
-    )
+    plugins = _plugins(context.recipe, methods)
+    return Reproduction(context, tuple(results), read_environment(), plugins)
 
 
 def _plugins(recipe: PaperRecipe, methods: Iterable[str]) -> dict[str, str]:

@@ -33,22 +33,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import fsum, sqrt
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field
 
 from goldpan._version import __version__
-from goldpan.core.errors import DamagedError, DatasetError, UsageError
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.resources import write_file
-from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
 from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, rank, score_matrix
-from goldpan.reproduce.cells import CellOutcome, PaperContext, parsed
+from goldpan.reproduce.cells import CellOutcome, PaperContext
 from goldpan.reproduce.recipe import Statistics, StrictModel, TableRecipe, Value, find_tables
 
 
@@ -130,10 +130,10 @@ def _value(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> float 
 
 
 def published_scores(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext, table: TableRecipe, settings: ScoreColumns
 ) -> Iterator[CellOutcome]:
     """Yield each score of a model and task that the table has."""
-    columns = parsed(ScoreColumns, settings)
+    columns = settings
     if not columns.tasks:
         columns = columns.model_copy(update={"tasks": (*table.rows, *table.columns)})
     for (name, task), value in read_scores(context, columns).items():
@@ -147,23 +147,20 @@ _NAMES = {"none": "Negligible", "small": "Small", "medium": "Medium", "large": "
 """Names of effects in tables; `none` is below the least that has a name."""
 
 
-class _Ranking(StrictModel):
-    scores: ScoreColumns
-    corrections: int = Field(default=1, ge=0)
-
-
 def ranking(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext,
+    table: TableRecipe,
+    scores: ScoreColumns,
+    corrections: Annotated[int, Field(ge=0)] = 1,
 ) -> Iterator[CellOutcome]:
     """Yield the cells of each model of the table."""
-    chosen = parsed(_Ranking, settings)
-    matrix = _matrix_of(context, table, chosen.scores)
+    matrix = _matrix_of(context, table, scores)
     means = matrix.means()
     order = sorted(range(len(means)), key=lambda row: -means[row].mean())
     for row in order:
         values = means[row]
         alpha = context.recipe.statistics.alpha
-        interval = mean_interval(values, alpha, len(means) ** chosen.corrections)
+        interval = mean_interval(values, alpha, len(means) ** corrections)
         effect = cohen_d(means[order[0]], values)
         cells: dict[str, Value] = {
             "Mean": float(values.mean()),
@@ -189,16 +186,9 @@ def _matrix_of(context: PaperContext, table: TableRecipe, columns: ScoreColumns)
     return score_matrix(scores, "score")
 
 
-class _Tiers(StrictModel):
-    scores: ScoreColumns
-
-
-def tiers(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def tiers(context: PaperContext, table: TableRecipe, scores: ScoreColumns) -> Iterator[CellOutcome]:
     """Yield the tier of each model of the table, as the decisions cut the ranking."""
-    chosen = parsed(_Tiers, settings)
-    matrix = _matrix_of(context, table, chosen.scores)
+    matrix = _matrix_of(context, table, scores)
     compared = _compared(context.directory / "cache", matrix, context.recipe.statistics)
     context.note(
         f"{compared['agreement']:.1%} of {compared['pairs']:,} decisions agree with these tiers; "
@@ -223,11 +213,9 @@ def _compared(cache: Path, matrix: ScoreMatrix, statistics: Statistics) -> dict[
     }
     key = hashlib.sha256(orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
     path = cache / f"tiers-{key}.json"
-    try:
-        stored: dict[str, Any] = read_json(path)["compared"]
+    stored: dict[str, Any] = stored_json(path).get("compared", {})
+    if stored:
         return stored
-    except (OSError, DamagedError, ValueError, KeyError):
-        pass
     compared = compare(matrix, **statistics.model_dump())
     result = {
         "tiers": {standing.model: standing.tier for standing in compared.standings},
@@ -269,16 +257,14 @@ class Rule(StrictModel):
     """Decimals of the cells and figures of these rows, where they print fewer than their table."""
 
 
-class _Rules(StrictModel):
-    rules: tuple[Rule, ...] = Field(min_length=1)
-
-
 def derived(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext,
+    table: TableRecipe,
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)],
 ) -> Iterator[CellOutcome]:
     """Yield the cells that the rules name, where the print has them and their figures."""
     impossible = []
-    for rule in parsed(_Rules, settings).rules:
+    for rule in rules:
         source = find_tables(context.recipe, [rule.table])[0] if rule.table else table
         if rule.how == "place":
             yield from _ranks(table, source, rule)
@@ -387,22 +373,19 @@ def _range(how: str, figures: Sequence[float], half: float) -> tuple[float, floa
 _METRICS = ("precision", "recall", "specificity", "accuracy", "f1")
 
 
-class _ConfusionCounts(StrictModel):
-    counts: Mapping[str, tuple[int, int, int, int]]
-    metrics: Mapping[str, str]
-    undefined: str = "-"
-
-
 def confusion(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext,
+    table: TableRecipe,
+    counts: Mapping[str, tuple[int, int, int, int]],
+    metrics: Mapping[str, str],
+    undefined: str = "-",
 ) -> Iterator[CellOutcome]:
     """Yield each metric of each row's counts."""
-    chosen = parsed(_ConfusionCounts, settings)
-    for row, counts in chosen.counts.items():
-        confusion = BinaryConfusion(*counts)
-        for column, metric in chosen.metrics.items():
+    for row, of_row in counts.items():
+        confusion = BinaryConfusion(*of_row)
+        for column, metric in metrics.items():
             value = metric_of(confusion, metric)
-            shown = chosen.undefined if value is None else value
+            shown = undefined if value is None else value
             yield CellOutcome(row, column, shown, "recomputed")
 
 

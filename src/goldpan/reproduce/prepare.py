@@ -7,18 +7,18 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from goldpan._version import __version__
-from goldpan.core.errors import DamagedError, DatasetError
+from goldpan.core.errors import DatasetError
 from goldpan.core.resources import write_file
-from goldpan.core.storage.sealed import read_json, sealed_json
+from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
-from goldpan.datasets.splits import draw_number
+from goldpan.datasets.splits import sample_by_hash
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.data import TaskData, read_task_data, task_data
 from goldpan.datasets.tasks.importing import find_reader, import_files
@@ -60,14 +60,15 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
     key = _key(recipe, [*files, *order])
     make_directory(directory.parent)
     with hold_lock(directory.with_name(f"{directory.name}.lock")):
-        if _mark(directory) != key:
+        mark = directory.with_name(directory.name + _MARK)
+        if stored_json(mark).get("key") != key:
             if cleaned is None:
                 _import(context, recipe, task, files, order, directory)
             else:
                 reading = reading_task(task, recipe)
                 plain = recipe.model_copy(update={"steps": "none"})
                 _import(context, plain, reading, files, order, directory)
-            write_file(directory.with_name(directory.name + _MARK), sealed_json({"key": key}))
+            write_file(mark, sealed_json({"key": key}))
         data = replace(read_task_data(directory, task), task=task)
         if not isinstance(recipe.steps, str):  # they are the paper's, whatever the protocol knows
             data = replace(data, steps=None)
@@ -107,7 +108,7 @@ def limited(data: TaskData, most: int) -> TaskData:
     if total <= most:
         return data
     splits = {
-        name: _drawn(rows, max(2, round(len(rows) * most / total)))
+        name: rows.take(_drawn(rows["id"].to_pylist(), max(2, round(len(rows) * most / total))))
         for name, rows in data.splits.items()
     }
     return task_data(data.task, splits, f"{data.split}, {most:,} rows drawn")
@@ -137,10 +138,8 @@ def _order(context: PaperContext, recipe: TaskRecipe) -> tuple[list[FoundFile], 
         return [], ("a split by Goldpan, as the authors' is missing",)
 
 
-def _drawn(rows: pa.Table, count: int) -> pa.Table:
-    ids = rows["id"].to_pylist()
-    order = sorted(range(len(ids)), key=lambda index: draw_number(0, ids[index]))
-    return rows.take(sorted(order[:count]))
+def _drawn(ids: Sequence[str], count: int) -> list[int]:
+    return [at for at, _ in sample_by_hash(enumerate(ids), count, 0, itemgetter(1))]
 
 
 def _import(
@@ -226,14 +225,6 @@ def _key(recipe: TaskRecipe, files: Sequence[FoundFile]) -> str:
         "files": [file.sha256 for file in files],
     }
     return hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def _mark(directory: Path) -> str:
-    """Return the key of the dataset that lies there, or nothing."""
-    try:
-        return str(read_json(directory.with_name(directory.name + _MARK))["key"])
-    except (OSError, DamagedError, ValueError, KeyError):
-        return ""
 
 
 _TEXT, _TARGET, _ANY = "text_clean", "label", "label_"

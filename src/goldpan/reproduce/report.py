@@ -30,12 +30,12 @@ def as_json(result: Reproduction) -> dict[str, Any]:
     """Return everything as plain JSON data."""
     return {
         "format": FORMAT,
-        "paper": result.recipe.name,
-        "title": result.recipe.title,
-        "citation": result.recipe.citation,
-        "url": result.recipe.url,
-        "seed": result.seed,
-        "effort": asdict(result.effort),
+        "paper": result.context.recipe.name,
+        "title": result.context.recipe.title,
+        "citation": result.context.recipe.citation,
+        "url": result.context.recipe.url,
+        "seed": result.context.seed,
+        "effort": asdict(result.context.effort),
         "complete": result.complete,
         "tables": [_table_json(table) for table in result.tables],
         "files": [
@@ -48,11 +48,11 @@ def as_json(result: Reproduction) -> dict[str, Any]:
                 "address": file.source.address,
                 "license": file.source.license,
             }
-            for file in result.files
+            for _, file in sorted(result.context.data.files.items())
         ],
         "missing": [
             {"key": key, "problem": problem, "remedy": remedy}
-            for key, problem, remedy in result.missing
+            for key, (problem, remedy) in result.missing.items()
         ],
         "environment": asdict(result.environment),
         **({"plugins": dict(result.plugins)} if result.plugins else {}),
@@ -81,17 +81,17 @@ def make_report(result: Reproduction) -> Report:
     counts = {state: sum(table.counts()[state] for table in result.tables) for state in STATES}
     cells = sum(counts.values())
     return Report(
-        title=f"{result.recipe.title}, reproduced",
-        lead=f"{result.recipe.citation} {result.recipe.url}".strip(),
+        title=f"{result.context.recipe.title}, reproduced",
+        lead=f"{result.context.recipe.citation} {result.context.recipe.url}".strip(),
         facts=(
             (f"{cells:,}", "cells"),
             *((f"{counts[state]:,}", f"of them {state}") for state in STATES),
         ),
         summary=tuple(sentence for table in result.tables for sentence in sentences(table)),
         warnings=(
-            *result.recipe.about,
+            *result.context.recipe.about,
             *(f"{state}: {MEANING[state]}" for state in STATES),
-            *(f"{problem}. {remedy}." for _, problem, remedy in result.missing),
+            *(f"{problem}. {remedy}." for problem, remedy in result.missing.values()),
         ),
         sections=(*(_section(table) for table in result.tables), _provenance(result)),
     )
@@ -209,7 +209,7 @@ def _provenance(result: Reproduction) -> Section:
         ("file", "name", "SHA-256 of its content", "state", "published at"),
         tuple(
             (file.source.title, file.path.name, file.sha256, file.state, file.source.address)
-            for file in result.files
+            for _, file in sorted(result.context.data.files.items())
         ),
     )
     facts = [
@@ -218,9 +218,9 @@ def _provenance(result: Reproduction) -> Section:
         ("Python", environment.python),
         ("processor", f"{environment.cpu}, {environment.cores} cores"),
         ("GPUs", ", ".join(environment.gpus) or "none"),
-        ("seed", str(result.seed)),
-        ("limit of rows", str(result.effort.limit or "none")),
-        ("small grids", "yes" if result.effort.quick else "no"),
+        ("seed", str(result.context.seed)),
+        ("limit of rows", str(result.context.effort.limit or "none")),
+        ("small grids", "yes" if result.context.effort.quick else "no"),
         *sorted(environment.packages.items()),
     ]
     content: list[Content] = [files] if files.rows else []
@@ -254,7 +254,7 @@ class Reproduced(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield each table beside the print, and where the results lie."""
         result = self.reproduction
-        named = {f"{what}. {remedy}.": what for _, what, remedy in result.missing}
+        named = {f"{what}. {remedy}.": what for what, remedy in result.missing.values()}
         said: set[str] = set()
         for table in result.tables:
             if table.obtained:
@@ -274,7 +274,7 @@ class Reproduced(Result):
         yield Title("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING))
         yield Line(f"All tables: {counted(result.tables)}.")
         yield from map(Line, _how_to_get_missing(result))
-        if fetched := sum(bool(result.recipe.file(key).raw_path) for key, _, _ in result.missing):
+        if fetched := sum(bool(result.context.recipe.file(key).raw_path) for key in result.missing):
             few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
             yield Line(f"--download fetches {few}; {NAMES[1]} names each.")
         yield from (Line(f"Wrote {path}") for path in self.paths)
@@ -283,8 +283,9 @@ class Reproduced(Result):
 def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
     """Yield how to get what lacks, a line a source: authors publish many files at one address."""
     sources: dict[str, list[tuple[SourceFile, str]]] = {}
-    missing = {key: f"{problem}. {remedy}." for key, problem, remedy in result.missing}
-    for file in result.recipe.files:
+    folder = result.context.data.root
+    missing = {key: f"{problem}. {remedy}." for key, (problem, remedy) in result.missing.items()}
+    for file in result.context.recipe.files:
         if file.key in missing:
             # A note says of a single file how to make it.
             shared = (file.path and file.repository) or (not file.note and file.url)
@@ -296,10 +297,10 @@ def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
             continue
         names = ", ".join(file.paths[0] for file, _ in files[:_MOST_NAMES])
         more = " and so on" if len(files) > _MOST_NAMES else ""
-        how = f"Get them from {first.address}, and put them below {result.folder}"
+        how = f"Get them from {first.address}, and put them below {folder}"
         if first.repository:
             commit = f" at {first.commit[:12]}" if first.commit else ""
-            how = f"Clone https://github.com/{first.repository}{commit} below {result.folder}"
+            how = f"Clone https://github.com/{first.repository}{commit} below {folder}"
         yield f"{len(files):,} files are missing: {names}{more}. {how}."
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -38,17 +38,10 @@ from goldpan.evaluation.model import Model, find_model
 from goldpan.evaluation.protocol import Protocol, find_protocol, settings_for
 from goldpan.evaluation.run import RunResult, run
 from goldpan.evaluation.runs import RESULT, Run, identity, read_result, run_directory
-from goldpan.reproduce.cells import CellOutcome, PaperContext, parsed, runs_models
+from goldpan.reproduce.cells import CellOutcome, PaperContext, runs_models
 from goldpan.reproduce.data import MissingFileError
 from goldpan.reproduce.prepare import Prepared, laboratory, prepared
-from goldpan.reproduce.recipe import (
-    ModelRecipe,
-    PaperRecipe,
-    StrictModel,
-    TableRecipe,
-    TaskRecipe,
-    find_tasks,
-)
+from goldpan.reproduce.recipe import ModelRecipe, PaperRecipe, TableRecipe, TaskRecipe, find_tasks
 
 # The models of a recipe as Goldpan runs them, and their runs.
 
@@ -140,16 +133,11 @@ def _last_part(name: str) -> str:
     return name.partition("@")[0].rpartition("/")[2].casefold()
 
 
-class _RunsOfRecipe(StrictModel):
-    one_minus: tuple[str, ...] = ()
-
-
 @runs_models
 def runs(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext, table: TableRecipe, one_minus: tuple[str, ...] = ()
 ) -> Iterator[CellOutcome]:
     """Yield the main score of each run of a model and task of the table."""
-    chosen = parsed(_RunsOfRecipe, settings)
     if not context.effort.run and not (laboratory(context).root / "runs").is_dir():
         return
     models = find_models(context.recipe, context.effort.models)
@@ -174,7 +162,7 @@ def runs(
             continue
         for model in models:
             if model.name in cells and takes(model, ready.data.task):
-                yield _outcome(context, task, ready, model, cells[model.name], chosen)
+                yield _outcome(context, task, ready, model, cells[model.name], one_minus)
     if wrong:  # the others went ahead
         raise wrong[0]
 
@@ -185,7 +173,7 @@ def _outcome(
     ready: Prepared,
     model: ModelRecipe,
     cell: tuple[str, str],
-    settings: _RunsOfRecipe,
+    one_minus: tuple[str, ...],
 ) -> CellOutcome:
     effort = context.effort
     try:
@@ -197,7 +185,7 @@ def _outcome(
         return CellOutcome(*cell, None, "untested", "it was not run here")
     record = result.record
     value = record.scores.value(record.scores.main)
-    if value is not None and record.scores.main in settings.one_minus:
+    if value is not None and record.scores.main in one_minus:
         value = 1 - value
     rows = sum(record.rows.values())
     notes = list(ready.notes)
@@ -217,29 +205,26 @@ def _outcome(
     return CellOutcome(*cell, value, "in part" if notes else "run", "; ".join(notes), facts)
 
 
-class _Columns(StrictModel):
-    tasks: Mapping[str, str]
-    columns: Mapping[str, tuple[str, str]]
-
-
 def split_counts(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext,
+    table: TableRecipe,
+    tasks: Mapping[str, str],
+    columns: Mapping[str, tuple[str, str]],
 ) -> Iterator[CellOutcome]:
     """Yield the counts of each task whose files are there."""
-    chosen = parsed(_Columns, settings)
-    for row, name in chosen.tasks.items():
+    for row, name in tasks.items():
         task = context.recipe.task(name)
         if task is None or (context.effort.tasks and name not in context.effort.tasks):
             continue
         try:
             ready = prepared(context, task)
         except (MissingFileError, UnknownNameError) as error:
-            for column in chosen.columns:
+            for column in columns:
                 yield CellOutcome(row, column, None, "untested", error.problem)
             continue
         limited = ("rows were limited",) if context.effort.limit is not None else ()
         note = "; ".join((*ready.notes, *limited))
-        for column, (split, label) in chosen.columns.items():
+        for column, (split, label) in columns.items():
             count = _count(ready.data, split, label)
             yield CellOutcome(row, column, count, "in part" if note else "run", note)
 
@@ -293,14 +278,14 @@ class ClusterJob:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPlan(Result):
-    """The jobs that can be written, and why others cannot."""
+class ClusterJobs(Result):
+    """The jobs that were written, and why others could not be."""
 
     jobs: tuple[ClusterJob, ...]
     skipped: tuple[str, ...]
     """A sentence each."""
-    files: tuple[Path, ...] = ()
-    """Where they were written, the script that queues them last."""
+    files: tuple[Path, ...]
+    """The scripts, the one that queues them last."""
 
     @property
     def exit_code(self) -> int:
@@ -323,16 +308,16 @@ class JobPlan(Result):
         yield Line(f"Wrote {len(self.jobs)} jobs; queue them with {self.files[-1]}")
 
 
-def plan_jobs(context: PaperContext, names: Sequence[str]) -> JobPlan:
-    """Return a job for each model and task that the authors ran it on.
+def write_jobs(context: PaperContext, directory: Path) -> ClusterJobs:
+    """Write a job for each model and task that the authors ran it on, and what queues them.
 
     The data of every task are made first, so that jobs find them. Raises `UsageError` for a
-    model or task that the recipe has not.
+    model or task that the recipe has not, and where no job is left; `WorkspaceError`.
     """
     jobs: list[ClusterJob] = []
     skipped: list[str] = []
     models = []
-    for model in find_models(context.recipe, tuple(names)):
+    for model in find_models(context.recipe, context.effort.models):
         try:
             if model.kind == "fine-tuned":
                 weights_of(model)
@@ -350,35 +335,37 @@ def plan_jobs(context: PaperContext, names: Sequence[str]) -> JobPlan:
             skipped.append(f"{name}: {error}")
             continue
         jobs += [ClusterJob(model, name, tuple(_command(context, model, name))) for model in taking]
-    return JobPlan(tuple(jobs), tuple(skipped))
-
-
-def write_jobs(plan: JobPlan, directory: Path) -> JobPlan:
-    """Write a script for each job and one that queues them; raises `WorkspaceError`."""
-    folder, paths = Path.cwd(), []
+    if not jobs:
+        raise UsageError(
+            f"No job can be written: {skipped[0] if skipped else 'nothing was named'}",
+            "Name --model and --task that the paper has, with the data of those tasks",
+        )
+    submit = directory / "submit.sh"
     try:
         make_directory(directory / "logs")
-        for job in plan.jobs:
-            path = directory / f"{job.name}.sbatch"
-            text = _SCRIPT.format(
-                name=f"goldpan-{job.name}",
-                gpus=job.model.gpus,
-                memory=job.model.memory_gb,
-                hours=job.model.hours,
-                log=_log(directory.resolve() / "logs", job.name),
-                folder=shlex.quote(str(folder)),
-                command=shlex.join(job.command),
-            )
-            path.write_text(text, encoding="utf-8")
-            paths.append(path)
-        submit = directory / "submit.sh"
+        paths = [_write_job(job, directory) for job in jobs]
         submit.write_text(_SUBMIT, encoding="utf-8")
         submit.chmod(0o755)
     except OSError as error:
         raise WorkspaceError(
             f"{directory} cannot be written: {error.strerror or error}", "Choose another --output"
         ) from None
-    return replace(plan, files=(*paths, submit))
+    return ClusterJobs(tuple(jobs), tuple(skipped), (*paths, submit))
+
+
+def _write_job(job: ClusterJob, directory: Path) -> Path:
+    path = directory / f"{job.name}.sbatch"
+    text = _SCRIPT.format(
+        name=f"goldpan-{job.name}",
+        gpus=job.model.gpus,
+        memory=job.model.memory_gb,
+        hours=job.model.hours,
+        log=_log(directory.resolve() / "logs", job.name),
+        folder=shlex.quote(str(Path.cwd())),
+        command=shlex.join(job.command),
+    )
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def _log(folder: Path, name: str) -> str:

@@ -6,6 +6,7 @@ import re
 import time
 import unicodedata
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from goldpan.datasets.tasks.wording import METHODS, Side, find_method
 from goldpan.papers.crosscodebench.kinds import TaskKind
 from goldpan.papers.crosscodebench.meta import Meta, TaskExample
 from goldpan.papers.crosscodebench.prompts import (
+    CrossSettings,
     PromptBudget,
     Prompter,
     count_words,
@@ -45,8 +47,12 @@ SIGNS.append("\uff29nput\uff1a")
 PIECES = st.lists(st.sampled_from(SIGNS) | st.text(max_size=3)).map("".join)
 
 
-def prompt(method: str, input_text: str = "x", side: Side = "evaluation", **more: int) -> str:
-    return Prompter(META, find_method(method), side, 0).prompt(input_text, "train/1").text
+def prompter(method: str, side: Side = "train", meta: Meta = META, **settings: Any) -> Prompter:
+    return Prompter(meta, side, CrossSettings(find_method(method), **settings))
+
+
+def prompt(method: str, input_text: str = "x") -> str:
+    return prompter(method, "evaluation").prompt(input_text, "train/1").text
 
 
 def test_few_shots_have_description_examples_and_input() -> None:
@@ -83,26 +89,27 @@ def test_the_sides_show_as_many_examples_as_the_paper(method: str) -> None:
     expected = {"2/0-instruct": (2, 4, 0), "2/2-instruct": (2, 2, 2), "zero-shot": (0, 0, 0)}
     k = int(method[0]) if method[0].isdigit() else 0
     train, evaluation, negative = expected.get(method, (k, k, 0))
-    for side, count in (("train", train), ("evaluation", evaluation)):
-        result = Prompter(META, find_method(method), side, 0).prompt("x", "1")  # type: ignore[arg-type]
+    sides: dict[Side, int] = {"train": train, "evaluation": evaluation}
+    for side, count in sides.items():
+        result = prompter(method, side).prompt("x", "1")
         assert (result.positive, result.negative, result.examples_cut) == (count, negative, 0)
 
 
 def test_examples_are_drawn_for_each_instance_by_the_seed() -> None:
     def shown(seed: int) -> list[str]:
-        prompter = Prompter(META, find_method("1-shot"), "train", seed)
-        return [re.findall("in ([0-9])", prompter.prompt("x", str(at)).text)[0] for at in range(80)]
+        prompts = [prompter("1-shot", seed=seed).prompt("x", str(at)) for at in range(80)]
+        return [re.findall("in ([0-9])", one.text)[0] for one in prompts]
 
     assert shown(0) == shown(0) != shown(1)
     assert {shown(0).count(at) > 5 for at in "0123"} == {True}
 
 
 def test_the_instruction_is_never_cut() -> None:
-    prompter = Prompter(META, find_method("2/2-instruct"), "train", 0, PromptBudget(60))
+    cutting = prompter("2/2-instruct", budget=PromptBudget(60))
     seen = []
     for size in range(0, 120, 7):
         input_text = " ".join(["word"] * size)
-        result = prompter.prompt(input_text, "1")
+        result = cutting.prompt(input_text, "1")
         assert count_words(result.text) <= 60
         assert result.text.startswith("Definition: The input is A. The output is B.\n")
         assert result.text.endswith("Output:")
@@ -118,15 +125,15 @@ def test_the_instruction_is_never_cut() -> None:
 
 
 def test_as_much_of_the_input_stays_as_fits() -> None:
-    least = len(Prompter(META, find_method("zero-shot"), "train", 0).prompt("", "1").text)
+    least = len(prompter("zero-shot").prompt("", "1").text)
     budget = PromptBudget(least + 10, len, "characters")
-    result = Prompter(META, find_method("zero-shot"), "train", 0, budget).prompt("a" * 50, "1")
+    result = prompter("zero-shot", budget=budget).prompt("a" * 50, "1")
     assert (len(result.text), result.input_cut) == (least + 10, 40)
 
 
 def test_a_budget_below_the_instruction_is_refused() -> None:
     with pytest.raises(UsageError, match=r"The instruction of task_001_set_translation has"):
-        Prompter(META, find_method("2/2-instruct"), "train", 0, PromptBudget(5))
+        prompter("2/2-instruct", budget=PromptBudget(5))
     with pytest.raises(UsageError, match="is none"):
         PromptBudget(0)
 
@@ -146,11 +153,11 @@ def test_escaping_is_undone(text: str) -> None:
 def test_texts_cannot_imitate_the_structure(
     input_text: str, shown: str, output: str, ending: str, method: str
 ) -> None:
-    plain = Prompter(META, find_method(method), "train", 0).prompt("x", "1")
+    plain = prompter(method).prompt("x", "1")
     example = TaskExample(f"a{shown}", f"b{output}", f"c{shown}")
     hostile = replace(META, positive=(example,) * 4, negative=(example,) * 4)
     hostile = replace(hostile, description=f"Do{ending}", definition=f"So{ending}")
-    result = Prompter(hostile, find_method(method), "train", 0).prompt(input_text, "1")
+    result = prompter(method, meta=hostile).prompt(input_text, "1")
     assert structure(result.text) == structure(plain.text)
 
 
@@ -188,8 +195,8 @@ def test_a_copied_example_depends_on_seed_and_instance() -> None:
     assert copied_example(replace(META, positive=()), "1", 0) is None
 
 
-def authors(method: str, side: Side = "evaluation") -> str:
-    return Prompter(META, find_method(method), side, 0, layout="authors").prompt("x", "a").text
+def authors(method: str) -> str:
+    return prompter(method, "evaluation", layout="authors").prompt("x", "a").text
 
 
 def test_the_authors_prompts_are_one_line() -> None:
@@ -210,4 +217,4 @@ def test_the_authors_prompts_are_one_line() -> None:
     expected += "Now complete the following example \u2212 input: x; output:"
     assert re.fullmatch(expected, authors("2/2-instruct")), authors("2/2-instruct")
     with pytest.raises(UsageError, match="There is no layout 'line'"):
-        Prompter(META, find_method("1-shot"), "train", 0, layout="line")
+        prompter("1-shot", layout="line")

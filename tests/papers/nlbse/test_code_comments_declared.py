@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
+
 import pytest
 
-from goldpan.papers.nlbse.comment_extract import (
-    LANGUAGES,
-    CommentFound,
-    CommentSource,
-    read_file,
-    written_in,
-)
-
-
-def comments(path: str, text: str) -> list[CommentFound]:
-    return read_file(CommentSource(path, text.encode())).comments
+from goldpan.papers.nlbse.comment_extract import LANGUAGES, CommentSource, read_file, written_in
 
 
 def parsed(path: str, text: str) -> list[tuple[str, str, list[str]]]:
     """Return name, kind and sentences of each documented class."""
-    return [
-        (comment.name, comment.kind, [sentence.sentence for sentence in comment.sentences])
-        for comment in comments(path, text)
-    ]
+    rows = read_file(CommentSource(path, text.encode())).rows
+    comments = groupby(rows, itemgetter("class", "kind"))
+    return [(*about, [row["sentence"] for row in group]) for about, group in comments]
 
 
 JAVA = """\
@@ -67,11 +59,10 @@ def test_java() -> None:
 
 
 def test_the_code_is_shown_without_the_comment() -> None:
-    comment = comments("Bowl.java", JAVA)[0]
-    assert comment.code is not None
-    assert comment.code.startswith("@Entity\n@Table")
-    assert "Holds water" not in comment.code
-    assert comment.comment == "Holds water.\nLeaks, e.g. at night.\n\n@author me"
+    row = read_file(CommentSource("Bowl.java", JAVA.encode())).rows[0]
+    assert row["code"].startswith("@Entity\n@Table")
+    assert "Holds water" not in row["code"]
+    assert row["comment"] == "Holds water.\nLeaks, e.g. at night.\n\n@author me"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +193,7 @@ def test_a_header_is_read_as_the_language_that_parses() -> None:
 def test_broken_code_is_read_as_far_as_it_goes() -> None:
     text = "/** A. */\nclass A {}\nclass {{{ int 3x\n/** B. */ class B {"
     file = read_file(CommentSource("A.java", text.encode()))
-    assert file.comments[0].name == "A"
+    assert file.rows[0]["class"] == "A"
     assert file.counts["syntax-errors"] == 1
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
 from goldpan.git.trees import TreeFile
-from goldpan.papers.nlbse.comment_extract import (
-    CommentFound,
-    CommentSource,
-    read_file,
-    wanted_files,
-)
+from goldpan.papers.nlbse.comment_extract import CommentSource, read_file, wanted_files
 
 TONEL = """\
 "
@@ -35,38 +31,30 @@ Bowl >> pour [
 """
 
 
-def read(path: str, text: str) -> CommentFound | None:
+def read(path: str, text: str) -> list[dict[str, Any]]:
     file = read_file(CommentSource(path, text.encode()))
     assert file.language == "Smalltalk"
-    return file.comments[0] if file.comments else None
+    return file.rows
 
 
 def test_tonel() -> None:
-    comment = read("src/Sluice/Bowl.class.st", TONEL)
-    assert comment is not None
-    assert (comment.name, comment.kind, comment.form) == ("Bowl", "class", "class-comment")
-    sentences = [sentence.sentence for sentence in comment.sentences]
-    assert sentences == ["I am a bowl.", 'I say "hello" to #water.', "Collaborators: Rim"]
-    assert comment.code is not None
-    assert comment.code.startswith("Class {")
-
-
-def test_a_doubled_quote_has_its_place() -> None:
-    comment = read("Bowl.class.st", TONEL)
-    assert comment is not None
-    second = comment.sentences[1]
-    source = TONEL.encode()[second.span.start : second.span.end].decode()
+    rows = read("src/Sluice/Bowl.class.st", TONEL)
+    sentences = ["I am a bowl.", 'I say "hello" to #water.', "Collaborators: Rim"]
+    assert [row["sentence"] for row in rows] == sentences
+    assert {(row["class"], row["kind"], row["form"]) for row in rows} == {
+        ("Bowl", "class", "class-comment")
+    }
+    assert rows[0]["code"].startswith("Class {")
+    assert (rows[1]["line"], rows[1]["end_line"]) == (3, 3)
+    source = TONEL.encode()[rows[1]["start"] : rows[1]["end"]].decode()
     assert source == 'I say ""hello"" to #water.'
-    assert (second.line, second.end_line) == (3, 3)
 
 
 def test_a_doubled_quote_can_begin_and_end_a_sentence() -> None:
     text = '"  ""ä"" or ""b""\n"\nClass {\n\t#name : #A\n}\n'
-    comment = read("A.class.st", text)
-    assert comment is not None
-    (sentence,) = comment.sentences
-    assert sentence.sentence == '"ä" or "b"'
-    assert text.encode()[sentence.span.start : sentence.span.end].decode() == '""ä"" or ""b""'
+    (row,) = read("A.class.st", text)
+    assert row["sentence"] == '"ä" or "b"'
+    assert text.encode()[row["start"] : row["end"]].decode() == '""ä"" or ""b""'
 
 
 @pytest.mark.parametrize(
@@ -79,9 +67,8 @@ def test_a_doubled_quote_can_begin_and_end_a_sentence() -> None:
     ],
 )
 def test_names_of_tonel(head: str, name: str) -> None:
-    comment = read("File.class.st", f'"I am."\n{head}\n')
-    assert comment is not None
-    assert comment.name == name
+    (row,) = read("File.class.st", f'"I am."\n{head}\n')
+    assert row["class"] == name
 
 
 @pytest.mark.parametrize(
@@ -95,16 +82,14 @@ def test_names_of_tonel(head: str, name: str) -> None:
     ],
 )
 def test_no_class_comment(text: str) -> None:
-    assert read("Bowl.class.st", text) is None
+    assert read("Bowl.class.st", text) == []
 
 
 def test_filetree() -> None:
     path = "repository/Sluice.package/Bowl.class/README.md"
-    comment = read(path, "I am a bowl.\r\n\r\n# Heading\r\n\tI hold\twater.")
-    assert comment is not None
-    assert (comment.name, comment.kind, comment.code) == ("Bowl", "class", None)
-    sentences = [sentence.sentence for sentence in comment.sentences]
-    assert sentences == ["I am a bowl.", "# Heading", "I hold\twater."]
+    rows = read(path, "I am a bowl.\r\n\r\n# Heading\r\n\tI hold\twater.")
+    assert {(row["class"], row["kind"], row["code"]) for row in rows} == {("Bowl", "class", None)}
+    assert [row["sentence"] for row in rows] == ["I am a bowl.", "# Heading", "I hold\twater."]
 
 
 def test_which_files_hold_class_comments() -> None:

@@ -31,11 +31,7 @@ JAVA = 'String x = "é";\n/**\n * Holds café.\n *\n *\tIs ünder.  Or "not"?\n 
 def placed(data: bytes, file: FileRead) -> list[str]:
     """Return what stands at the spans of a file's sentences."""
     encoding = "utf-8" if file.encoding in (None, "utf-8-sig") else file.encoding
-    return [
-        data[sentence.span.start : sentence.span.end].decode(encoding)
-        for comment in file.comments
-        for sentence in comment.sentences
-    ]
+    return [data[row["start"] : row["end"]].decode(encoding) for row in file.rows]
 
 
 @pytest.mark.parametrize("encoding", ENCODED)
@@ -48,17 +44,16 @@ def test_the_file_holds_the_sentence_at_its_span(
     file = read_file(CommentSource(path, data))
     assert file.encoding == encoding
     assert placed(data, file) == ["Holds café.", "Is ünder.", 'Or "not"?']
-    assert [sentence.line for sentence in file.comments[0].sentences] == [3, 5, 5]
+    assert [row["line"] for row in file.rows] == [3, 5, 5]
 
 
 def test_a_sentence_over_lines_spans_its_marks() -> None:
     data = b"/**\n * Holds\n * water. Leaks.\n */\nclass A {}\n"
-    (comment,) = read_file(CommentSource("A.java", data, "join")).comments
-    first, second = comment.sentences
-    assert first.sentence == "Holds\nwater."
-    assert data[first.span.start : first.span.end] == b"Holds\n * water."
-    assert (first.line, first.end_line, second.line) == (2, 3, 3)
-    assert first.text == "holds water."
+    file = read_file(CommentSource("A.java", data, "join"))
+    first, second = file.rows
+    assert (first["sentence"], first["text"]) == ("Holds\nwater.", "holds water.")
+    assert placed(data, file)[0] == "Holds\n * water."
+    assert (first["line"], first["end_line"], second["line"]) == (2, 3, 3)
 
 
 LINES = st.lists(st.text(alphabet="aé😀 .!*<>@\t", max_size=12), max_size=5)
@@ -70,11 +65,10 @@ def test_spans_are_exact_for_any_comment(lines: list[str], line_end: str, encodi
     text = f"/**{line_end}{body}{line_end} */{line_end}class A {{}}{line_end}"
     data = ENCODED[encoding](text)
     file = read_file(CommentSource("A.java", data))
-    sentences = [sentence for comment in file.comments for sentence in comment.sentences]
-    assert placed(data, file) == [sentence.sentence for sentence in sentences]
-    assert all(sentence.text == normalize_sentence(sentence.sentence) for sentence in sentences)
-    for sentence in sentences:
-        assert sentence.sentence in text.split(line_end)[sentence.line - 1]
+    assert placed(data, file) == [row["sentence"] for row in file.rows]
+    for row in file.rows:
+        assert row["text"] == normalize_sentence(row["sentence"])
+        assert row["sentence"] in text.split(line_end)[row["line"] - 1]
 
 
 def test_a_binary_file_is_told() -> None:
@@ -85,8 +79,8 @@ def test_a_binary_file_is_told() -> None:
 def test_what_is_private_is_made_unreadable() -> None:
     text = '"""Write to bob.miner@sluice-mining.org.\n\nKey below.\n"""\n'
     file = read_file(CommentSource("a.py", text.encode(), kinds=frozenset({"module"})))
-    assert file.comments[0].sentences[0].sentence == "Write to <EMAIL>."
-    assert file.comments[0].sentences[0].text == "write to email ."
+    assert file.rows[0]["sentence"] == "Write to <EMAIL>."
+    assert file.rows[0]["text"] == "write to email ."
     assert "bob.miner" not in repr(file)
     assert file.redacted == {"email": 1}
 
@@ -98,8 +92,7 @@ def test_sentences_within_a_key_of_many_lines_are_left_out() -> None:
         "-----END RSA PRIVATE KEY-----\nThat was it.\n'''\n"
     )
     file = read_file(CommentSource("a.py", text.encode()))
-    sentences = [sentence.sentence for sentence in file.comments[0].sentences]
-    assert sentences == ["Holds a key.", "That was it."]
+    assert [row["sentence"] for row in file.rows] == ["Holds a key.", "That was it."]
     assert file.counts["private"] >= 6
     assert "MIIE" not in repr(file)
 
@@ -109,5 +102,5 @@ def test_comments_without_words_and_endless_ones_are_counted() -> None:
     many = "a.\n" * (MOST_SENTENCES + 1)
     text = "".join(f'class A{n}:\n    """{doc}"""\n' for n, doc in enumerate(("--", endless, many)))
     file = read_file(CommentSource("a.py", text.encode()))
-    assert file.comments == []
+    assert (file.rows, file.comments) == ([], 0)
     assert file.counts == {"comment-without-words": 1, "comment-too-long": 2}

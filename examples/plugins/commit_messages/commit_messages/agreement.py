@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from commit_messages.logs import Message, messages
 from goldpan.plugins.evaluation import TableRecipe
@@ -20,12 +19,13 @@ def kappa(labelled: list[Message]) -> float:
 
 
 def compute(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext, table: TableRecipe, logs: tuple[str, ...]
 ) -> Iterator[CellOutcome]:
     """Yield a row for each project, and one for all."""
-    logs = {file.source.key: list(messages(file.path)) for file in context.files(settings["logs"])}
-    logs["all"] = [message for log in logs.values() for message in log]
-    for project, log in logs.items():
+    files = context.files(logs)
+    by_project = {file.source.key: list(messages(file.path)) for file in files}
+    by_project["all"] = [message for log in by_project.values() for message in log]
+    for project, log in by_project.items():
         yield CellOutcome(project, "messages", len(log), "run")
         yield CellOutcome(project, "agreed", sum(message.agreed for message in log), "run")
         yield CellOutcome(project, "kappa", kappa(log), "run")

@@ -72,7 +72,7 @@ class RerunOptions:
     """Draws variants."""
     again: bool = False
     """True where rows are run although their results are stored."""
-    settings: TrialSettings = field(default_factory=lambda: TrialSettings(1))
+    settings: TrialSettings = field(default_factory=lambda: TrialSettings(repeats=1))
     recipes: tuple[Path, ...] = ()
     workers: int = 1
     engine: EngineName = "local"
@@ -217,8 +217,7 @@ def _verified(
         instance = instance_of(row.columns)
     except UsageError as error:
         raise Untold(error.problem, error.remedy) from None
-    directory = record_directory(workspace, instance.repo, instance.issue, instance.pull)
-    record = read_record(directory, instance)
+    record = read_record(record_directory(workspace, instance), instance)
     if record is None:
         raise Untold("it is not verified in this workspace", f"Run goldpan verify {dataset}")
     if record.proof.verdict != "verified":
@@ -308,13 +307,11 @@ def _cannot_tell(name: FindingName, untold: Untold, seconds: float | None = None
 
 
 def _directory(workspace: WorkspaceLayout, instance: FixInstance) -> Path:
-    folder = record_directory(workspace, instance.repo, instance.issue, instance.pull)
-    return folder / "reruns"
+    return record_directory(workspace, instance) / "reruns"
 
 
 def _settings(options: RerunOptions) -> str:
-    recipes = {recipe.name: recipe.digest for recipe in load_recipes(options.recipes)}
-    return run_digest(options.settings, recipes)
+    return run_digest(options.settings, options.recipes)
 
 
 def _stored(

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
+from typing import AnyStr
 
 from goldpan.code.edits.apply import MOST_CHARACTERS
 
@@ -36,9 +37,9 @@ def diff_lines(before: str, after: str) -> list[LineHunk]:
 
     Both versions come with one character a line (`as_characters`).
     """
-    head = _count_common(before, after)
+    head = count_common(before, after)
     most = min(len(before), len(after)) - head
-    tail = min(_count_common(before[::-1], after[::-1]), most)
+    tail = min(count_common(before[::-1], after[::-1]), most)
     middle = before[head : len(before) - tail], after[head : len(after) - tail]
     matches = [(head + i, head + j) for i, j in _matches(*middle)]
     ends = (len(before) - tail, len(after) - tail)
@@ -49,8 +50,8 @@ def diff_lines(before: str, after: str) -> list[LineHunk]:
     ]
 
 
-def _count_common(before: str, after: str) -> int:
-    """Return how many lines the versions share at their beginning."""
+def count_common(before: AnyStr, after: AnyStr) -> int:
+    """Return how many characters, or bytes, two texts share at their beginning."""
     alike = range(min(len(before), len(after)) + 1)
     return bisect_left(alike, True, key=lambda n: before[:n] != after[:n]) - 1
 

@@ -11,14 +11,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.code.edits.apply import (
-    MOST_CHARACTERS,
-    Edit,
-    FileEdits,
-    as_characters,
-    number_lines,
-    split_lines,
-)
+from goldpan.code.edits.apply import MOST_CHARACTERS, Edit, as_characters, number_lines, split_lines
 from goldpan.code.edits.diff import LineHunk, diff_lines
 
 
@@ -44,17 +37,6 @@ def find_edits(before: str, after: str) -> tuple[Edit, ...]:
         hunks = _join_touching(blocks)
         if len(hunks) == len(blocks):
             return tuple(_edit(change, block) for block in blocks)
-
-
-def find_file_edits(path: str, before: str | None, after: str | None) -> FileEdits:
-    """Return the edits of a file that may be new or go away, where a version is None.
-
-    Its content stands as the one SEARCH or REPLACE, even where it is empty.
-    """
-    if before is None or after is None:
-        whole = Edit(before or "", after or "")
-        return FileEdits(path, (whole,), removes=after is None)
-    return FileEdits(path, find_edits(before, after))
 
 
 def _join_touching(blocks: list[EditBlock]) -> list[LineHunk]:

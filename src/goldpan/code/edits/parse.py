@@ -242,10 +242,7 @@ def _malformed(line: int, problem: str) -> MalformedError:
     )
 
 
-_FILES = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)", re.M)
-_HUNK = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
-_NAME = re.compile(r"[-+]{3} (?:[ab]/)?([^\t]*)")
-_NOTHING = "/dev/null"
+_FILES = re.compile(r"^(?=diff --git |--- [^\n]*\n\+\+\+ [^\n]*\n@@ -)", re.M)
 _SHOWN_OF_DIFF = 80
 _ANEW = "Make the diff again from the file as it is"
 
@@ -263,49 +260,14 @@ def parse_unified(patch: str) -> list[FileDiff]:
     """
     lines = patch.split("\n")
     if all(line.endswith("\r") for line in lines[:-1]):
-        lines = [line.removesuffix("\r") for line in lines]
+        patch = "\n".join(line.removesuffix("\r") for line in lines)
+    diff = _FILES.split(patch, maxsplit=1)[-1]
     try:
-        return parse_diff("".join(f"{line}\n" for line in _with_heads(lines)).encode())
+        return parse_diff(diff.removesuffix("\n").encode() + b"\n")
     except ValueError as error:
         raise MalformedError(
             f"The diff cannot be read: {error}", "Give it as git diff writes it"
         ) from None
-
-
-def _with_heads(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the diff, each file led by the line that git writes above it."""
-    if lines and not lines[-1]:
-        lines = lines[:-1]
-    old = new = 0
-    begun = headed = False
-    for at, line in enumerate(lines):
-        following = lines[at + 1] if at + 1 < len(lines) else ""
-        if old > 0 or new > 0:
-            old -= line[:1] in (" ", "-")
-            new -= line[:1] in (" ", "+")
-            yield line
-            continue
-        if head := _HUNK.match(line):
-            old, new = (1 if count is None else int(count) for count in head.groups())
-            headed = False
-        elif line.startswith("diff --git "):
-            begun = headed = True
-        elif line.startswith("--- ") and following.startswith("+++ ") and not headed:
-            begun = True
-            yield from _head(line, following)
-        elif not begun:
-            continue
-        yield line.split("\t")[0] if line.startswith(("--- ", "+++ ")) else line
-
-
-def _head(before: str, after: str) -> Iterator[str]:
-    old, new = (match[1] if (match := _NAME.match(line)) else "" for line in (before, after))
-    name = new if old == _NOTHING else old
-    yield f"diff --git a/{name} b/{name}"
-    if old == _NOTHING:
-        yield "new file mode 100644"
-    if new == _NOTHING:
-        yield "deleted file mode 100644"
 
 
 def apply_hunks(before: str, hunks: Sequence[Hunk], forgive: Forgiveness) -> tuple[str, list[str]]:

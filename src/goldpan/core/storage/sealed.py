@@ -100,6 +100,15 @@ def read_json(path: Path) -> Any:
     return value
 
 
+def stored_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; an empty one where none is there, or it is damaged."""
+    try:
+        value = read_json(path)
+    except (OSError, DamagedError, orjson.JSONDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, computed again only when it changed."""
     status = path.stat()

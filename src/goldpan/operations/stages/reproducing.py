@@ -12,7 +12,6 @@ from goldpan.operations.values import Limits, several
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace
-    from goldpan.reproduce.cells import PaperContext
     from goldpan.reproduce.recipe import PaperRecipe, TableRecipe
 
 
@@ -103,7 +102,9 @@ def reproduce(
         if list:
             return RecipeDescription(recipe, context.data)
         if slurm:
-            return _write_jobs(context, directory or default / "slurm")
+            from goldpan.reproduce.runs import write_jobs
+
+            return write_jobs(context, directory or default / "slurm")
         from goldpan.reproduce.cells import reproduce as compute
         from goldpan.reproduce.report import Reproduced, write_files
 
@@ -123,15 +124,3 @@ def _models(recipe: PaperRecipe, names: tuple[str, ...]) -> tuple[str, ...]:
     named = tuple(name for name in names if name != "all")
     find_models(recipe, named)  # a wrong name is refused before any work
     return named if named == names else tuple(model.name for model in recipe.models)
-
-
-def _write_jobs(context: PaperContext, directory: Path) -> Result:
-    from goldpan.reproduce.runs import plan_jobs, write_jobs
-
-    plan = plan_jobs(context, context.effort.models)
-    if not plan.jobs:
-        raise UsageError(
-            f"No job can be written: {plan.skipped[0] if plan.skipped else 'nothing was named'}",
-            "Name --model and --task that the paper has, with the data of those tasks",
-        )
-    return write_jobs(plan, directory)

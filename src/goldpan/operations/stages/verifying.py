@@ -116,9 +116,9 @@ def test_settings(sandbox: Sandbox, repeats: int) -> TrialSettings:
     from goldpan.execution.records import TrialSettings
 
     return TrialSettings(
-        repeats,
-        sandbox.timeout,
-        sandbox.memory << 30,
+        repeats=repeats,
+        seconds=sandbox.timeout,
+        memory=sandbox.memory << 30,
         disk=sandbox.disk << 30,
         isolation=sandbox.isolation,
         image=sandbox.image,

@@ -127,6 +127,20 @@ find_layout = data.Registry("layout", lambda: LAYOUTS).find
 
 
 @dataclass(frozen=True, slots=True)
+class CrossSettings:
+    """How the prompts of a split are made."""
+
+    method: data.Method
+    seed: int = 0
+    budget: PromptBudget | None = None
+    train_cap: int = TRAIN_CAP
+    """Instances of a training task (section IV-D)."""
+    evaluation_cap: int = 500
+    duplicates: data.DuplicateSettings = field(default_factory=data.DuplicateSettings)
+    layout: str = "lines"
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt for a model."""
 
@@ -143,22 +157,13 @@ class Prompt:
 class Prompter:
     """Makes the prompts of one task."""
 
-    def __init__(
-        self,
-        meta: Meta,
-        method: data.Method,
-        side: data.Side,
-        seed: int,
-        budget: PromptBudget | None = None,
-        layout: str = "lines",
-    ) -> None:
+    def __init__(self, meta: Meta, side: data.Side, settings: CrossSettings) -> None:
         """Refuse a budget that cannot hold the description or definition, by `UsageError`."""
         self._stem = meta.stem
-        self._method = method
+        self._settings = settings
+        self._layout = find_layout(settings.layout)
+        method, budget = settings.method, settings.budget
         self._counts = method.positive(side), method.negative
-        self._seed = seed
-        self._budget = budget
-        self._layout = find_layout(layout)
         self._head = self._layout.head(meta, method.instruct)
         self._positive, self._negative = (
             [self._layout.example(example, method.instruct) for example in examples]
@@ -196,35 +201,22 @@ class Prompter:
     def _drawn(self, blocks: Sequence[str], count: int, name: str) -> list[str]:
         order = sorted(
             range(len(blocks)),
-            key=lambda at: data.draw_number(self._seed, self._stem, name, str(at)),
+            key=lambda at: data.draw_number(self._settings.seed, self._stem, name, str(at)),
         )
         return [blocks[at] for at in order[:count]]
 
     def _fits(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> bool:
-        budget = self._budget
+        budget = self._settings.budget
         return not budget or budget.count(self._text(positive, negative, input_text)) <= budget.most
 
     def _text(self, positive: Sequence[str], negative: Sequence[str], input_text: str) -> str:
-        gap, word = self._layout.gap, "Positive Example" if self._method.instruct else "Example"
+        instruct, gap = self._settings.method.instruct, self._layout.gap
+        word = "Positive Example" if instruct else "Example"
         examples = [
             *(f"{word} {at} -{gap}{block}" for at, block in enumerate(positive, 1)),
             *(f"Negative Example {at} -{gap}{block}" for at, block in enumerate(negative, 1)),
         ]
-        return self._layout.whole(self._head, examples, input_text, self._method.instruct)
-
-
-@dataclass(frozen=True, slots=True)
-class CrossSettings:
-    """How the prompts of a split are made."""
-
-    method: data.Method
-    seed: int = 0
-    budget: PromptBudget | None = None
-    train_cap: int = TRAIN_CAP
-    """Instances of a training task (section IV-D)."""
-    evaluation_cap: int = 500
-    duplicates: data.DuplicateSettings = field(default_factory=data.DuplicateSettings)
-    layout: str = "lines"
+        return self._layout.whole(self._head, examples, input_text, instruct)
 
 
 def prompt_rows(
@@ -240,10 +232,7 @@ def prompt_rows(
     `dropped` has the places of instances in `spooled` that are left out; `counts` gains the prompts
     that lack examples or a part of their input.
     """
-    prompters = [
-        Prompter(task.meta, settings.method, side, settings.seed, settings.budget, settings.layout)
-        for task in tasks
-    ]
+    prompters = [Prompter(task.meta, side, settings) for task in tasks]
     for index, drawn in enumerate(spooled.read()):
         if index in dropped:
             continue

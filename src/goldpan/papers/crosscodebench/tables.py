@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from math import fsum
-from typing import Any, Literal
+from typing import Literal
 
 from goldpan.papers.crosscodebench.build import find_tasks
 from goldpan.papers.crosscodebench.importing import split_folder, split_task_name
@@ -33,7 +33,6 @@ from goldpan.plugins.evaluation import (
     StrictModel,
     TableRecipe,
     model_of,
-    parsed,
     read_runs,
     read_text,
     workspaces,
@@ -54,9 +53,7 @@ Curve = Mapping[str, Mapping[str, float]]
 """Scores by metric, by the name of a point, in order."""
 
 
-def categories(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def categories(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
     """Yield how many categories each type and sub-type has in the authors' code (Table III)."""
     rows = {row.casefold(): row for row in table.rows}
     counts: Counter[str] = Counter()
@@ -83,9 +80,7 @@ def _types_of_categories(file: FoundFile) -> dict[str, str]:
         ) from None
 
 
-def tasks(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def tasks(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
     """Yield the cells of a table that follow from the task files that are there."""
     folders = sorted({path.parent for path in context.data.root.rglob(f"task_*{META}")})
     if not folders:
@@ -195,20 +190,14 @@ def _scores(truths: Sequence[str], answers: Sequence[str | None]) -> dict[str, f
     return {metric: scores[name] for metric, name in METRICS.items() if name in scores}
 
 
-class _Rows(StrictModel):
-    """The settings of Table V: how a row names a model of the recipe."""
-
-    rows: Mapping[str, str]
-
-
 def runs(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext, table: TableRecipe, rows: Mapping[str, str]
 ) -> Iterator[CellOutcome]:
     """Yield the cells of Table V of models that have finished runs; of several seeds, the mean.
 
-    Rows of the table are `MODEL, METHOD`, columns `SPLIT METRIC`.
+    Rows of the table are `MODEL, METHOD`, columns `SPLIT METRIC`; `rows` has the MODEL of each
+    model of the recipe.
     """
-    names = parsed(_Rows, settings).rows
     built = {
         split_task_name(split_folder(split, method, layout)): (split, method)
         for split in shipped_splits()
@@ -217,9 +206,9 @@ def runs(
     }
     by_cell: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for name, run in _runs(context):
-        if run.task in built and name in names:
+        if run.task in built and name in rows:
             split, method = built[run.task]
-            by_cell[split, f"{names[name]}, {method}"].append(run)
+            by_cell[split, f"{rows[name]}, {method}"].append(run)
     for (split, row), found in sorted(by_cell.items()):
         yield from _run_outcomes(table, split, row, found)
 
@@ -281,23 +270,20 @@ class _Curves(StrictModel):
     models: Mapping[str, tuple[str, ...]] = {}
 
 
-def scaling(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def scaling(context: PaperContext, table: TableRecipe, settings: _Curves) -> Iterator[CellOutcome]:
     """Yield what the curves of Figures 2 and 3 show, where at least two of their points were run.
 
     Rows are what the text says of a curve, columns the metrics. A note has the curve's points.
     """
-    chosen = parsed(_Curves, settings)
     found = _runs(context)
-    if chosen.by == "size":
-        for row, names in chosen.models.items():
-            curve = _curve(found, chosen, {name: (TRAIN_CAP, name) for name in names})
+    if settings.by == "size":
+        for row, names in settings.models.items():
+            curve = _curve(found, settings, {name: (TRAIN_CAP, name) for name in names})
             for metric in table.columns:
                 yield from _outcome(row, metric, _trend(curve, metric), curve, len(names))
         return
-    curve = _curve(found, chosen, {f"{cap:,}": (cap, chosen.model) for cap in chosen.points})
-    last_two = [f"{cap:,}" for cap in chosen.points[-2:]]
+    curve = _curve(found, settings, {f"{cap:,}": (cap, settings.model) for cap in settings.points})
+    last_two = [f"{cap:,}" for cap in settings.points[-2:]]
     for metric in table.columns:
         for row in table.rows:
             value = None
@@ -305,7 +291,7 @@ def scaling(
                 value = max(curve, key=lambda point: curve[point][metric], default=None)
             elif all(point in curve for point in last_two):
                 value = _trend({point: curve[point] for point in last_two}, metric)
-            yield from _outcome(row, metric, value, curve, len(chosen.points))
+            yield from _outcome(row, metric, value, curve, len(settings.points))
 
 
 def _curve(

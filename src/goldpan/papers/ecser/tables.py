@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +53,6 @@ from goldpan.plugins.evaluation import (
     magnitude,
     other_content,
     overfitting,
-    parsed,
     pool,
     read_scores,
     run_of,
@@ -74,15 +72,14 @@ class _CountSettings(StrictModel):
 
 
 def compute_steps(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext, table: TableRecipe, settings: _CountSettings
 ) -> Iterator[CellOutcome]:
     """Yield the cells of the table that the counts of the file give."""
-    chosen = parsed(_CountSettings, settings)
-    study = _read(context, chosen)
-    _check_names(context.file(chosen.file).path, table, study)
-    for (row, column), value in cells_of(study, chosen.parts).items():
+    study = _read(context, settings)
+    _check_names(context.file(settings.file).path, table, study)
+    for (row, column), value in cells_of(study, settings.parts).items():
         if row in table.rows and column in table.columns:
-            yield CellOutcome(row, column, value, "recomputed", facts={"file": chosen.file})
+            yield CellOutcome(row, column, value, "recomputed", facts={"file": settings.file})
     yield from _tests(context, table, study)
 
 
@@ -258,13 +255,6 @@ _TRAINING = "PROMISE NFR"
 _TEXT, _LABELS = "RequirementText", ("IsFunctional", "IsQuality")
 
 
-class _SetSettings(StrictModel):
-    train: str
-    external: Mapping[str, str]
-    labels: Mapping[str, str] = {}
-    total: int
-
-
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """A requirement, or what is published of it."""
@@ -283,14 +273,18 @@ class _Set:
 
 @runs_models
 def compute_sets(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext,
+    table: TableRecipe,
+    train: str,
+    external: Mapping[str, str],
+    total: int,
+    labels: Mapping[str, str] = {},
 ) -> Iterator[CellOutcome]:
     """Yield the sizes of the sets that are at hand, and what baselines reach on them."""
-    chosen = parsed(_SetSettings, settings)
-    external = _sets(context, chosen.external)
-    file = context.file(chosen.train)
+    tests = _sets(context, external)
+    file = context.file(train)
     training = _Set(file, tuple(requirements(file)))
-    by_name = {**external, _TRAINING: training, **_sets(context, chosen.labels)}
+    by_name = {**tests, _TRAINING: training, **_sets(context, labels)}
     for name, held in by_name.items():
         sizes = {
             "Size": len(held.requirements),
@@ -301,8 +295,8 @@ def compute_sets(
             if name in table.rows and column in table.columns:
                 note = "; ".join(other_content([held.file]))
                 yield CellOutcome(name, column, size, "in part" if note else "run", note)
-    if table.own and external:
-        yield from _baselines(context, table, chosen, training, external)
+    if table.own and tests:
+        yield from _baselines(context, table, training, tests, total)
 
 
 def _sets(context: PaperContext, keys: Mapping[str, str]) -> dict[str, _Set]:
@@ -350,14 +344,14 @@ def _flag(file: FoundFile, number: int, value: object) -> bool:
 def _baselines(
     context: PaperContext,
     table: TableRecipe,
-    settings: _SetSettings,
     training: _Set,
     external: Mapping[str, _Set],
+    total: int,
 ) -> Iterator[CellOutcome]:
     counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = {}
     train_content = list(other_content([training.file]))
-    fewer = len(external) < settings.total
-    tested = [f"{len(external)} of {settings.total} external sets"] if fewer else []
+    fewer = len(external) < total
+    tested = [f"{len(external)} of {total} external sets"] if fewer else []
     tested += other_content([training.file, *(held.file for held in external.values())])
     # The paper skips S3: training counts are of all 625 requirements, none held back to choose by.
     protocol = replace(find_protocol(context.recipe.protocol), validation="none")

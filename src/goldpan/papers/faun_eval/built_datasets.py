@@ -37,9 +37,7 @@ RULES = Rules(
 """The pairing rules of the paper (section 3.2)."""
 
 
-def compute(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
-) -> Iterator[CellOutcome]:
+def compute(context: PaperContext, table: TableRecipe) -> Iterator[CellOutcome]:
     """Yield the counts of the first workspace that has some."""
     for workspace in workspaces(context):
         counts = _mined(workspace)

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import Path
-from typing import Any
 
 from goldpan.papers.faun_eval.built_datasets import dataset_gaps
 from goldpan.plugins import evaluation
@@ -43,13 +42,6 @@ _ROWS = 300
 """Test rows of each of the paper's datasets."""
 
 
-class _RunSettings(evaluation.StrictModel):
-    changes: bool = False
-    lengths: bool = False
-    averages: Mapping[str, tuple[str, ...]] = {}
-    """Models over which rows of a task are averaged, where those are not all."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Stored:
     workspace: WorkspaceLayout
@@ -67,10 +59,16 @@ class _Stored:
 
 
 def compute(
-    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+    context: evaluation.PaperContext,
+    table: evaluation.TableRecipe,
+    changes: bool = False,
+    lengths: bool = False,
+    averages: Mapping[str, tuple[str, ...]] = {},
 ) -> Iterator[evaluation.CellOutcome]:
-    """Yield the cells of models that have finished runs; of several seeds, the mean."""
-    chosen = evaluation.parsed(_RunSettings, settings)
+    """Yield the cells of models that have finished runs; of several seeds, the mean.
+
+    `averages` has the models over which rows of a task are averaged, where those are not all.
+    """
     stored = _stored_runs(context)
     if not stored:
         names = ", ".join(model.name for model in context.recipe.models[:3])
@@ -80,15 +78,15 @@ def compute(
             f" {context.recipe.protocol} --workspace DIR (NAME: {names} and so on), from"
             " --task fault_localization and code_edit, and with --ablate title and the like."
         )
-    if chosen.lengths:
+    if lengths:
         yield from _by_length(context, table, stored)
         return
     for row in table.rows:
-        models = chosen.averages.get(row.partition(": ")[0]) or tuple(
+        models = averages.get(row.partition(": ")[0]) or tuple(
             name for name in table.columns if name != _AVERAGE
         )
         scores = _row(row, stored, models)
-        if chosen.changes:
+        if changes:
             wholes = _row(row.partition(",")[0], stored, models)
             scores = {
                 title: replace(score, value=100 * abs(change))

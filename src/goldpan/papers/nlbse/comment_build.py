@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,6 @@ from goldpan._version import __version__
 from goldpan.papers.nlbse.comment_declarations import RULES
 from goldpan.papers.nlbse.comment_extract import (
     LEFT_OUT,
-    CommentFound,
     CommentReading,
     FileRead,
     files_of,
@@ -72,54 +70,28 @@ def read_labels(
 def rows_of(
     commit: data.Commit, file: data.TreeFile, contents: FileRead, labels: Mapping[str, DecidedLabel]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of a file, with what people decided about them.
-
-    Comments that read the same are near duplicates. A class that a file declares twice is one
-    subject, so all its comments go with the first.
-    """
+    """Yield the sentences of a file, with what people decided about them."""
     owner, _, name = commit.repo.partition("/")
-    groups: dict[str, str] = {}
-    for comment in contents.comments:
-        group = groups.setdefault(comment.name, _fingerprint(comment))
-        for position, sentence in enumerate(comment.sentences):
-            start, end = sentence.span.start, sentence.span.end
-            location = f"{file.path}@{file.id[:_SHORT]}:{start}-{end}"
-            id = f"{CODE_COMMENTS.name}:{commit.repo}:{location}"
-            label = labels.get(id)
-            yield {
-                "id": id,
-                "repo": commit.repo,
-                "owner": owner,
-                "name": name,
-                "license": commit.license,
-                "language": contents.language,
-                "commit": commit.id,
-                "committed_at": commit.at,
-                "path": file.path,
-                "blob": file.id,
-                "encoding": contents.encoding,
-                "class": comment.name,
-                "kind": comment.kind,
-                "form": comment.form,
-                "position": position,
-                "sentences": len(comment.sentences),
-                "sentence": sentence.sentence,
-                "text": sentence.text,
-                "start": start,
-                "end": end,
-                "line": sentence.line,
-                "end_line": sentence.end_line,
-                "comment": comment.comment,
-                "code": comment.code,
-                "labels": label and list(label.labels),
-                "decided": label and label.how,
-                data.GROUP: group,
-            }
-
-
-def _fingerprint(comment: CommentFound) -> str:
-    content = "\n".join(sentence.text for sentence in comment.sentences)
-    return hashlib.sha256(content.encode()).hexdigest()
+    for row in contents.rows:
+        location = f"{file.path}@{file.id[:_SHORT]}:{row['start']}-{row['end']}"
+        id = f"{CODE_COMMENTS.name}:{commit.repo}:{location}"
+        label = labels.get(id)
+        yield {
+            "id": id,
+            "repo": commit.repo,
+            "owner": owner,
+            "name": name,
+            "license": commit.license,
+            "language": contents.language,
+            "commit": commit.id,
+            "committed_at": commit.at,
+            "path": file.path,
+            "blob": file.id,
+            "encoding": contents.encoding,
+            **row,
+            "labels": label and list(label.labels),
+            "decided": label and label.how,
+        }
 
 
 def task_language(task: data.Task) -> str:
@@ -208,12 +180,6 @@ class Tally:
     """By the reasons of `EXPLAINED`."""
     redacted: Counter[str] = field(default_factory=Counter)
     """Redactions in comments and code, by kind."""
-
-    def add(self, file: FileRead) -> None:
-        """Count a file that was read."""
-        self.read += 1
-        self.comments += len(file.comments)
-        self.redacted.update(file.redacted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +342,9 @@ def _rows(
         with reporter.task(f"Files of {commit.repo}", len(files)) as progress:
             for file, contents in read_commit(commit, files, reading, tally.left_out):
                 progress.advance()
-                tally.add(contents)
+                tally.read += 1
+                tally.comments += contents.comments
+                tally.redacted.update(contents.redacted)
                 yield from rows_of(commit, file, contents, labels)
 
 

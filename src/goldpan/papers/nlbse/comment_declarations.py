@@ -251,23 +251,13 @@ def read_docstrings(data: bytes, module: str, kinds: frozenset[str]) -> tuple[li
 
 def _first_string(node: tree_sitter.Node) -> tree_sitter.Node | None:
     """Return the string that is the first statement of a declaration's body, or of a module."""
-    value = _first_statement(node.child_by_field_name("body") or node)
+    body = node.child_by_field_name("body") or node
+    value = next((part for part in body.named_children if part.type != "comment"), None)
     if value is None or value.type != "expression_statement":
         return None
     while value is not None and value.type in ("expression_statement", "parenthesized_expression"):
         value = value.named_child(0) if value.named_child_count == 1 else None
     return value if value and value.type in ("string", "concatenated_string") else None
-
-
-def _first_statement(body: tree_sitter.Node) -> tree_sitter.Node | None:
-    cursor = body.walk()
-    more = cursor.goto_first_child()
-    while more:
-        node = cursor.node
-        if node is not None and node.is_named and node.type != "comment":
-            return node
-        more = cursor.goto_next_sibling()
-    return None
 
 
 def _docstring(data: bytes, value: tree_sitter.Node) -> CommentText | None:

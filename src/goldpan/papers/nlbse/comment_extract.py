@@ -6,6 +6,7 @@ A commit a repository; each file is read in a sandbox (`read_file`).
 from __future__ import annotations
 
 import codecs
+import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -13,12 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 from goldpan.papers.nlbse.comment_declarations import RULES, read_declared, read_docstrings
 from goldpan.papers.nlbse.comment_text import (
     ByteSpan,
     Comment,
-    Form,
     is_filetree,
     is_tonel,
     read_smalltalk,
@@ -82,41 +83,18 @@ class CommentSource:
     """Kinds of docstrings: class, module, function."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceFound:
-    """A sentence and where it stands: bytes of the file as it is, lines from 1."""
-
-    sentence: str
-    """As it stands, without what is private."""
-    text: str
-    """Normalized."""
-    span: ByteSpan
-    line: int
-    end_line: int
-
-
-@dataclass(frozen=True, slots=True)
-class CommentFound:
-    """A comment and its sentences."""
-
-    name: str
-    kind: str
-    form: Form
-    comment: str
-    """Its text without marks and private data, cut where it is long."""
-    code: str | None
-    """The first lines of what it is about, without the comment."""
-    sentences: tuple[SentenceFound, ...]
-
-
 @dataclass(slots=True)
 class FileRead:
-    """The comments of a file."""
+    """The sentences of a file's comments."""
 
     language: str
     encoding: Encoding | None
     """None where the file is binary."""
-    comments: list[CommentFound] = field(default_factory=list)
+    comments: int = 0
+    """Comments that have sentences."""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """Each sentence with its comment, by the columns of the dataset: places are bytes of the file
+    as it is, and lines from 1. What is private is made unreadable."""
     counts: Counter[str] = field(default_factory=Counter)
     """Comments that were left out, by reason."""
     redacted: Counter[str] = field(default_factory=Counter)
@@ -193,9 +171,14 @@ class _Cut:
         self._file = file
         self._places = places
         self._line_ends = [match.end() for match in _LINE_END.finditer(text)]
+        self._groups: dict[str, str] = {}
 
     def take(self, comment: Comment) -> None:
-        """Add a comment to what the file holds, unless it has no sentences or too many."""
+        """Add the sentences of a comment, unless it has none or too many.
+
+        Comments that read the same are near duplicates. A class that a file declares twice is one
+        subject, so all its comments go with the first.
+        """
         words = comment.text.text
         sentences = self._sentences(comment, words) if len(words) <= LONGEST_COMMENT else []
         if len(words) > LONGEST_COMMENT or len(sentences) > MOST_SENTENCES:
@@ -203,14 +186,24 @@ class _Cut:
         elif not sentences:
             self._file.counts["comment-without-words"] += 1
         else:
-            shown, code = self._public(words)[:_LONGEST_SHOWN].strip(), self._code(comment)
-            self._file.comments.append(
-                CommentFound(
-                    comment.name, comment.kind, comment.form, shown, code, tuple(sentences)
-                )
-            )
+            content = "\n".join(sentence["text"] for sentence in sentences)
+            fingerprint = hashlib.sha256(content.encode()).hexdigest()
+            about = {
+                "class": comment.name,
+                "kind": comment.kind,
+                "form": comment.form,
+                "sentences": len(sentences),
+                "comment": self._public(words)[:_LONGEST_SHOWN].strip(),
+                "code": self._code(comment),
+                data.GROUP: self._groups.setdefault(comment.name, fingerprint),
+            }
+            self._file.comments += 1
+            self._file.rows += [
+                {**about, "position": position, **sentence}
+                for position, sentence in enumerate(sentences)
+            ]
 
-    def _sentences(self, comment: Comment, words: str) -> list[SentenceFound]:
+    def _sentences(self, comment: Comment, words: str) -> list[dict[str, Any]]:
         """Return the sentences that say anything and stand in no secret of several lines."""
         private = [
             finding for finding in find_private(words) if "\n" in words[finding.start : finding.end]
@@ -225,14 +218,15 @@ class _Cut:
                 sentences.append(self._placed(sentence, comment.text.span(part.start, part.end)))
         return sentences
 
-    def _placed(self, sentence: str, span: ByteSpan) -> SentenceFound:
-        return SentenceFound(
-            sentence,
-            normalize_sentence(sentence),
-            ByteSpan(self._places[span.start], self._places[span.end]),
-            bisect_right(self._line_ends, span.start) + 1,
-            bisect_right(self._line_ends, span.end - 1) + 1,
-        )
+    def _placed(self, sentence: str, span: ByteSpan) -> dict[str, Any]:
+        return {
+            "sentence": sentence,
+            "text": normalize_sentence(sentence),
+            "start": self._places[span.start],
+            "end": self._places[span.end],
+            "line": bisect_right(self._line_ends, span.start) + 1,
+            "end_line": bisect_right(self._line_ends, span.end - 1) + 1,
+        }
 
     def _code(self, comment: Comment) -> str | None:
         about, span = comment.about, comment.span

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from goldpan.papers.nlbse.nlbse23 import mean_scores
 from goldpan.plugins.data import DatasetError, open_text
@@ -22,10 +21,8 @@ from goldpan.plugins.evaluation import (
     CellOutcome,
     FoundFile,
     PaperContext,
-    StrictModel,
     TableRecipe,
     load,
-    parsed,
 )
 
 _TREES = 100
@@ -33,72 +30,49 @@ _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\
 _REMEDY = "Give the file as its authors publish it, of Weka's sparse form"
 
 
-class _ForestSettings(StrictModel):
-    row: str
-    features: Mapping[str, tuple[str, str]]
-
-
 @dataclass(frozen=True, slots=True)
 class SparseRows:
-    """The rows of an ARFF file; what a row leaves out is 0."""
+    """The rows of an ARFF file."""
 
     names: tuple[str, ...]
-    """The names of all attributes, the label's last."""
-    rows: tuple[tuple[tuple[int, float], ...], ...]
-    """The attributes' numbers and values."""
-
-    @property
-    def labels(self) -> list[int]:
-        """Return the value of the last attribute of each row."""
-        last = len(self.names) - 1
-        return [int(dict(row).get(last, 0.0)) for row in self.rows]
-
-    def matrix(self, names: tuple[str, ...]) -> Any:
-        """Return rows x the features of those names; those that the file lacks are 0."""
-        columns = {name: at for at, name in enumerate(names)}
-        places = [*map(columns.get, self.names[:-1]), None]
-        cells = [
-            (number, column, value)
-            for number, row in enumerate(self.rows)
-            for at, value in row
-            if (column := places[at]) is not None
-        ]
-        down, across, values = zip(*cells, strict=True) if cells else ((), (), ())
-        shape = len(self.rows), len(names)
-        return load("scipy.sparse").csr_matrix((values, (down, across)), shape=shape)
+    """The names of the features."""
+    features: Sequence[Mapping[str, float]]
+    """The features of each row by name; one that a row leaves out is 0."""
+    labels: Sequence[int]
 
 
 def compute(
-    context: PaperContext, table: TableRecipe, settings: Mapping[str, Any]
+    context: PaperContext, table: TableRecipe, row: str, features: Mapping[str, tuple[str, str]]
 ) -> Iterator[CellOutcome]:
     """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
-    chosen = parsed(_ForestSettings, settings)
     if not context.effort.run:
         return
-    context.files(key for keys in chosen.features.values() for key in keys)  # all, or none
-    files = [context.files(keys) for keys in chosen.features.values()]
+    context.files(key for keys in features.values() for key in keys)  # all, or none
+    files = [context.files(keys) for keys in features.values()]
     answered = [forest(train, test, context.seed) for train, test in files]
     for column, value in mean_scores(answered).items():
         note = "scikit-learn's forest in place of Weka's"
-        yield CellOutcome(chosen.row, column, value, "in part", note)
+        yield CellOutcome(row, column, value, "in part", note)
 
 
 def forest(train: FoundFile, test: FoundFile, seed: int) -> BinaryConfusion:
     """Return what a balanced forest answers to the test rows of a category."""
     train_data, test_data = read_arff(train.path), read_arff(test.path)
-    names = train_data.names[:-1]
+    names = train_data.names
     if len(set(train_data.labels)) < 2:
         raise DatasetError(
             f"{train.path} holds only one class", "Give the file as its authors publish it"
         )
+    columns = load("sklearn.feature_extraction").DictVectorizer(sort=False)
+    columns.fit([dict.fromkeys(names, 0.0)])
     model = load("sklearn.ensemble").RandomForestClassifier(
         n_estimators=_TREES,
         max_features=min(len(names), int(math.log2(len(names))) + 1),
         class_weight="balanced",
         random_state=seed,
     )
-    model.fit(train_data.matrix(names), train_data.labels)
-    answers = [int(answer) for answer in model.predict(test_data.matrix(names))]
+    model.fit(columns.transform(train_data.features), train_data.labels)
+    answers = map(int, model.predict(columns.transform(test_data.features)))
     pairs = list(zip(test_data.labels, answers, strict=True))
     return BinaryConfusion(*(pairs.count(kind) for kind in ((1, 1), (0, 1), (0, 0), (1, 0))))
 
@@ -109,7 +83,7 @@ def read_arff(path: Path) -> SparseRows:
     Raises `DatasetError` that names the line for a file of another form.
     """
     names: list[str] = []
-    rows: list[tuple[tuple[int, float], ...]] = []
+    rows: list[dict[str, float]] = []
     data = False
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -117,25 +91,27 @@ def read_arff(path: Path) -> SparseRows:
             if not text or text.startswith("%"):
                 continue
             if data:
-                rows.append(tuple(_cells(text, len(names), f"{path}, line {number}")))
+                rows.append(dict(_cells(text, names, f"{path}, line {number}")))
             elif text.lower().startswith("@data"):
                 data = True
             elif matched := _ATTRIBUTE.match(text):
                 names.append(matched.group(1).strip("'\""))
     if not names or not rows:
         raise DatasetError(f"{path} has {len(names)} attributes and {len(rows)} rows", _REMEDY)
-    return SparseRows(tuple(names), tuple(rows))
+    *features, label = names
+    labels = [int(row.pop(label, 0.0)) for row in rows]
+    return SparseRows(tuple(features), rows, labels)
 
 
-def _cells(text: str, attributes: int, where: str) -> Iterator[tuple[int, float]]:
+def _cells(text: str, names: Sequence[str], where: str) -> Iterator[tuple[str, float]]:
     if not (text.startswith("{") and text.endswith("}")):
         raise DatasetError(f"{where}, is no sparse row", _REMEDY)
     for part in filter(None, (part.strip() for part in text[1:-1].split(","))):
         at, _, value = part.partition(" ")
         try:
-            cell = int(at), float(value)
+            number, cell = int(at), float(value)
         except ValueError:
             raise DatasetError(f"{where}: {part[:40]!r} is no number and value", _REMEDY) from None
-        if not 0 <= cell[0] < attributes:
-            raise DatasetError(f"{where}: there is no attribute {cell[0]}", _REMEDY)
-        yield cell
+        if not 0 <= number < len(names):
+            raise DatasetError(f"{where}: there is no attribute {number}", _REMEDY)
+        yield names[number], cell

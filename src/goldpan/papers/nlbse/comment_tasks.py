@@ -12,10 +12,12 @@ the competition tells and the files do not. SELU's instances (Table I) are these
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from string import Template
 from typing import Any, TypeAlias
@@ -25,6 +27,8 @@ from goldpan.plugins import data
 _FILE = Path(__file__).with_suffix(".toml")
 _PREFIX = "nlbse23_"
 Category: TypeAlias = Mapping[str, Any]
+Instance: TypeAlias = dict[str, Any]
+"""A row of NLBSE'23, whether a sentence is of a category: its number from 1, and by its letters."""
 
 
 def __getattr__(name: str) -> data.Task:
@@ -82,26 +86,6 @@ _REMEDY_2023 = "Take the file as its authors publish it, in the folder input of 
 _REMEDY_2025 = "Take the files of NLBSE/nlbse25-code-comment-classification as they are on the Hub"
 
 
-@dataclass(frozen=True, slots=True)
-class _Instance:
-    """A row of NLBSE'23: whether a sentence is of a category."""
-
-    number: int
-    """The number of the row, from 1."""
-    id: int
-    document: str
-    """The class, by the name of its file."""
-    sentence: str
-    partition: str
-    positive: bool
-    category: str
-    """Its letters alone."""
-
-
-_Answered = tuple[_Instance, str | None, str | list[str]]
-"""An instance, its partition and its target."""
-
-
 def read_2023(task: data.Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a task out of the file that is named after its language.
 
@@ -114,17 +98,25 @@ def read_2023(task: data.Task, files: Sequence[Path]) -> Iterator[dict[str, Any]
     file = _file_of(task, files)
     rows = enumerate(_checked_rows(file, _COLUMNS_2023, _REMEDY_2023), 1)
     instances = [_instance(row, file, number) for number, row in rows]
-    positions = _positions(instances)
-    answers = _binary if task.type == "binary" else _multi_label
-    for instance, partition, target in answers(task, instances, file):
+    wanted = task.settings.get("categories") or [task.settings["category"]]
+    present = {instance["category"] for instance in instances}
+    if missing := [name for name in wanted if spelled(name) not in present]:
+        raise data.DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY_2023)
+    classes: dict[str, set[int]] = {}
+    for instance in instances:
+        classes.setdefault(instance["document"], set()).add(instance["id"])
+    places = {document: sorted(numbers) for document, numbers in classes.items()}
+    target = data.target_column(task.type).name
+    for instance in (_binary if task.type == "binary" else _multi_label)(task, instances):
+        document, id = instance["document"], instance["id"]
         yield {
-            "id": f"{task.name}:{instance.id}",
-            "document": instance.document,
-            "position": positions[instance.id],
-            "partition": partition,
-            "source": f"{file.name}:{instance.number}",
-            "text": instance.sentence,
-            data.target_column(task.type).name: target,
+            "id": f"{task.name}:{id}",
+            "document": document,
+            "position": bisect_left(places[document], id),
+            "partition": instance["partition"],
+            "source": f"{file.name}:{instance['number']}",
+            "text": instance["text"],
+            target: instance["target"],
         }
 
 
@@ -179,7 +171,7 @@ def _labels(task: data.Task) -> dict[str, str]:
     return dict(zip(categories, task.label_names, strict=True))
 
 
-def _instance(row: Mapping[str, str], file: Path, number: int) -> _Instance:
+def _instance(row: Mapping[str, str], file: Path, number: int) -> Instance:
     numbers = (str(row[name]).strip() for name in (_ID, "partition", "instance_type"))
     id, partition, kind = (number.removesuffix(".0") for number in numbers)  # as pandas writes
     problem = ""
@@ -189,8 +181,15 @@ def _instance(row: Mapping[str, str], file: Path, number: int) -> _Instance:
         problem = "has a partition or an instance_type that is neither 0 nor 1"
     if problem:
         raise data.DatasetError(f"{file}, row {number}, {problem}", _REMEDY_2023)
-    category, side = spelled(row["category"]), _PARTITIONS[partition]
-    return _Instance(number, int(id), row[_CLASS], row[_TEXT], side, kind == "1", category)
+    return {
+        "number": number,
+        "id": int(id),
+        "document": row[_CLASS],
+        "text": row[_TEXT],
+        "partition": _PARTITIONS[partition],
+        "positive": kind == "1",
+        "category": spelled(row["category"]),
+    }
 
 
 def _file_of(task: data.Task, files: Sequence[Path]) -> Path:
@@ -204,36 +203,18 @@ def _file_of(task: data.Task, files: Sequence[Path]) -> Path:
     )
 
 
-def _positions(instances: Sequence[_Instance]) -> dict[int, int]:
-    """Return the place of each sentence in the comment of its class, by its number."""
-    classes: dict[str, set[int]] = {}
-    for instance in instances:
-        classes.setdefault(instance.document, set()).add(instance.id)
-    sentences = (enumerate(sorted(numbers)) for numbers in classes.values())
-    return {number: index for pairs in sentences for index, number in pairs}
-
-
-def _binary(task: data.Task, instances: Sequence[_Instance], file: Path) -> Iterator[_Answered]:
-    category = task.settings["category"]
+def _binary(task: data.Task, instances: Sequence[Instance]) -> Iterator[Instance]:
+    category = spelled(task.settings["category"])
     positive, negative = task.label_names
-    own = [instance for instance in instances if instance.category == spelled(category)]
-    if not own:
-        raise data.DatasetError(f"{file} holds no category {category}", _REMEDY_2023)
-    for instance in own:
-        yield instance, instance.partition, positive if instance.positive else negative
-
-
-def _multi_label(
-    task: data.Task, instances: Sequence[_Instance], file: Path
-) -> Iterator[_Answered]:
-    present = {instance.category for instance in instances}
-    if missing := [name for name in task.settings["categories"] if spelled(name) not in present]:
-        raise data.DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY_2023)
-    labels = _labels(task)
-    sentences: dict[int, list[_Instance]] = {}
     for instance in instances:
-        sentences.setdefault(instance.id, []).append(instance)
-    for _, several in sorted(sentences.items()):
-        positive = {instance.category for instance in several if instance.positive}
+        if instance["category"] == category:
+            yield {**instance, "target": positive if instance["positive"] else negative}
+
+
+def _multi_label(task: data.Task, instances: Sequence[Instance]) -> Iterator[Instance]:
+    labels = _labels(task)
+    for _, sentence in groupby(sorted(instances, key=itemgetter("id")), itemgetter("id")):
+        first, *others = sentence
+        positive = {one["category"] for one in (first, *others) if one["positive"]}
         target = [label for category, label in labels.items() if category in positive]
-        yield several[0], None, target
+        yield {**first, "partition": None, "target": target}

@@ -15,8 +15,9 @@ comes out of printed recalls has their rounding in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -111,7 +112,7 @@ def comment_ranking(systems: Sequence[evaluation.System]) -> CommentRanking | No
     """
     if BASELINE.keys().isdisjoint(task for system in systems for task in system.runs):
         return None
-    scored = {ORGANIZERS: _organizers()}
+    scored = {ORGANIZERS: _scored(lambda task, metric: getattr(BASELINE[task], metric))}
     incomplete = []
     for system in systems:
         ran = [task for task in BASELINE if task in system.runs]
@@ -120,7 +121,7 @@ def comment_ranking(systems: Sequence[evaluation.System]) -> CommentRanking | No
             share = f"{len(other)} of {len(BASELINE)} categories"
             incomplete.append(f"{system.name} ran {share} on other rows than the official test")
         elif len(ran) == len(BASELINE):
-            scored[system.name] = _scored(system)
+            scored[system.name] = _scored(partial(_mean_value, system))
         else:
             incomplete.append(f"{system.name} ran {len(ran)} of {len(BASELINE)} categories")
     ranked = evaluation.rank({name: score.score for name, (_, _, score) in scored.items()})
@@ -128,24 +129,17 @@ def comment_ranking(systems: Sequence[evaluation.System]) -> CommentRanking | No
     return CommentRanking(entries, tuple(incomplete))
 
 
-def _organizers() -> tuple[float, float, CommentScore]:
-    every = BASELINE.values()
-    precision = fmean(confusion.precision or 0.0 for confusion in every)
-    recall = fmean(confusion.recall or 0.0 for confusion in every)
-    return precision, recall, comment_score(baseline_f1())
+def _scored(value: Callable[[str, str], float | None]) -> tuple[float, float, CommentScore]:
+    """Return precision and recall, means over categories, and the score, of values by metric."""
+    by_metric = {
+        metric: {task: value(task, metric) or 0.0 for task in BASELINE} for _, metric in _MEANS
+    }
+    precision, recall = (fmean(by_metric[metric].values()) for metric in ("precision", "recall"))
+    return precision, recall, comment_score(by_metric["f1"])
 
 
-def _scored(system: evaluation.System) -> tuple[float, float, CommentScore]:
-    """Return precision and recall, means over categories, and the score."""
-
-    def by_task(metric: str) -> dict[str, float]:
-        return {
-            task: fmean(run.scores.value(metric) or 0.0 for run in system.runs[task])
-            for task in BASELINE
-        }
-
-    precision, recall = (fmean(by_task(metric).values()) for metric in ("precision", "recall"))
-    return precision, recall, comment_score(by_task("f1"))
+def _mean_value(system: evaluation.System, task: str, metric: str) -> float:
+    return fmean(run.scores.value(metric) or 0.0 for run in system.runs[task])
 
 
 def _is_official(run: evaluation.Run) -> bool:
@@ -214,16 +208,11 @@ def _plain(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
 SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, plain=_plain)
 
 
-class _CommentSettings(evaluation.StrictModel):
-    baseline: str
-
-
 @evaluation.runs_models
 def comment_cells(
-    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, baseline: str
 ) -> Iterator[evaluation.CellOutcome]:
     """Yield scores of printed rows, the baseline's means, and what baselines reach here."""
-    chosen = evaluation.parsed(_CommentSettings, settings)
     for row, values in table.rows.items():
         won = str(values[table.columns.index(_WON)] or "").partition("/")[0]
         mean = table.number(row, "F1")
@@ -233,7 +222,7 @@ def comment_cells(
                 row, _SCORE, reached, "recomputed", "from the rounded mean F1"
             )
     for column, value in mean_scores(BASELINE.values()).items():
-        yield evaluation.CellOutcome(chosen.baseline, column, value, "recomputed")
+        yield evaluation.CellOutcome(baseline, column, value, "recomputed")
     if context.effort.tasks:
         context.note("No score was computed here: it takes all categories, and --tasks names some.")
     for model in evaluation.find_models(context.recipe, context.effort.models):
@@ -245,8 +234,7 @@ def _entry(
 ) -> Iterator[evaluation.CellOutcome]:
     """Yield the row of a model that ran on all tasks; it runs on those that are chosen."""
     protocol = evaluation.find_protocol(context.recipe.protocol)
-    values: dict[str, list[float | None]] = {metric: [] for _, metric in _MEANS}
-    f1: dict[str, float | None] = {}
+    values: dict[str, dict[str, float | None]] = {metric: {} for _, metric in _MEANS}
     chosen, limit = context.effort.tasks, context.effort.limit
     notes = [] if limit is None else [f"at most {limit:,} rows a task"]
     for task in context.recipe.tasks:
@@ -257,15 +245,14 @@ def _entry(
         if result is None:
             return
         notes += [*ready.notes, *result.record.in_part]
-        scores = result.record.scores
-        for _, metric in _MEANS:
-            values[metric].append(scores.value(metric))
-        f1[task.task] = scores.value("f1")
+        for metric, by_task in values.items():
+            by_task[task.task] = result.record.scores.value(metric)
     if chosen:  # the runs are kept, for when all are there
         return
-    ranked = comment_score(f1)
+    ranked = comment_score(values["f1"])
     cells: dict[str, evaluation.Value] = {
-        column: fmean(value or 0.0 for value in values[metric]) for column, metric in _MEANS
+        column: fmean(value or 0.0 for value in values[metric].values())
+        for column, metric in _MEANS
     }
     cells |= {_WON: f"{ranked.outperformed}/{ranked.categories}", _SCORE: ranked.score}
     for column, value in cells.items() if model.title in table.own else ():
@@ -284,24 +271,19 @@ def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, flo
     }
 
 
-class _IssueSettings(evaluation.StrictModel):
-    average: str
-    support: Mapping[str, int]
-
-
 def issue_cells(
-    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+    context: evaluation.PaperContext,
+    table: evaluation.TableRecipe,
+    average: str,
+    support: Mapping[str, int],
 ) -> Iterator[evaluation.CellOutcome]:
     """Yield the average of each row that prints all recalls."""
-    chosen = evaluation.parsed(_IssueSettings, settings)
     for row in table.rows:
-        recalls = {column: table.number(row, column) for column in chosen.support}
+        recalls = {column: table.number(row, column) for column in support}
         present = {column: value for column, value in recalls.items() if value is not None}
         if len(present) == len(recalls):
-            value = issue_rule(present, chosen.support)
-            yield evaluation.CellOutcome(
-                row, chosen.average, value, "recomputed", "from rounded recalls"
-            )
+            value = issue_rule(present, support)
+            yield evaluation.CellOutcome(row, average, value, "recomputed", "from rounded recalls")
 
 
 def issue_rule(recalls: Mapping[str, float], support: Mapping[str, int]) -> float:

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import orjson
 
@@ -130,24 +129,23 @@ class _RepositorySettings(evaluation.StrictModel):
 
 @evaluation.runs_models
 def cells(
-    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: Mapping[str, Any]
+    context: evaluation.PaperContext, table: evaluation.TableRecipe, settings: _RepositorySettings
 ) -> Iterator[evaluation.CellOutcome]:
     """Yield means of printed rows, published files, and runs of the recipe's baselines."""
-    chosen = evaluation.parsed(_RepositorySettings, settings)
     for row in table.rows:
-        values = [table.number(row, column) for column in chosen.columns]
+        values = [table.number(row, column) for column in settings.columns]
         if present := [value for value in values if value is not None]:
             yield evaluation.CellOutcome(
-                row, chosen.mean, math.fsum(present) / len(present), "recomputed"
+                row, settings.mean, math.fsum(present) / len(present), "recomputed"
             )
-    for row, key in chosen.published.items():
+    for row, key in settings.published.items():
         try:
-            yield from _outcomes(chosen, row, _published(context, chosen, key), "recomputed")
+            yield from _outcomes(settings, row, _published(context, settings, key), "recomputed")
         except evaluation.MissingFileError:
             continue
-    task = context.recipe.task(chosen.task)
+    task = context.recipe.task(settings.task)
     if task is None:
-        raise UsageError(f"The recipe has no task {chosen.task}", "Add it to [[tasks]]")
+        raise UsageError(f"The recipe has no task {settings.task}", "Add it to [[tasks]]")
     ready = evaluation.prepared(context, task)
     for model in evaluation.find_models(context.recipe, context.effort.models):
         result = evaluation.run_of(
@@ -156,14 +154,14 @@ def cells(
         if result is None or model.title not in (*table.rows, *table.own):
             continue
         parts = {part.value: part.score for part in result.record.scores_by["repo"].parts}
-        if missing := [name for name in chosen.columns.values() if name not in parts]:
+        if missing := [name for name in settings.columns.values() if name not in parts]:
             context.note(f"{model.title} has no test row of {', '.join(missing)}, so no scores.")
             continue
-        scores = {name: parts[name] or 0.0 for name in chosen.columns.values()}
+        scores = {name: parts[name] or 0.0 for name in settings.columns.values()}
         limit = context.effort.limit
         notes = [*ready.notes, *([] if limit is None else [f"at most {limit:,} rows"])]
         state: evaluation.State = "in part" if notes else "run"
-        yield from _outcomes(chosen, model.title, scores, state, "; ".join(notes))
+        yield from _outcomes(settings, model.title, scores, state, "; ".join(notes))
 
 
 def _outcomes(
