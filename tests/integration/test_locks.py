@@ -175,9 +175,10 @@ def test_what_pip_could_not_install_is_named(output: str, said: str) -> None:
 
 def test_a_python_newer_than_the_locks_is_told() -> None:
     pythons = SOURCES["demo"]["pythons"]
-    assert [
-        tuple(map(int, python.split("."))) for python in (pythons[0], pythons[-1])
-    ] == [INSTALL.OLDEST, INSTALL.NEWEST]
+    assert [tuple(map(int, python.split("."))) for python in (pythons[0], pythons[-1])] == [
+        INSTALL.OLDEST,
+        INSTALL.NEWEST,
+    ]
     output, newer = "ERROR: No matching distribution found for none==1\n", (3, 99)
     said = f"is older than this Python: run make PYTHON=python{pythons[-1]}"
     assert said in INSTALL.explain(output, Path("demo.txt"), newer)

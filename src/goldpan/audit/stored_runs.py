@@ -86,9 +86,7 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
     runs = [run for run in read_runs(workspace) if run.task in tasks and _is_about(run, keys)]
     is_blind = {run.directory: _is_blind(run, tasks[run.task]) for run in runs}
     blind = [run for run in runs if is_blind[run.directory]]
-    models = [
-        run for run in runs if not is_blind[run.directory] and ABLATE not in run.settings
-    ]
+    models = [run for run in runs if not is_blind[run.directory] and ABLATE not in run.settings]
     inputs = {
         str(path.relative_to(workspace.root)): file_digest(path)
         for run in (*models, *blind)
