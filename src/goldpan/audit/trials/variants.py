@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,11 +27,30 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 T = TypeVar("T")
-VERSION = 2
+VERSION = 3
 """Raised where the same fix and seed would give other variants."""
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _AROUND = 2
 """Lines before and after a change that its diff shows."""
+_RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)?")
+_CALL = re.compile(r"call|invocation|creation|new_expression|macro")
+_MESSENGER = re.compile(
+    rb"(?:.*\W)?(?:\w*(?:Error|Exception|Warning)|_*(?:raise|throw|fail|panic|abort|warn)\w*|bail"
+    rb"|debug|info|error|critical|fatal|exception|errors\.New|Errorf)[\s!]*",
+    re.DOTALL,
+)
+"""A callee whose texts tell people of errors or progress."""
+_ARGUMENTS = re.compile(r"arguments?(?:_list)?|token_tree")
+_APART = re.compile(r"subscript.*|(?:dictionary|object|pair|keyword_argument|comparison_operator)")
+"""Within a message, a text here may choose something else than words."""
+_ASSIGNMENT = re.compile(r"assignment(?:_expression|_statement)?|variable_declarator")
+_ERASED = re.compile(
+    r"type_annotation|type_parameters|type_arguments|interface_declaration|function_signature"
+    r"|type_alias_declaration"
+)
+"""Nodes of TypeScript that no compiled code has."""
+_STUBS = re.compile(rb"if\s+(?:\w+\.)?TYPE_CHECKING\s*:\s*|class\s[^:]*\bTypedDict\b[^:]*:\s*")
+_OVERLOAD = re.compile(rb"@(?:\w+\.)?overload\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +160,11 @@ class _Code:
 
     def meaning(self, content: bytes) -> bytes | None:
         """Return a digest of what a text means, None where it is no code of the language."""
+        reading = _read(content, self.language)
+        content = _behavior(reading, self.language)
         if self.by_bytecode:
             return _bytecode(content)
-        reading = _read(content, self.language)
-        return _tree(reading) if reading.clean else None
+        return _tree(_read(content, self.language)) if reading.clean else None
 
 
 def _open(file: FixedFile) -> _Code | None:
@@ -184,6 +204,76 @@ def _in_turn(queues: Sequence[Sequence[T]]) -> Iterator[T]:
 # What a text means: two that mean the same are no two variants.
 
 
+def _behavior(reading: ParsedCode, language: Language) -> bytes:
+    """Return a text without what tests of behavior leave open: messages, documents and types."""
+    cuts: list[tuple[int, int, bytes]] = []
+    strings: dict[bytes, list[Node]] = {}
+    in_messages, elsewhere = {b""}, set[bytes]()
+    waiting: list[tuple[Node, bytes | None]] = [(reading.tree.root_node, None)]
+    while waiting:
+        node, owner = waiting.pop()
+        if reading.marks.get(node.id) is Mark.STRING:
+            if owner is not None:
+                strings.setdefault(owner, []).append(node)
+            continue
+        if node.type == "identifier":
+            (in_messages if owner == b"" else elsewhere).add(node.text or b"")
+        cuts += _types(node, reading.marks.get(node.id), language)
+        waiting += _owned(node, owner)
+    for name in in_messages - elsewhere:
+        cuts += [(node.start_byte, node.end_byte, b'""') for node in strings.get(name, ())]
+    parts, at = [], 0
+    for start, end, text in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
+        if start >= at:
+            parts += [reading.text[at:start], text]
+            at = end
+    return b"".join([*parts, reading.text[at:]])
+
+
+def _owned(node: Node, owner: bytes | None) -> Iterator[tuple[Node, bytes | None]]:
+    """Yield the children of a node, each with what its texts go to: a message (b""), or a name."""
+    target = node.child_by_field_name("left") or node.child_by_field_name("name")
+    if not _ASSIGNMENT.fullmatch(node.type) or target is None or target.type != "identifier":
+        target = None
+    if target is not None:
+        owner = target.text
+    elif _RAISED.fullmatch(node.type):
+        owner = b""
+    elif _APART.fullmatch(node.type):
+        owner = None
+    for child in node.children:
+        if _CALL.search(node.type) and _ARGUMENTS.fullmatch(child.type):
+            callee = (node.text or b"")[: child.start_byte - node.start_byte]
+            is_raised = node.parent is not None and _RAISED.fullmatch(node.parent.type)
+            yield child, b"" if is_raised or _MESSENGER.fullmatch(callee) else None
+        elif child != target:
+            yield child, owner
+
+
+def _types(node: Node, mark: Mark | None, language: Language) -> Iterator[tuple[int, int, bytes]]:
+    """Yield where a node has documents or types, with what may stand there instead."""
+    start, end, text = node.start_byte, node.end_byte, node.text or b""
+    if language.name in ("TypeScript", "TSX") and _ERASED.fullmatch(node.type):
+        yield start, end, b""
+    if language.name != "Python":
+        return
+    if (mark is Mark.COMMENT and node.is_named) or _OVERLOAD.match(text):
+        yield start, end, b"" if node.type == "comment" else b"pass"
+    body = node.child_by_field_name("consequence") or node.child_by_field_name("body")
+    if body is not None and _STUBS.fullmatch(text[: body.start_byte - start]):
+        yield body.start_byte, body.end_byte, b"pass"
+    parameters = node.child_by_field_name("parameters")
+    if node.type == "function_definition" and not _is_decorated(node) and parameters:
+        for part in (node, *parameters.named_children):
+            for sign, kind in pairwise(part.children):
+                if kind.type == "type":
+                    yield sign.start_byte, kind.end_byte, b""
+
+
+def _is_decorated(node: Node) -> bool:
+    return node.parent is not None and node.parent.type == "decorated_definition"
+
+
 def _tree(reading: ParsedCode) -> bytes:
     """Return a digest of a syntax tree without comments, white space and parentheses."""
     digest = hashlib.sha256()
@@ -208,23 +298,11 @@ def _bytecode(content: bytes) -> bytes | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(content)
-            _strip_documentation(tree)
             _put_on_one_line(tree)
         code = compile(tree, "", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return hashlib.sha256(repr(_plain(code)).encode("utf-8", "replace")).digest()
-
-
-def _strip_documentation(tree: ast.Module) -> None:
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        definitions = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        if isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None:
-            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(node, name, ())
 
 
 def _put_on_one_line(tree: ast.Module) -> None:
