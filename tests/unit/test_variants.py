@@ -152,6 +152,7 @@ def test_types_are_no_behavior() -> None:
         ("mill.py", "if TYPE_CHECKING:\n    import a\n", "if TYPE_CHECKING:\n    import a, b\n"),
         ("mill.py", "class A(TypedDict):\n    a: int\n", "class A(TypedDict):\n    a: str\n"),
         ("mill.py", "def f():\n    'A'\n", "def f():\n    'B'\n"),
+        ("mill.py", "f = lambda: \\\n    OSError('a')\n", "f = lambda: \\\n    OSError('b')\n"),
         ("mill.py", "print 1\nraise E, 'a'\n", "print 1\nraise E, 'b'\n"),
         ("mill.js", "throw new E('a');\n", "throw new E('b');\n"),
         ("mill.js", "console.warn('a', x);\n", "console.warn(`b ${x}`, x);\n"),

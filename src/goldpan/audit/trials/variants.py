@@ -232,11 +232,11 @@ def _behavior(reading: ParsedCode, language: Language) -> bytes:
 
 def _owned(node: Node, owner: bytes | None) -> Iterator[tuple[Node, bytes | None]]:
     """Yield the children of a node, each with what its texts go to: a message (b""), or a name."""
-    target = node.child_by_field_name("left") or node.child_by_field_name("name")
-    if not _ASSIGNMENT.fullmatch(node.type) or target is None or target.type != "identifier":
-        target = None
+    target = None
+    if _ASSIGNMENT.fullmatch(node.type):
+        target = node.child_by_field_name("left") or node.child_by_field_name("name")
     if target is not None:
-        owner = target.text
+        owner = target.text if target.type == "identifier" else None
     elif _RAISED.fullmatch(node.type):
         owner = b""
     elif _APART.fullmatch(node.type):
@@ -257,8 +257,9 @@ def _types(node: Node, mark: Mark | None, language: Language) -> Iterator[tuple[
         yield start, end, b""
     if language.name != "Python":
         return
-    if (mark is Mark.COMMENT and node.is_named) or _OVERLOAD.match(text):
-        yield start, end, b"" if node.type == "comment" else b"pass"
+    is_document = node.type == "expression_statement" and mark is Mark.COMMENT
+    if is_document or _OVERLOAD.match(text):
+        yield start, end, b"pass"
     body = node.child_by_field_name("consequence") or node.child_by_field_name("body")
     if body is not None and _STUBS.fullmatch(text[: body.start_byte - start]):
         yield body.start_byte, body.end_byte, b"pass"
