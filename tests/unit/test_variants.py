@@ -197,6 +197,11 @@ def test_what_looks_like_a_message_or_a_type_but_counts_is_varied(after: str) ->
     assert [v for v in variants if v.kind in ("hunk", "constant") and v.line <= 5]
 
 
+def test_a_document_before_imports_from_the_future_hides_no_variant() -> None:
+    head = '"""Grain."""\n\nfrom __future__ import annotations\n'
+    assert changes(varied(head + BEFORE.replace("[]", "[0]"), head + BEFORE))
+
+
 def test_a_returned_false_is_no_nothing() -> None:
     after = BEFORE.replace("return []", "return False")
     assert changes(varied(after)) == {("constant", "return True"), ("exit", "pass")}

@@ -232,7 +232,4 @@ def _text(node: Node) -> str:
 
 def line_starts(content: bytes) -> list[int]:
     """Return where lines begin, and at last the end of the content."""
-    starts = [0]
-    while (end := content.find(b"\n", starts[-1])) >= 0:
-        starts.append(end + 1)
-    return starts if starts[-1] == len(content) else [*starts, len(content)]
+    return sorted({0, *(end.end() for end in re.finditer(b"\n", content)), len(content)})

@@ -13,7 +13,8 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, zip_longest
+from difflib import unified_diff
+from itertools import pairwise, zip_longest
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -102,18 +103,9 @@ def changed_blocks(part: FilePatch) -> tuple[Block, ...]:
                 blocks.append(Block(place - added, added, removed))
             added, removed = 0, b""
             # A hunk without lines after the change names the line before it.
-            place = int(head[1]) - (not _is_empty(line)) if head else place + (mark == " ")
+            is_empty = ",0 @@" in line.partition("+")[2]
+            place = int(head[1]) - (not is_empty) if head else place + (mark == " ")
     return tuple(blocks)
-
-
-def _is_empty(head: str) -> bool:
-    return ",0 @@" in head.partition("+")[2]
-
-
-def has_grammar(path: str) -> bool:
-    """Say whether variants can be made of a file's language."""
-    language = language_of(path)
-    return language is not None and language.grammar is not None
 
 
 def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Variant, ...]:
@@ -144,7 +136,7 @@ def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Va
         if meaning not in known:
             known.add(meaning)
             line = file.content.count(b"\n", 0, edit.start) + 1
-            variants.append(Variant(edit.kind, file.path, line, content, _diff(file, edit)))
+            variants.append(Variant(edit.kind, file.path, line, content, _diff(file, content)))
     return tuple(variants)
 
 
@@ -161,10 +153,10 @@ class _Code:
     def meaning(self, content: bytes) -> bytes | None:
         """Return a digest of what a text means, None where it is no code of the language."""
         reading = _read(content, self.language)
-        content = _behavior(reading, self.language)
+        behavior = _behavior(reading, self.language)
         if self.by_bytecode:
-            return _bytecode(content)
-        return _tree(_read(content, self.language)) if reading.clean else None
+            return _bytecode(behavior) or _bytecode(content)
+        return _tree(_read(behavior, self.language)) if reading.clean else None
 
 
 def _open(file: FixedFile) -> _Code | None:
@@ -257,22 +249,21 @@ def _types(node: Node, mark: Mark | None, language: Language) -> Iterator[tuple[
         yield start, end, b""
     if language.name != "Python":
         return
-    is_document = node.type == "expression_statement" and mark is Mark.COMMENT
-    if is_document or _OVERLOAD.match(text):
+    parent = node.parent.type if node.parent else ""
+    if node.type == "expression_statement" and mark is Mark.COMMENT:
+        # Nothing but a document may stand before imports from `__future__`.
+        yield start, end, b"" if parent == "module" else b"pass"
+    if _OVERLOAD.match(text):
         yield start, end, b"pass"
     body = node.child_by_field_name("consequence") or node.child_by_field_name("body")
     if body is not None and _STUBS.fullmatch(text[: body.start_byte - start]):
         yield body.start_byte, body.end_byte, b"pass"
     parameters = node.child_by_field_name("parameters")
-    if node.type == "function_definition" and not _is_decorated(node) and parameters:
+    if node.type == "function_definition" and parent != "decorated_definition" and parameters:
         for part in (node, *parameters.named_children):
             for sign, kind in pairwise(part.children):
                 if kind.type == "type":
                     yield sign.start_byte, kind.end_byte, b""
-
-
-def _is_decorated(node: Node) -> bool:
-    return node.parent is not None and node.parent.type == "decorated_definition"
 
 
 def _tree(reading: ParsedCode) -> bytes:
@@ -325,29 +316,11 @@ def _plain(constant: object) -> object:
     return (type(constant).__name__, repr(constant))
 
 
-def _diff(file: FixedFile, edit: MutationEdit) -> str:
-    """Return what an edit changes, with the lines around, as git would."""
-    content = file.content
-    begin = content.rfind(b"\n", 0, edit.start) + 1
-    is_whole = content[: edit.end][-1:] in (b"", b"\n") and edit.text[-1:] in (b"", b"\n")
-    end = edit.end if is_whole else (content.find(b"\n", edit.end) + 1 or len(content))
-    new = content[begin : edit.start] + edit.text + content[edit.end : end]
-    first = content.count(b"\n", 0, begin)
-    lines = _rows(content)
-    above = lines[max(0, first - _AROUND) : first]
-    olds, news = _rows(content[begin:end]), _rows(new)
-    below = lines[first + len(olds) : first + len(olds) + _AROUND]
-    same = len(above) + len(below)
-    place = first - len(above) + 1
-    marked = chain(
-        *([(sign, line) for line in part]
-          for sign, part in ((" ", above), ("-", olds), ("+", news), (" ", below)))
-    )  # fmt: skip
-    body = "".join(f"{sign}{line.decode('utf-8', 'replace')}\n" for sign, line in marked)
-    header = f"--- a/{file.path}\n+++ b/{file.path}\n"
-    return f"{header}@@ -{place},{same + len(olds)} +{place},{same + len(news)} @@\n{body}"
-
-
-def _rows(text: bytes) -> list[bytes]:
-    rows = text.split(b"\n")
-    return rows if rows[-1] else rows[:-1]
+def _diff(file: FixedFile, content: bytes) -> str:
+    """Return the difference of a text from the fix, as git would."""
+    texts = (
+        text.removesuffix(b"\n").decode("utf-8", "replace") for text in (file.content, content)
+    )
+    versions = [text.split("\n") for text in texts]
+    names = f"a/{file.path}", f"b/{file.path}"
+    return "\n".join([*unified_diff(*versions, *names, n=_AROUND, lineterm=""), ""])
