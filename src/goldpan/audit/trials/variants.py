@@ -321,6 +321,6 @@ def _diff(file: FixedFile, content: bytes) -> str:
     texts = (
         text.removesuffix(b"\n").decode("utf-8", "replace") for text in (file.content, content)
     )
-    versions = [text.split("\n") for text in texts]
+    old, new = (text.split("\n") for text in texts)
     names = f"a/{file.path}", f"b/{file.path}"
-    return "\n".join([*unified_diff(*versions, *names, n=_AROUND, lineterm=""), ""])
+    return "\n".join([*unified_diff(old, new, *names, n=_AROUND, lineterm=""), ""])
