@@ -121,11 +121,15 @@ def _lines(rows: Sequence[Read]) -> Iterator[str]:
 
 
 def read_survivors() -> dict[str, list[str]]:
-    """Return of each row with surviving variants what was read of them: differs or alike."""
+    """Return of each row with surviving variants what was read of them: differs or alike.
+
+    Variants that are not made any more are left out.
+    """
     rows: dict[str, list[str]] = {}
     with (Path(__file__).parent / "survivors.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            rows.setdefault(row["row"], []).append(row["label"])
+            if row["made"] == "yes":
+                rows.setdefault(row["row"], []).append(row["label"])
     return rows
 
 

@@ -138,6 +138,75 @@ def test_types_are_no_behavior() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("mill.py", "raise OSError('a' % x)\n", "raise OSError('b' % x)\n"),
+        ("mill.py", "warnings.warn('a', E)\n", "warnings.warn(f'b {x}', E)\n"),
+        ("mill.py", "x = [y, DryWarning('a')]\n", "x = [y, DryWarning('b')]\n"),
+        ("mill.py", "log.info('{}'.format(x))\n", "log.info('grain {}'.format(x))\n"),
+        ("mill.py", "_raise_dry(x, 'a')\n", "_raise_dry(x, 'b')\n"),
+        ("mill.py", "text = 'a'\nraise E(text)\n", "text = f'b {x}' + 'c'\nraise E(text)\n"),
+        ("mill.py", "def f(x: int) -> str: ...\n", "def f(x: 'float', ) -> list[str]: ...\n"),
+        ("mill.py", "@overload\ndef f(): ...\nf = 1\n", "@overload\ndef f(x=1): ...\nf = 1\n"),
+        ("mill.py", "if TYPE_CHECKING:\n    import a\n", "if TYPE_CHECKING:\n    import a, b\n"),
+        ("mill.py", "class A(TypedDict):\n    a: int\n", "class A(TypedDict):\n    a: str\n"),
+        ("mill.py", "def f():\n    'A'\n", "def f():\n    'B'\n"),
+        ("mill.py", "f = lambda: \\\n    OSError('a')\n", "f = lambda: \\\n    OSError('b')\n"),
+        ("mill.py", "print 1\nraise E, 'a'\n", "print 1\nraise E, 'b'\n"),
+        ("mill.js", "throw new E('a');\n", "throw new E('b');\n"),
+        ("mill.js", "console.warn('a', x);\n", "console.warn(`b ${x}`, x);\n"),
+        ("mill.js", "const t = 'a';\nthrow E(t);\n", "const t = 'b';\nthrow E(t);\n"),
+        ("mill.ts", "interface A { a: 1 }\nf();\n", "interface A { a: 2 }\nf();\n"),
+        ("mill.ts", "function f(a: A): B {}\n", "function f(a: X<A>): C {}\n"),
+        ("mill.go", 'var e = errors.New("a")\n', 'var e = errors.New("b")\n'),
+        ("mill.rs", 'fn f() { panic!("a"); }\n', 'fn f() { panic!("b"); }\n'),
+        ("mill.rb", "raise E, 'a'\n", "raise E, 'b'\n"),
+        ("Mill.java", 'class A { E e = new E1Exception("a"); }\n',
+         'class A { E e = new E1Exception("b"); }\n'),
+        ("mill.php", "<?php throw new E('a');\n", "<?php throw new E('b');\n"),
+        ("Mill.cs", 'class A { void F() { throw new E("a"); } }\n',
+         'class A { void F() { throw new E("b"); } }\n'),
+    ],
+)  # fmt: skip
+def test_what_no_test_of_behavior_checks_is_not_varied(path: str, before: str, after: str) -> None:
+    start, end = ("package mill\n\n" if path == "mill.go" else ""), "\n\n\n" + "\n" * 20
+    apart = {"mill.py": "y = 1\n", "mill.go": "var y = 1\n"}.get(path, "")
+    variants = varied(start + after + end + apart, start + before + end, path)
+    texts = [v for v in variants if v.kind in ("hunk", "constant") and v.line <= 5]
+    assert texts == []
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "raise E(found['b'])\n",
+        "raise E(os.getenv('b'))\n",
+        "print('b')\n",
+        "f(text='b')\n",
+        "text = 'b'\nraise E(text)\nprint(text)\n",
+        "text = 'b'\n",
+        "@route\ndef f(x: b): ...\n",
+        "class A:\n    a: b\n",
+        "if TYPE_CHECKED:\n    import b\n",
+    ],
+)
+def test_what_looks_like_a_message_or_a_type_but_counts_is_varied(after: str) -> None:
+    end = "\n" * 20
+    variants = varied(f"{after}{end}y = 1\n", after.replace("b", "a") + end)
+    assert [v for v in variants if v.kind in ("hunk", "constant") and v.line <= 5]
+
+
+def test_a_document_before_imports_from_the_future_hides_no_variant() -> None:
+    head = '"""Grain."""\n\nfrom __future__ import annotations\n'
+    assert changes(varied(head + BEFORE.replace("[]", "[0]"), head + BEFORE))
+
+
+def test_a_returned_false_is_no_nothing() -> None:
+    after = BEFORE.replace("return []", "return False")
+    assert changes(varied(after)) == {("constant", "return True"), ("exit", "pass")}
+
+
 def test_the_draw_is_the_same_for_a_seed_and_spread_over_hunks() -> None:
     file = fixed(AFTER)
     first = make_variants([file], 6, 1)

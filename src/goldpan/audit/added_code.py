@@ -11,7 +11,6 @@ from goldpan.code.grammar import read
 from goldpan.code.languages import Language, language_of
 from goldpan.code.lexer import Stripped, strip
 from goldpan.code.patch import split_patch
-from goldpan.core.errors import UsageError
 
 _HUNK = re.compile(r"@@ -\d")
 _CALL = re.compile(r"(?<!\w)([^\W\d]\w{2,})\(")
@@ -61,81 +60,25 @@ class Call:
     is_definition: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AddedCode:
     """The names, literals, calls and files that a diff adds to code."""
 
-    paths: tuple[str, ...]
-    """The files, named as before where they were renamed."""
-    uses: tuple[PlacedUse, ...]
-    numbers: dict[str, AddedLine]
-    """Literals, each with the first line that has it."""
-    strings: dict[str, tuple[int, int]]
-    """Without their quotes; with them, where the first line of each stands."""
-    new_files: dict[str, tuple[int, int]]
-    """The base names, without suffix, of files that were not there."""
-    calls: tuple[Call, ...]
-    """Calls and definitions of functions."""
-    kept: str
-    """The lines that it removes or leaves, with which it shows what was there."""
-
-
-def read_added(diff: str, wanted: Collection[str]) -> AddedCode:
-    """Return what a git diff with line feeds adds to files whose language Goldpan reads.
-
-    Of names only those that are `wanted`, and functions that are defined. Raises `ValueError` for
-    what is no git diff, and `UsageError` where a grammar is not installed.
-    """
-    paths: list[str] = []
-    new_files: dict[str, tuple[int, int]] = {}
-    kept: list[str] = []
-    lines = _Lines(wanted)
-    offset = 0
-    for part in split_patch(diff):
-        language = language_of(part.path)
-        if language and (language.grammar or language.lexis) and not part.is_binary:
-            paths.append(part.moved_from or part.path)
-            if _NEW.search(part.text.partition("\n@@ ")[0]):
-                stem = part.path.rpartition("/")[2].partition(".")[0]
-                start = offset + max(0, part.text.find(stem))
-                new_files.setdefault(stem, (start, start + len(stem)))
-            for hunk in _hunks(part.text, offset):
-                kept += [line.text for line in hunk if line.mark != "+"]
-                lines.read([line for line in hunk if line.mark != "-"], language)
-        offset += len(part.text)
-    return AddedCode(
-        tuple(paths),
-        tuple(lines.uses),
-        lines.numbers,
-        lines.strings,
-        new_files,
-        tuple(lines.calls),
-        "\n".join(kept),
-    )
-
-
-def _hunks(part: str, offset: int) -> Iterator[list[AddedLine]]:
-    lines: list[AddedLine] = []
-    is_hunk = False
-    for line in part.split("\n"):
-        if _HUNK.match(line):
-            yield lines
-            lines, is_hunk = [], True
-        elif is_hunk and (mark := line[:1] or " ") in "+- ":
-            lines.append(AddedLine(mark, line[1:], offset + 1))
-        offset += len(line) + 1
-    yield lines
-
-
-@dataclass(slots=True)
-class _Lines:
-    """The names, literals and calls that were read from added lines."""
-
     wanted: Collection[str]
+    """The names that are looked for."""
+    paths: list[str] = field(default_factory=list)
+    """The files, named as before where they were renamed."""
     uses: list[PlacedUse] = field(default_factory=list)
     numbers: dict[str, AddedLine] = field(default_factory=dict)
+    """Literals, each with the first line that has it."""
     strings: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Without their quotes; with them, where the first line of each stands."""
+    new_files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The base names, without suffix, of files that were not there."""
     calls: list[Call] = field(default_factory=list)
+    """Calls and definitions of functions."""
+    kept: str = ""
+    """The lines that it removes or leaves, with which it shows what was there."""
 
     def read(self, lines: Sequence[AddedLine], language: Language) -> None:
         """Read the lines after a change."""
@@ -179,11 +122,46 @@ class _Lines:
                 self.strings.setdefault("".join(parts), (start, start + len(first)))
 
 
+def read_added(diff: str, wanted: Collection[str]) -> AddedCode:
+    """Return what a git diff with line feeds adds to files whose language Goldpan reads.
+
+    Of names only those that are `wanted`, and functions that are defined. Raises `ValueError` for
+    what is no git diff, and `UsageError` where a grammar is not installed.
+    """
+    added = AddedCode(wanted)
+    offset = 0
+    for part in split_patch(diff):
+        language = language_of(part.path)
+        if language and (language.grammar or language.lexis) and not part.is_binary:
+            added.paths.append(part.moved_from or part.path)
+            if _NEW.search(part.text.partition("\n@@ ")[0]):
+                stem = part.path.rpartition("/")[2].partition(".")[0]
+                start = offset + max(0, part.text.find(stem))
+                added.new_files.setdefault(stem, (start, start + len(stem)))
+            for hunk in _hunks(part.text, offset):
+                added.kept += "".join(f"{line.text}\n" for line in hunk if line.mark != "+")
+                added.read([line for line in hunk if line.mark != "-"], language)
+        offset += len(part.text)
+    return added
+
+
+def _hunks(part: str, offset: int) -> Iterator[list[AddedLine]]:
+    lines: list[AddedLine] = []
+    is_hunk = False
+    for line in part.split("\n"):
+        if _HUNK.match(line):
+            yield lines
+            lines, is_hunk = [], True
+        elif is_hunk and (mark := line[:1] or " ") in "+- ":
+            lines.append(AddedLine(mark, line[1:], offset + 1))
+        offset += len(line) + 1
+    yield lines
+
+
 def _strip(text: str, language: Language) -> Stripped:
     if language.lexis:
         return strip(text.encode("utf-8", "replace"), language.lexis)
-    if language.grammar is None:
-        raise UsageError(f"Goldpan reads no {language.name}", "Read the row")
+    assert language.grammar is not None
     return read(text.encode("utf-8", "replace"), language.grammar).stripped
 
 

@@ -27,7 +27,7 @@ from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
 from goldpan.audit.rows import Histories, Row, read_rows
 from goldpan.audit.solution import find_solution
-from goldpan.audit.stored_audit import STAGE, state_on_card
+from goldpan.audit.stored_audit import STAGE, row_digests, state_on_card
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
 from goldpan.audit.trials.runs import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
 from goldpan.core.errors import DatasetError, UsageError
@@ -36,10 +36,10 @@ from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sanitize import line
 from goldpan.core.schemas import FINDINGS
 from goldpan.core.storage.parquet import write, writer
-from goldpan.core.storage.sealed import file_digest, write_lineage
+from goldpan.core.storage.sealed import write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.provenance import PROVENANCE, read_provenance, shard_paths
+from goldpan.datasets.provenance import PROVENANCE, read_provenance
 
 RERUN_OPTIONS = RerunOptions()
 _BATCH = 64
@@ -130,8 +130,8 @@ class _Survey:
     rows: int
     keys: frozenset[str]
     has_fix: bool
-    has_tests: bool
-    has_answer: bool
+    columns: frozenset[str]
+    """Those of the tests and the answer that any row fills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def audit_dataset(
                 task.advance()
         histories = {**fixes.read(), **texts.read()}
     notes = texts.notes() if "solution-in-issue" in names else ()
-    inputs = {**_digests(dataset), **outcomes.inputs, **histories, **rerun.inputs}
+    inputs = {**row_digests(dataset), **outcomes.inputs, **histories, **rerun.inputs}
     path = _write(workspace, dataset, found, inputs)
     seconds = time.monotonic() - started
     if dataset.is_dir():
@@ -196,17 +196,16 @@ def audit_dataset(
 
 def _survey(dataset: Path) -> _Survey:
     """Read a dataset through without keeping it: a row may hold whole files."""
-    keys: set[str] = set()
-    rows, has_fix, has_tests, has_answer = 0, False, False, False
+    keys, columns = set[str](), set[str]()
+    rows, has_fix = 0, False
     for row in read_rows(dataset):
         rows += 1
         keys.add(row.key)
         has_fix = has_fix or row.has_fix
-        has_tests = has_tests or bool(row.column("test_patch"))
-        has_answer = has_answer or bool(row.column("answer"))
+        columns.update(name for name in ("test_patch", "answer") if row.column(name))
     if not rows:
         raise DatasetError(f"{dataset} holds no rows", "Give a file or a dataset that has some")
-    return _Survey(rows, frozenset(keys), has_fix, has_tests, has_answer)
+    return _Survey(rows, frozenset(keys), has_fix, frozenset(columns))
 
 
 def _finders(
@@ -214,11 +213,11 @@ def _finders(
 ) -> dict[FindingName, Callable[[Row, Fix | None], Finding]]:
     """Return which findings these rows can have."""
     finders: dict[FindingName, Callable[[Row, Fix | None], Finding]] = {}
-    if survey.has_fix or survey.has_answer:
+    if survey.has_fix or "answer" in survey.columns:
         finders["solution-in-issue"] = find_solution
     if survey.has_fix:
         finders["place-in-issue"] = find_place
-    if survey.has_tests:
+    if "test_patch" in survey.columns:
         finders["demanding-tests"] = find_demands
     for name in reruns.names:
         finders[name] = lambda row, _, name=name: reruns.find(name, row)  # type: ignore[misc]
@@ -230,11 +229,6 @@ def _family(dataset: Path) -> str:
     if (dataset / PROVENANCE).is_file():
         return str(read_provenance(dataset).get("family", ""))
     return ""
-
-
-def _digests(dataset: Path) -> dict[str, str]:
-    paths = shard_paths(dataset) if dataset.is_dir() else [dataset]
-    return {path.name: file_digest(path) for path in paths}
 
 
 def _write(

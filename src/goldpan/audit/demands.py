@@ -132,14 +132,10 @@ def _demands(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Deman
     yield from _names(fixed, tested, kept)
     yield from _signatures(fixed, tested, before)
     for number in sorted(fixed.numbers.keys() & tested.numbers.keys()):
-        if number not in before and _digits(number) >= _LEAST_DIGITS:
+        if number not in before and sum(map(str.isdigit, number)) >= _LEAST_DIGITS:
             needed, introduced = (code.numbers[number] for code in (tested, fixed))
             yield Demand("literal", number, needed.place(number), introduced.place(number))
     yield from _strings(fixed, tested, before)
-
-
-def _digits(number: str) -> int:
-    return sum(sign.isdigit() for sign in number)
 
 
 def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator[Demand]:

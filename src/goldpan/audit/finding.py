@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -79,9 +79,7 @@ class Finding:
 
     def plain(self) -> dict[str, Any]:
         """Return what the table of findings holds of it."""
-        evidence = [
-            {name: getattr(span, name) for name in Span.__slots__} for span in self.evidence
-        ]
+        evidence = [asdict(span) for span in self.evidence]
         plain = {name: getattr(self, name) for name in Finding.__slots__ if name != "name"}
         texts = {"case": self.case or None, "remedy": self.remedy or None}
         return {"finding": self.name, **plain, **texts, "evidence": evidence}

@@ -230,11 +230,6 @@ def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def joined(reasons: Sequence[str]) -> str:
-    """Return what cannot be told of several texts, each reason once."""
-    return "; ".join(dict.fromkeys(reason for reason in reasons if reason))
-
-
 # Reads that from the tables of the rows' repositories.
 
 

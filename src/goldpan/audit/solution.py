@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
 from goldpan.audit.fixes import Fix
-from goldpan.audit.rows import Row, TokenText, joined, tokens_of
+from goldpan.audit.rows import Row, TokenText, tokens_of
 from goldpan.text.keywords import find_mentions
 from goldpan.text.lines import LineKind, classify
 from goldpan.text.prose import prose, split_sentences
@@ -71,7 +71,7 @@ def _with_case(row: Row, fix: Fix | None, found: Finding) -> Finding:
     before = tuple(earlier for _, earlier, why in stood if earlier and not why)
     if _is_found(row, fix, before):
         return replace(found, case="before-fix")
-    if why := joined([why for _, _, why in stood]):
+    if why := "; ".join(dict.fromkeys(why for _, _, why in stood if why)):
         said = f"{found.why}, since when cannot be told: {why}"
         return replace(found, case="when-unknown", why=said, remedy=row.times.remedy)
     # What stands now of the texts that stood then: nothing but edits came to them.

@@ -114,9 +114,7 @@ def read_audit(
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):
-        if files is None:
-            paths = shard_paths(dataset) if dataset.is_dir() else [dataset]
-            files = {shard.name: file_digest(shard) for shard in paths}
+        files = row_digests(dataset) if files is None else files
         digest = seal_of_parquet(path)
         about = read_lineage(path.parent, STAGE)
         table = read_table(path)
@@ -133,6 +131,12 @@ def read_audit(
         for finding in batch.to_pylist():
             rows.setdefault(finding["id"], {})[finding["finding"]] = finding
     return StoredAudit(digest, rows)
+
+
+def row_digests(dataset: Path) -> dict[str, str]:
+    """Return the digests of the files that hold the rows, by name."""
+    paths = shard_paths(dataset) if dataset.is_dir() else [dataset]
+    return {path.name: file_digest(path) for path in paths}
 
 
 # Findings that rows of a build must not have: `build FAMILY --require not:FINDING`. What row and

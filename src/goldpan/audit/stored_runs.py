@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import hypot
+from operator import eq
 from statistics import fmean
 from typing import Any
 
@@ -93,7 +94,13 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
         for path in (run.directory / PREDICTIONS,)
     }
     solved, unscored = _by_system(models, tasks, _solved)
-    return Outcomes(solved, inputs, remedy, _by_system(blind, tasks, _copied)[0], unscored)
+    return Outcomes(
+        solved,
+        inputs,
+        remedy,
+        _by_system(blind, tasks, partial(_solved, as_texts=True))[0],
+        unscored,
+    )
 
 
 def _by_system(
@@ -121,7 +128,8 @@ def _by_system(
 def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     """Return whether the row tells models apart."""
     if able := sorted(name for name, rows in outcomes.blind.items() if rows.get(row.key)):
-        why = f"{' and '.join(able)} must not be able to solve it, and {_does(able)}"
+        does = "does" if len(able) == 1 else "do"
+        why = f"{' and '.join(able)} must not be able to solve it, and {does}"
         return Finding(NAME, "found", why, (), "solved-without")
     answered = {name: rows[row.key] for name, rows in outcomes.solved.items() if row.key in rows}
     if not answered:
@@ -150,10 +158,6 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
     if high < 0:
         return Finding(NAME, "found", said, (), "reversed", "", value, low, high)
     return Finding(NAME, "not-found", said, (), "", "", value, low, high)
-
-
-def _does(names: Sequence[str]) -> str:
-    return "does" if len(names) == 1 else "do"
 
 
 def _discrimination(
@@ -218,15 +222,20 @@ def _is_about(run: Run, keys: frozenset[str]) -> bool:
     return any(key_of(row_id) in keys for row_id in ids)
 
 
-def _solved(run: Run, task: Task) -> dict[str, bool] | None:
-    """Return which rows a run solves; None where only running tests could tell, and none ran."""
+def _solved(run: Run, task: Task, *, as_texts: bool = False) -> dict[str, bool] | None:
+    """Return which rows a run solves; None where only running tests could tell, and none ran.
+
+    With `as_texts`, other answers are right where they give the truth word for word.
+    """
     if stored := read_resolved(run.directory):
         return {key_of(patch.id): patch.outcome == RESOLVED for patch in stored.patches}
     is_right: Callable[[Any, Any], bool]
     if task.type in ("binary", "multi-class"):
-        is_right = _equal
+        is_right = eq
     elif task.source.builder == PATHS:
         is_right = _names_path
+    elif as_texts:
+        is_right = _has_words
     else:
         return None
     table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
@@ -236,20 +245,9 @@ def _solved(run: Run, task: Task) -> dict[str, bool] | None:
     }
 
 
-def _copied(run: Run, task: Task) -> dict[str, bool]:
-    """Return which rows a run solves, of other texts those that it gives word for word."""
-    if (right := _solved(run, task)) is not None:
-        return right
-    table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
-    return {
-        key_of(row["id"]): (row["answer"] or "").split() == row["truth"].split()
-        for row in table.to_pylist()
-    }
-
-
-def _equal(answer: object, truth: object) -> bool:
-    return answer == truth
-
-
 def _names_path(answer: str, truth: str) -> bool:
     return extract_path(answer) == truth
+
+
+def _has_words(answer: str, truth: str) -> bool:
+    return answer.split() == truth.split()

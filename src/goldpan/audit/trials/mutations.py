@@ -35,7 +35,6 @@ _RELEASE = re.compile(rb"\s*_*version(?:_info|_tuple)?_*\s*[:=]", re.I)
 _EXIT = re.compile(r"(?:return|raise|throw|break|continue|next)(?:_statement|_expression)?")
 _RETURN = re.compile(r"return(?:_statement|_expression)?")
 _TYPE = re.compile(r"type|type_annotation|type_arguments|type_parameters")
-_RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)")
 _CONDITIONAL = re.compile(r"(?:if|unless|while|until|for|ternary|conditional|elif|do)(?:_|$)")
 _OPERATION = re.compile(
     r"binary|comparison|boolean_operator|augmented|compound_assign|additive|multiplicative"
@@ -100,9 +99,9 @@ def edits_of(
             continue
         found.append([MutationEdit("hunk", starts[block.first], starts[end], block.removed)])
         rows |= dict.fromkeys(range(block.first, end), number)
-    waiting = [(reading.tree.root_node, False)]
+    waiting = [reading.tree.root_node]
     while waiting:
-        node, in_raise = waiting.pop()
+        node = waiting.pop()
         first, last = node.start_point.row, node.end_point.row
         last -= node.end_point.column == 0 and last > first
         if not any(row in rows for row in range(first, last + 1)):
@@ -110,23 +109,19 @@ def edits_of(
         mark, number = reading.marks.get(node.id), rows.get(first, -1)
         # Lines between two blocks are in neither, and blocks never touch.
         if number >= 0 and last < blocks[number].first + blocks[number].added:
-            found[number] += _edits_of_node(node, language, mark, in_raise)
+            found[number] += _edits_of_node(node, language, mark)
         is_text = mark in (Mark.COMMENT, Mark.STRING, Mark.EXACT)
         if not is_text and not _TYPE.fullmatch(node.type):
-            in_raise = in_raise or _RAISED.fullmatch(node.type) is not None
-            waiting += [(child, in_raise) for child in reversed(node.children)]
+            waiting += reversed(node.children)
     return found
 
 
-def _edits_of_node(
-    node: Node, language: Language, mark: Mark | None, in_raise: bool
-) -> Iterator[MutationEdit]:
+def _edits_of_node(node: Node, language: Language, mark: Mark | None) -> Iterator[MutationEdit]:
     if mark in (Mark.COMMENT, Mark.EXACT):
         return
     parent, text = node.parent, _text(node)
     if mark is Mark.STRING:
-        # A message that tells of an error is no behavior that an issue asks for.
-        if not in_raise and (other := _other_string(node.text or b"")) is not None:
+        if (other := _other_string(node.text or b"")) is not None:
             yield _edit("constant", node, other)
         return
     yield from _left_out(node, language)
@@ -139,7 +134,9 @@ def _edits_of_node(
     if not node.child_count and text in _BOOLEANS:
         yield _edit("constant", node, _BOOLEANS[text].encode())
     values = node.named_children if _RETURN.fullmatch(node.type) else []
-    if values and language.name in _NOTHING:
+    # Callers take a returned false for nothing.
+    is_false = bool(values) and _BOOLEANS.get(_text(values[0]), "").lower() == "true"
+    if values and not is_false and language.name in _NOTHING:
         nothing = _NOTHING[language.name].encode()
         yield MutationEdit("return", values[0].start_byte, values[-1].end_byte, nothing)
     if (caught := _caught(node, language)) and language.name in _WIDEST:
@@ -235,7 +232,4 @@ def _text(node: Node) -> str:
 
 def line_starts(content: bytes) -> list[int]:
     """Return where lines begin, and at last the end of the content."""
-    starts = [0]
-    while (end := content.find(b"\n", starts[-1])) >= 0:
-        starts.append(end + 1)
-    return starts if starts[-1] == len(content) else [*starts, len(content)]
+    return sorted({0, *(end.end() for end in re.finditer(b"\n", content)), len(content)})

@@ -21,14 +21,8 @@ import orjson
 
 from goldpan.audit.finding import Finding, FindingName, finding_of
 from goldpan.audit.rows import Row
-from goldpan.audit.trials.luck import NAME as LUCK
-from goldpan.audit.trials.luck import RUNS, check_again, find_luck, run_cases
-from goldpan.audit.trials.luck import VERSION as LUCK_VERSION
+from goldpan.audit.trials import luck, variants, weak_tests
 from goldpan.audit.trials.trial import RerunTrial, Untold
-from goldpan.audit.trials.variants import VERSION as VARIANTS_VERSION
-from goldpan.audit.trials.weak_tests import NAME as WEAK
-from goldpan.audit.trials.weak_tests import VERSION as WEAK_VERSION
-from goldpan.audit.trials.weak_tests import find_weak_tests, run_variants
 from goldpan.core.errors import DamagedError, UsageError
 from goldpan.core.parallel.engine import EngineName, open_engine
 from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
@@ -55,7 +49,7 @@ from goldpan.execution.records import (
 from goldpan.execution.trial import open_trial
 
 RERUNS = "reruns.json"
-RERUN_NAMES: tuple[FindingName, ...] = (WEAK, LUCK)
+RERUN_NAMES: tuple[FindingName, ...] = (weak_tests.NAME, luck.NAME)
 """The findings that run tests."""
 _MOST_LANES = 4
 _COLUMNS = ("id", "repo", "issue", "pull", "base_commit", "patch", "test_patch", "test_files")
@@ -80,9 +74,9 @@ class RerunOptions:
 
     def key(self, name: FindingName) -> list[int]:
         """Return what a finding depends on beside the row and the settings of its tests."""
-        if name == WEAK:
-            return [WEAK_VERSION, VARIANTS_VERSION, self.variants, self.seed]
-        return [LUCK_VERSION]
+        if name == weak_tests.NAME:
+            return [weak_tests.VERSION, variants.VERSION, self.variants, self.seed]
+        return [luck.VERSION]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +120,9 @@ class _Unit:
         if not took:
             return None
         one = took["tests"] / (1 + 2 * int(self.record.environment.get("repeats", 1)))
-        runs = sum(self.options.variants if name == WEAK else RUNS for name in self.names)
+        runs = sum(
+            self.options.variants if name == weak_tests.NAME else luck.RUNS for name in self.names
+        )
         return took["build"] + one * (1 + ceil(runs / self.lanes))
 
     def __str__(self) -> str:
@@ -273,20 +269,20 @@ def _examine(unit: _Unit, logs: Path) -> tuple[dict[FindingName, Finding], dict[
         trial.prepare()
         again = RerunTrial(trial, unit.record, unit.lanes)
         failed = again.failed(again.run_fix("after-1"))
-        unsteady = check_again(again, failed) if failed else ()
+        unsteady = luck.check_again(again, failed) if failed else ()
         for name in unit.names:
             try:
-                if name == LUCK:
-                    cases = (*unsteady, *run_cases(again))
+                if name == luck.NAME:
+                    cases = (*unsteady, *luck.run_cases(again))
                     details[name] = list(map(asdict, cases))
-                    findings[name] = find_luck(cases, time.monotonic() - started)
+                    findings[name] = luck.find_luck(cases, time.monotonic() - started)
                 elif unsteady:
                     raise Untold("its tests pass only sometimes", "Audit it with --finding luck")
                 else:
-                    runs = run_variants(again, unit.options.variants, unit.options.seed)
+                    runs = weak_tests.run_variants(again, unit.options.variants, unit.options.seed)
                     details[name] = list(map(asdict, runs))
                     took = time.monotonic() - started
-                    findings[name] = find_weak_tests(runs, len(again.tests), took)
+                    findings[name] = weak_tests.find_weak_tests(runs, len(again.tests), took)
             except Untold as untold:
                 findings[name] = _cannot_tell(name, untold, time.monotonic() - started)
             started = time.monotonic()

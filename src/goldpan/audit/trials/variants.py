@@ -13,7 +13,8 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from difflib import unified_diff
+from itertools import pairwise, zip_longest
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,11 +28,30 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 T = TypeVar("T")
-VERSION = 2
+VERSION = 3
 """Raised where the same fix and seed would give other variants."""
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _AROUND = 2
 """Lines before and after a change that its diff shows."""
+_RAISED = re.compile(r"(?:raise|throw)(?:_statement|_expression)?")
+_CALL = re.compile(r"call|invocation|creation|new_expression|macro")
+_MESSENGER = re.compile(
+    rb"(?:.*\W)?(?:\w*(?:Error|Exception|Warning)|_*(?:raise|throw|fail|panic|abort|warn)\w*|bail"
+    rb"|debug|info|error|critical|fatal|exception|errors\.New|Errorf)[\s!]*",
+    re.DOTALL,
+)
+"""A callee whose texts tell people of errors or progress."""
+_ARGUMENTS = re.compile(r"arguments?(?:_list)?|token_tree")
+_APART = re.compile(r"subscript.*|(?:dictionary|object|pair|keyword_argument|comparison_operator)")
+"""Within a message, a text here may choose something else than words."""
+_ASSIGNMENT = re.compile(r"assignment(?:_expression|_statement)?|variable_declarator")
+_ERASED = re.compile(
+    r"type_annotation|type_parameters|type_arguments|interface_declaration|function_signature"
+    r"|type_alias_declaration"
+)
+"""Nodes of TypeScript that no compiled code has."""
+_STUBS = re.compile(rb"if\s+(?:\w+\.)?TYPE_CHECKING\s*:\s*|class\s[^:]*\bTypedDict\b[^:]*:\s*")
+_OVERLOAD = re.compile(rb"@(?:\w+\.)?overload\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +103,9 @@ def changed_blocks(part: FilePatch) -> tuple[Block, ...]:
                 blocks.append(Block(place - added, added, removed))
             added, removed = 0, b""
             # A hunk without lines after the change names the line before it.
-            place = int(head[1]) - (not _is_empty(line)) if head else place + (mark == " ")
+            is_empty = ",0 @@" in line.partition("+")[2]
+            place = int(head[1]) - (not is_empty) if head else place + (mark == " ")
     return tuple(blocks)
-
-
-def _is_empty(head: str) -> bool:
-    return ",0 @@" in head.partition("+")[2]
-
-
-def has_grammar(path: str) -> bool:
-    """Say whether variants can be made of a file's language."""
-    language = language_of(path)
-    return language is not None and language.grammar is not None
 
 
 def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Variant, ...]:
@@ -125,7 +136,7 @@ def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Va
         if meaning not in known:
             known.add(meaning)
             line = file.content.count(b"\n", 0, edit.start) + 1
-            variants.append(Variant(edit.kind, file.path, line, content, _diff(file, edit)))
+            variants.append(Variant(edit.kind, file.path, line, content, _diff(file, content)))
     return tuple(variants)
 
 
@@ -141,10 +152,11 @@ class _Code:
 
     def meaning(self, content: bytes) -> bytes | None:
         """Return a digest of what a text means, None where it is no code of the language."""
-        if self.by_bytecode:
-            return _bytecode(content)
         reading = _read(content, self.language)
-        return _tree(reading) if reading.clean else None
+        behavior = _behavior(reading, self.language)
+        if self.by_bytecode:
+            return _bytecode(behavior) or _bytecode(content)
+        return _tree(_read(behavior, self.language)) if reading.clean else None
 
 
 def _open(file: FixedFile) -> _Code | None:
@@ -184,6 +196,76 @@ def _in_turn(queues: Sequence[Sequence[T]]) -> Iterator[T]:
 # What a text means: two that mean the same are no two variants.
 
 
+def _behavior(reading: ParsedCode, language: Language) -> bytes:
+    """Return a text without what tests of behavior leave open: messages, documents and types."""
+    cuts: list[tuple[int, int, bytes]] = []
+    strings: dict[bytes, list[Node]] = {}
+    in_messages, elsewhere = {b""}, set[bytes]()
+    waiting: list[tuple[Node, bytes | None]] = [(reading.tree.root_node, None)]
+    while waiting:
+        node, owner = waiting.pop()
+        if reading.marks.get(node.id) is Mark.STRING:
+            if owner is not None:
+                strings.setdefault(owner, []).append(node)
+            continue
+        if node.type == "identifier":
+            (in_messages if owner == b"" else elsewhere).add(node.text or b"")
+        cuts += _types(node, reading.marks.get(node.id), language)
+        waiting += _owned(node, owner)
+    for name in in_messages - elsewhere:
+        cuts += [(node.start_byte, node.end_byte, b'""') for node in strings.get(name, ())]
+    parts, at = [], 0
+    for start, end, text in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
+        if start >= at:
+            parts += [reading.text[at:start], text]
+            at = end
+    return b"".join([*parts, reading.text[at:]])
+
+
+def _owned(node: Node, owner: bytes | None) -> Iterator[tuple[Node, bytes | None]]:
+    """Yield the children of a node, each with what its texts go to: a message (b""), or a name."""
+    target = None
+    if _ASSIGNMENT.fullmatch(node.type):
+        target = node.child_by_field_name("left") or node.child_by_field_name("name")
+    if target is not None:
+        owner = target.text if target.type == "identifier" else None
+    elif _RAISED.fullmatch(node.type):
+        owner = b""
+    elif _APART.fullmatch(node.type):
+        owner = None
+    for child in node.children:
+        if _CALL.search(node.type) and _ARGUMENTS.fullmatch(child.type):
+            callee = (node.text or b"")[: child.start_byte - node.start_byte]
+            is_raised = node.parent is not None and _RAISED.fullmatch(node.parent.type)
+            yield child, b"" if is_raised or _MESSENGER.fullmatch(callee) else None
+        elif child != target:
+            yield child, owner
+
+
+def _types(node: Node, mark: Mark | None, language: Language) -> Iterator[tuple[int, int, bytes]]:
+    """Yield where a node has documents or types, with what may stand there instead."""
+    start, end, text = node.start_byte, node.end_byte, node.text or b""
+    if language.name in ("TypeScript", "TSX") and _ERASED.fullmatch(node.type):
+        yield start, end, b""
+    if language.name != "Python":
+        return
+    parent = node.parent.type if node.parent else ""
+    if node.type == "expression_statement" and mark is Mark.COMMENT:
+        # Nothing but a document may stand before imports from `__future__`.
+        yield start, end, b"" if parent == "module" else b"pass"
+    if _OVERLOAD.match(text):
+        yield start, end, b"pass"
+    body = node.child_by_field_name("consequence") or node.child_by_field_name("body")
+    if body is not None and _STUBS.fullmatch(text[: body.start_byte - start]):
+        yield body.start_byte, body.end_byte, b"pass"
+    parameters = node.child_by_field_name("parameters")
+    if node.type == "function_definition" and parent != "decorated_definition" and parameters:
+        for part in (node, *parameters.named_children):
+            for sign, kind in pairwise(part.children):
+                if kind.type == "type":
+                    yield sign.start_byte, kind.end_byte, b""
+
+
 def _tree(reading: ParsedCode) -> bytes:
     """Return a digest of a syntax tree without comments, white space and parentheses."""
     digest = hashlib.sha256()
@@ -208,23 +290,11 @@ def _bytecode(content: bytes) -> bytes | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(content)
-            _strip_documentation(tree)
             _put_on_one_line(tree)
         code = compile(tree, "", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return hashlib.sha256(repr(_plain(code)).encode("utf-8", "replace")).digest()
-
-
-def _strip_documentation(tree: ast.Module) -> None:
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        definitions = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        if isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None:
-            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(node, name, ())
 
 
 def _put_on_one_line(tree: ast.Module) -> None:
@@ -246,29 +316,11 @@ def _plain(constant: object) -> object:
     return (type(constant).__name__, repr(constant))
 
 
-def _diff(file: FixedFile, edit: MutationEdit) -> str:
-    """Return what an edit changes, with the lines around, as git would."""
-    content = file.content
-    begin = content.rfind(b"\n", 0, edit.start) + 1
-    is_whole = content[: edit.end][-1:] in (b"", b"\n") and edit.text[-1:] in (b"", b"\n")
-    end = edit.end if is_whole else (content.find(b"\n", edit.end) + 1 or len(content))
-    new = content[begin : edit.start] + edit.text + content[edit.end : end]
-    first = content.count(b"\n", 0, begin)
-    lines = _rows(content)
-    above = lines[max(0, first - _AROUND) : first]
-    olds, news = _rows(content[begin:end]), _rows(new)
-    below = lines[first + len(olds) : first + len(olds) + _AROUND]
-    same = len(above) + len(below)
-    place = first - len(above) + 1
-    marked = chain(
-        *([(sign, line) for line in part]
-          for sign, part in ((" ", above), ("-", olds), ("+", news), (" ", below)))
-    )  # fmt: skip
-    body = "".join(f"{sign}{line.decode('utf-8', 'replace')}\n" for sign, line in marked)
-    header = f"--- a/{file.path}\n+++ b/{file.path}\n"
-    return f"{header}@@ -{place},{same + len(olds)} +{place},{same + len(news)} @@\n{body}"
-
-
-def _rows(text: bytes) -> list[bytes]:
-    rows = text.split(b"\n")
-    return rows if rows[-1] else rows[:-1]
+def _diff(file: FixedFile, content: bytes) -> str:
+    """Return the difference of a text from the fix, as git would."""
+    texts = (
+        text.removesuffix(b"\n").decode("utf-8", "replace") for text in (file.content, content)
+    )
+    old, new = (text.split("\n") for text in texts)
+    names = f"a/{file.path}", f"b/{file.path}"
+    return "\n".join([*unified_diff(old, new, *names, n=_AROUND, lineterm=""), ""])

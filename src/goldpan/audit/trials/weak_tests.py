@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from goldpan.audit.finding import Finding, FindingName, Span
+from goldpan.audit.finding import Finding, FindingName, Span, Verdict
 from goldpan.audit.trials.mutations import Kind
 from goldpan.audit.trials.trial import RerunTrial, Untold
-from goldpan.audit.trials.variants import FixedFile, has_grammar, make_variants
+from goldpan.audit.trials.variants import FixedFile, make_variants
 from goldpan.code.languages import language_of
 from goldpan.core.proportions import wilson
 from goldpan.execution.records import EndedError
@@ -81,10 +81,9 @@ def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, 
 
 
 def _untold(files: Sequence[FixedFile]) -> Untold:
-    codes = [file.path for file in files if language_of(file.path)]
-    if codes and not any(map(has_grammar, codes)):
-        language = language_of(codes[0])
-        name = language.name if language else ""
+    languages = [language for file in files if (language := language_of(file.path))]
+    if languages and not any(language.grammar for language in languages):
+        name = languages[0].name
         return Untold(f"variants need a grammar, and there is none of {name}", _HAND)
     return Untold("the fix has no code of which a variant parses and differs", _HAND)
 
@@ -97,15 +96,7 @@ def find_weak_tests(runs: Sequence[VariantRun], tests: int, seconds: float) -> F
     passes = "passes" if len(survivors) == 1 else "pass"
     those = "test" if tests == 1 else f"{tests:,} tests"
     why = f"{len(survivors):,} of {len(counted):,} variants of the fix {passes} its {those}"
-    return Finding(
-        NAME,
-        "found" if survivors else "not-found",
-        why,
-        tuple(Span("patch", None, run.kind, 0, 0, run.diff[:_LONGEST]) for run in survivors),
-        "",
-        "",
-        strength.value,
-        strength.low,
-        strength.high,
-        seconds,
-    )
+    spans = tuple(Span("patch", None, run.kind, 0, 0, run.diff[:_LONGEST]) for run in survivors)
+    verdict: Verdict = "found" if survivors else "not-found"
+    share = strength.value, strength.low, strength.high
+    return Finding(NAME, verdict, why, spans, "", "", *share, seconds)
