@@ -137,9 +137,7 @@ def by_goldpan(size: Size, job: TrainingJob) -> Measured:
     """Train as `goldpan evaluate finetune` does, and read what it tells of itself."""
     facts = run_job(job, Reporter(quiet=True))
     loaded = load_model(job, load("torch").device("cpu"))
-    lengths = [
-        example.length for example in loaded.head.examples(loaded.words, job.train, learn=True)
-    ]
+    lengths = [example.length for example in loaded.head.examples(job.train, learn=True)]
     return Measured(
         size.name,
         "Goldpan",
@@ -159,7 +157,7 @@ def by_hand(size: Size, job: TrainingJob, device_batch: int) -> Measured:
     torch.manual_seed(0)
     device = pick_device("auto")
     loaded = load_model(job, device)
-    module, words = loaded.module.train(), loaded.words
+    module, words = loaded.module.train(), loaded.head.words
     encoded = words.tokenizer(
         job.train["text"].to_pylist(), truncation=True, max_length=words.limit
     )["input_ids"]

@@ -19,57 +19,55 @@ from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.schemas.table import COUNT, TEXT, TEXTS, TIME, table
+from goldpan.core.schemas.table import count, table, text, texts, time
 from goldpan.core.settings.file import read_toml
 from goldpan.miners.tables.columns import user
 
 ARCHIVE_EVENTS = table(
     "archive_events",
     "",
-    ("hour", TIME),  # of the file; events lie up to some hours beside it until 2014
-    ("line", COUNT),  # in the hour's file, from 1; objects joined on a line count each
-    ("event_id", TEXT),  # null from 2012 to 2014
-    ("type", TEXT),
-    ("action", TEXT),  # lower case
-    ("at", TIME),
-    ("repo", TEXT),
-    ("repo_id", COUNT),
-    ("number", COUNT),
-    ("issue_id", COUNT),
-    ("kind", TEXT),  # issue | pull
-    ("title", TEXT),
-    ("body", TEXT),
-    ("state", TEXT),  # open | closed
-    ("labels", TEXTS),
-    ("author", TEXT),  # who wrote the issue; who wrote the comment is the actor
-    ("author_type", TEXT),
-    ("author_association", TEXT),
-    ("actor", TEXT),
-    ("created_at", TIME),
-    ("updated_at", TIME),
-    ("closed_at", TIME),
-    ("comment_id", COUNT),
-    ("comment_body", TEXT),
+    time("hour"),  # of the file; events lie up to some hours beside it until 2014
+    count("line"),  # in the hour's file, from 1; objects joined on a line count each
+    text("event_id"),  # null from 2012 to 2014
+    text("type"),
+    text("action"),  # lower case
+    time("at"),
+    text("repo"),
+    count("repo_id"),
+    count("number"),
+    count("issue_id"),
+    text("kind"),  # issue | pull
+    text("title"),
+    text("body"),
+    text("state"),  # open | closed
+    texts("labels"),
+    text("author"),  # who wrote the issue; who wrote the comment is the actor
+    text("author_type"),
+    text("author_association"),
+    text("actor"),
+    time("created_at"),
+    time("updated_at"),
+    time("closed_at"),
+    count("comment_id"),
+    text("comment_body"),
     order=("hour", "line"),
-    key=("hour", "line"),
 )
 
 ARCHIVE_HOURS = table(
     "archive_hours",
     "",
-    ("hour", TIME),
-    ("file", TEXT),
-    ("state", TEXT),  # whole | truncated | damaged | unreadable | missing | failed
-    ("reason", TEXT),  # why it is not whole
-    ("bytes", COUNT),  # of the file as it is on the server or disk
-    ("sha256", TEXT),
-    ("lines", COUNT),
-    ("events", COUNT),  # kept
-    ("corrupt", COUNT),  # lines that are no event
-    ("types", TEXTS),  # the events that were asked for
-    ("reader", COUNT),  # the version of the reader
+    time("hour"),
+    text("file"),
+    text("state"),  # whole | truncated | damaged | unreadable | missing | failed
+    text("reason"),  # why it is not whole
+    count("bytes"),  # of the file as it is on the server or disk
+    text("sha256"),
+    count("lines"),
+    count("events"),  # kept
+    count("corrupt"),  # lines that are no event
+    texts("types"),  # the events that were asked for
+    count("reader"),  # the version of the reader
     order=("hour",),
-    key=("hour",),
 )
 
 ISSUES = "IssuesEvent"
