@@ -120,40 +120,45 @@ def _lines(rows: Sequence[Read]) -> Iterator[str]:
         yield f"place-in-issue, {'/'.join(halves)}: the case as read {_shown(right_case)}"
 
 
-def read_survivors() -> dict[str, list[str]]:
-    """Return of each row with surviving variants what was read of them: differs or alike.
+def read_survivors(draw: str) -> list[list[tuple[str, str]]]:
+    """Return of each row with surviving variants what two readers said of them: differs or alike.
 
     Variants that are not made any more are left out.
     """
-    rows: dict[str, list[str]] = {}
+    rows: dict[str, list[tuple[str, str]]] = {}
     with (Path(__file__).parent / "survivors.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if row["made"] == "yes":
-                rows.setdefault(row["row"], []).append(row["label"])
-    return rows
+            if row["draw"] == draw and row["made"] == "yes":
+                rows.setdefault(row["row"], []).append((row["first"], row["second"]))
+    return list(rows.values())
 
 
-def _survivor_lines(findings: Sequence[Path]) -> Iterator[str]:
-    columns = ["finding", "verdict", "id"]
+def _survivor_lines(draw: str) -> Iterator[str]:
+    rows = read_survivors(draw)
+    survivors = [labels for row in rows for labels in row]
+    for reader in (0, 1):
+        name = f"weak-tests, draw {draw}, reader {reader + 1}"
+        hits = sum(any(labels[reader] == "differs" for labels in row) for row in rows)
+        yield f"{name}: {hits}/{len(rows)} = {_shown(wilson(hits, len(rows)))} of rows"
+        differing = sum(labels[reader] == "differs" for labels in survivors)
+        share = _shown(wilson(differing, len(survivors)))
+        yield f"{name}: {differing}/{len(survivors)} = {share} of survivors"
+    first, second = zip(*survivors, strict=True)
+    yield f"weak-tests, draw {draw}: kappa {kappa(first, second):.2f}"
+
+
+def _luck_line(findings: Sequence[Path]) -> str:
+    columns = ["finding", "verdict"]
     told = [row for path in findings for row in pq.read_table(path, columns=columns).to_pylist()]
-    found = {name: set[str]() for name in ("weak-tests", "luck")}
-    for row in told:
-        if row["verdict"] == "found" and row["finding"] in found:
-            found[row["finding"]].add(row["id"])
-    labels = [label for label in read_survivors().items() if label[0] in found["weak-tests"]]
-    survivors = [label for _, row in labels for label in row]
-    hits = sum("differs" in row for _, row in labels)
-    yield f"weak-tests: {hits}/{len(labels)} = {_shown(wilson(hits, len(labels)))} of rows"
-    differing = survivors.count("differs")
-    share = _shown(wilson(differing, len(survivors)))
-    yield f"weak-tests: {differing}/{len(survivors)} = {share} of survivors"
-    rows = sum(row["finding"] == "luck" and row["verdict"] != "cannot-tell" for row in told)
-    yield f"luck: {len(found['luck'])}/{rows} flagged {_shown(wilson(len(found['luck']), rows))}"
+    luck = [row["verdict"] for row in told if row["finding"] == "luck"]
+    flagged, rows = luck.count("found"), len(luck) - luck.count("cannot-tell")
+    return f"luck: {flagged}/{rows} flagged {_shown(wilson(flagged, rows))}"
 
 
 def main(findings: Sequence[Path]) -> None:
     """Print precision and recall of each finding, and the agreement of the two readings."""
-    lines = (*_lines(read_rows(findings)), *_survivor_lines(findings))
+    survivors = [line for draw in ("1", "2") for line in _survivor_lines(draw)]
+    lines = (*_lines(read_rows(findings)), *survivors, _luck_line(findings))
     sys.stdout.write("\n".join(lines) + "\n")
 
 
