@@ -57,6 +57,7 @@ format = "junit"
 compiled = [".c"]
 """
 QUICK = TrialSettings(repeats=2, seconds=60)
+TOKEN = "ghp_" + "v3r1fy" * 6
 
 
 @pytest.fixture
@@ -187,16 +188,23 @@ def test_a_repository_of_no_known_kind_or_a_lost_base_is_told(lab: Lab) -> None:
     assert lab.verify(replace(instance, base_commit="f" * 40)).proof.verdict == "lost-base"
 
 
-def test_a_lost_base_of_a_partial_clone_stops_no_other_row(lab: Lab) -> None:
+def test_a_lost_base_of_a_private_partial_clone_stops_no_other_row(lab: Lab) -> None:
     instance = lab.instance("grep -q 2 value")
     shutil.rmtree(lab.workspace.clone(REPO))
     lost = replace(instance, id="x:o/n#3+4", issue=3, pull=4, base_commit="f" * 40)
     settings = replace(QUICK, isolation=ISOLATIONS[0])
-    with GitServer(lab.repository.path.parent) as server:
-        made = clone(lab.workspace, REPO, Notes(), source=server.address("source.git"))
+    with GitServer(lab.repository.path.parent, token=TOKEN) as server:
+        host, address = server.host, server.address("source.git")
+        made = clone(lab.workspace, REPO, Notes(), source=address, token=TOKEN, host=host)
         assert made.partial
         records = verify_all(
-            lab.workspace, [lost, instance], settings, Notes(), recipes=[lab.recipe]
+            lab.workspace,
+            [lost, instance],
+            settings,
+            Notes(),
+            recipes=[lab.recipe],
+            token=TOKEN,
+            host=host,
         ).records
     assert [record.proof.verdict for record in records] == ["lost-base", "verified"]
 

@@ -203,12 +203,16 @@ def verify_all(
     engine: EngineName = "local",
     address: str = "",
     again: bool = False,
+    token: str | None = None,
+    host: str = "github.com",
 ) -> Verification:
     """Prove instances whose repositories were cloned into the workspace.
 
     `recipes` are files of one's own, tried before the shipped ones. Instances that were proved with
     the same settings are not run again unless `again`. Of partial clones the files of each base
-    commit are fetched first. Raises `IsolationError`, `UsageError` where a history is missing.
+    commit are fetched first, from `host` with `token`. Submodules come without it: a repository
+    names them, and its code is run beside them. Raises `IsolationError`, `UsageError` where a
+    history is missing.
     """
     all_instances = tuple(instances)
     workspace = replace(workspace, root=workspace.root.absolute())  # commands run elsewhere
@@ -221,7 +225,7 @@ def verify_all(
     with hold_verification(workspace):
         for repo in sorted({instance.repo for instance in all_instances}):
             bases = {instance.base_commit for instance in all_instances if instance.repo == repo}
-            _fetch_base_history(workspace, repo, bases, reporter)
+            _fetch_base_history(workspace, repo, bases, reporter, token, host)
         with (
             open_packages(workspace, (instance.repo for instance in all_instances), reporter),
             open_engine(engine, workers, address) as running,
@@ -235,7 +239,12 @@ def verify_all(
 
 
 def _fetch_base_history(
-    workspace: WorkspaceLayout, repo: str, bases: Iterable[str], reporter: Reporter
+    workspace: WorkspaceLayout,
+    repo: str,
+    bases: Iterable[str],
+    reporter: Reporter,
+    token: str | None,
+    host: str,
 ) -> None:
     """Fetch what partial clones lack of base commits, and clone their submodules."""
     path = workspace.clone(repo)
@@ -243,12 +252,12 @@ def _fetch_base_history(
         raise UsageError(
             f"The history of {repo} is not in {workspace.root}", f"Run goldpan clone --repo {repo}"
         )
-    _bring_files(path, bases, reporter)
+    _bring_files(path, bases, reporter, token, host)
     for other, commits in _of_submodules(path, repo, bases).items():
         try:
             if not workspace.clone(other).exists():
-                clone(workspace, other, reporter)
-            _bring_files(workspace.clone(other), commits, reporter)
+                clone(workspace, other, reporter, host=host)
+            _bring_files(workspace.clone(other), commits, reporter, None, host)
         except GitError as error:  # their rows run without it, and say so
             reporter.note(f"The submodule {other} of {repo} is left out: {error.problem}")
 
@@ -264,7 +273,9 @@ def _of_submodules(path: Path, repo: str, commits: Iterable[str]) -> dict[str, s
     return commits_of
 
 
-def _bring_files(path: Path, commits: Iterable[str], reporter: Reporter) -> None:
+def _bring_files(
+    path: Path, commits: Iterable[str], reporter: Reporter, token: str | None, host: str
+) -> None:
     """Fetch the files of commits that a partial clone lacks."""
     if promisor(path) is None:
         return
@@ -273,4 +284,4 @@ def _bring_files(path: Path, commits: Iterable[str], reporter: Reporter) -> None
         for commit in sorted(commits):
             with suppress(GitError):  # a lost commit is that row's verdict, and no other's
                 files |= {file.id for file in objects.files(commit) if file.kind != "submodule"}
-    prefetch(path, files, reporter)
+    prefetch(path, files, reporter, token=token, host=host)

@@ -61,6 +61,8 @@ def verify(
             engine=execution.engine,
             address=execution.address,
             again=again,
+            token=next(iter(self.settings.tokens), None),
+            host=self.settings.git_host,
         )
     made = describe_build(opened.path)
     return replace(
