@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.loading import digests
@@ -189,7 +189,7 @@ def run_directory(workspace: WorkspaceLayout, facts: Mapping[str, Any]) -> Path:
 class Run(RunRecord):
     """A finished run: its record, and where it lies."""
 
-    directory: Path
+    directory: Path = Field(exclude=True)
 
     @classmethod
     def of(cls, directory: Path, result: Mapping[str, Any]) -> Run:
