@@ -88,7 +88,7 @@ class Gold:
     half: str | None
     labels: Mapping[Item, str]
     by_reader: Mapping[Item, Mapping[str, str]] = field(default_factory=dict)
-    """What each reader says of each row, where it holds judgements of a sample."""
+    """The judgements of each reader on each row, where it holds those of a sample."""
     seed: int = 0
     """By which the rows of the sample were drawn."""
     size: int = 0

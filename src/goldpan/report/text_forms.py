@@ -91,7 +91,7 @@ _COMMANDS = {
     **{mark: f"\\{mark}" for mark in "&%$#_{}"},
 }
 _SPECIAL = re.compile(rf"[{re.escape(''.join(_COMMANDS))}]|[^\x20-\x7e\u00a1-\u017f]")
-"""What LaTeX would act upon, and letters beyond Latin."""
+"""Characters that LaTeX would act upon, and letters beyond Latin."""
 _LINE, _SHRUNK = 80, 140
 """Characters of small print between the margins, as it is and made smaller to fit."""
 _MOST_ROWS = 45

@@ -150,7 +150,7 @@ ALLOWED_EMAILS = (
 
 @dataclass(frozen=True, slots=True)
 class PrivateRules:
-    """What counts as private: kinds of text, and e-mail addresses that do not."""
+    """Rules of what is private: kinds of text, and e-mail addresses that are not."""
 
     kinds: tuple[str, ...] = KINDS
     allowed_emails: tuple[str, ...] = ALLOWED_EMAILS  # patterns of the shell's kind
