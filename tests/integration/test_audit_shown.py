@@ -25,6 +25,8 @@ from tests.demo_workspace import attempt, make_demo
 from tests.invoking import invoke
 
 EDIT = "code-edit:prospector/sluice#63+64"
+LEAKED = "code-edit:prospector/sluice#67+68"
+AUDITED = ("README.md", "findings.md", "provenance.json")
 
 
 @pytest.fixture
@@ -68,16 +70,43 @@ def test_the_card_states_an_audit_of_exactly_the_rows_that_it_is_of(lab: Workspa
         "Of 5 rows, 5 are free of all findings (solution-in-issue); 0 cannot be told."
         in first_screen
     )
-    assert {name for name in files if files[name] != audited.provenance["files"][name]} == {
-        "README.md"
-    }
+    recorded = audited.provenance["files"]
+    assert {name for name in recorded if recorded[name] != files.get(name)} == {*AUDITED[:2]}
+    assert "[Each finding with its evidence](findings.md)" in first_screen
     assert not check_dataset(audited.path)
-    card, provenance = audited.card, (audited.path / "provenance.json").read_bytes()
-    again = lab.build.qa()
-    assert (again.card, (again.path / "provenance.json").read_bytes()) == (card, provenance)
+    written = [(audited.path / name).read_bytes() for name in AUDITED]
+    lab.build.qa()
+    assert [(audited.path / name).read_bytes() for name in AUDITED] == written
     lab.audit("qa", finding="solution-in-issue")
-    assert lab.dataset("qa").card == card
+    assert [(audited.path / name).read_bytes() for name in AUDITED] == written
     assert "free of all findings" not in lab.build.qa(limit=3).card
+    assert not (audited.path / "findings.md").exists()
+
+
+def test_a_page_beside_the_card_tells_rows_with_findings_from_the_evidence(lab: Workspace) -> None:
+    lab.audit("code-edit", finding=["solution-in-issue", "place-in-issue"])
+    page = (lab.path / "datasets" / "code-edit" / "findings.md").read_text("utf-8")
+    row, _, evidence = page.partition("\n## ")[2].partition("\n")
+    assert row == LEAKED.replace("#", r"\#") and page.count("\n## ") == 1
+    assert "- solution-in-issue: **found** (edited-in). a block of code holds" in evidence
+    assert "- place-in-issue: **found**. partly: 0 of 1 files" in evidence
+    assert "block in body, 2023-01-22" in evidence
+    assert 'return "-+-".join("-" * width for width in widths)' in evidence
+    assert "solution-in-issue cannot tell 1: the fix adds no line" in page
+
+
+def test_evidence_on_the_page_commands_nothing_and_tells_no_secret(lab: Workspace) -> None:
+    """A survivor's diff is code of the repository, which no builder redacted."""
+    lab.audit("code-edit", finding="solution-in-issue")
+    secret = "ghp_" + "Xq7Rt2Lm9Zs4Vb6Nc8Kd1Pw3Hj5Fg0Ty2Ua4"
+    text = f"```\n<script>alert(1)</script>\n# {secret}, asker@mines.org\n"
+    find_in(lab, "code-edit", "solution-in-issue", EDIT, text)
+    lab.build.code_edit()
+    page = (lab.path / "datasets" / "code-edit" / "findings.md").read_text("utf-8")
+    (block,) = (part for part in page.split("```") if "<script>" in part)
+    assert block.startswith("text\n") and block.endswith("\n")
+    assert secret not in page and "mines.org" not in page
+    assert not check_dataset(lab.path / "datasets" / "code-edit")
 
 
 def test_a_place_that_is_named_is_no_defect(lab: Workspace) -> None:
@@ -99,7 +128,7 @@ def test_a_card_that_was_changed_by_hand_is_left_alone(lab: Workspace) -> None:
     assert path.read_bytes() == changed
 
 
-@pytest.mark.parametrize("written", [0, 1, 2])
+@pytest.mark.parametrize("written", [0, 1, 2, 3])
 def test_an_audit_that_is_killed_while_it_writes_the_card_leaves_a_sound_dataset(
     written: int, lab: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,10 +147,10 @@ def test_an_audit_that_is_killed_while_it_writes_the_card_leaves_a_sound_dataset
     assert not check_workspace(lab.layout, Reporter(quiet=True)).damaged
     assert not check_dataset(directory)
     lab.audit("qa", finding="solution-in-issue")
-    files = [(directory / name).read_bytes() for name in ("README.md", "provenance.json")]
+    files = [(directory / name).read_bytes() for name in AUDITED]
     assert b"free of all findings" in files[0]
     lab.build.qa()
-    assert [(directory / name).read_bytes() for name in ("README.md", "provenance.json")] == files
+    assert [(directory / name).read_bytes() for name in AUDITED] == files
 
 
 def test_exports_carry_findings_so_that_both_figures_can_be_reported(

@@ -27,7 +27,7 @@ from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
 from goldpan.audit.rows import Histories, Row, read_rows
 from goldpan.audit.solution import find_solution
-from goldpan.audit.stored_audit import STAGE, row_digests, state_on_card
+from goldpan.audit.stored_audit import STAGE, row_digests
 from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
 from goldpan.audit.trials.runs import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
 from goldpan.core.errors import DatasetError, UsageError
@@ -189,8 +189,6 @@ def audit_dataset(
     inputs = {**row_digests(dataset), **outcomes.inputs, **histories, **rerun.inputs}
     path = _write(workspace, dataset, found, inputs)
     seconds = time.monotonic() - started
-    if dataset.is_dir():
-        state_on_card(workspace, dataset)
     return _result(dataset, names, found, most, notes, path, seconds)
 
 

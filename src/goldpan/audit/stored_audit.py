@@ -20,9 +20,8 @@ from goldpan.core.errors import DatasetError, GoldpanError, UsageError, Workspac
 from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.sealed import file_digest, read_lineage, seal_of_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.datasets.card import state_audit
 from goldpan.datasets.family import Family
-from goldpan.datasets.provenance import PROVENANCE, shard_paths
+from goldpan.datasets.provenance import shard_paths
 
 STAGE = "audit"
 _BATCH = 1_000
@@ -83,20 +82,9 @@ def find_audit(
         return error
 
 
-def stored_sentence(workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str]) -> str:
-    """Return the sentence of the audit of exactly these files; empty where there is none."""
-    audit = find_audit(workspace, dataset, files)
-    return audit.sentence if isinstance(audit, StoredAudit) else ""
-
-
-def _is_of(workspace: WorkspaceLayout, dataset: Path) -> bool:
+def is_of_workspace(workspace: WorkspaceLayout, dataset: Path) -> bool:
+    """Return whether a dataset is one of the workspace's own."""
     return dataset.parent.resolve() == (workspace.root / "datasets").resolve()
-
-
-def state_on_card(workspace: WorkspaceLayout, dataset: Path) -> None:
-    """Write what the audit of a dataset of the workspace found into its card, if it has one."""
-    if _is_of(workspace, dataset) and (dataset / PROVENANCE).is_file():
-        state_audit(dataset, read_audit(workspace, dataset).sentence)
 
 
 def read_audit(
@@ -110,7 +98,8 @@ def read_audit(
     """
     path = workspace.findings(dataset)
     # A page that shows it says the same wherever the dataset lies.
-    remedy = f"Run goldpan audit {dataset.name if _is_of(workspace, dataset) else 'DIRECTORY'}"
+    name = dataset.name if is_of_workspace(workspace, dataset) else "DIRECTORY"
+    remedy = f"Run goldpan audit {name}"
     if not path.exists():
         raise DatasetError(f"{dataset.name} was not audited", remedy)
     with reading(path, remedy):

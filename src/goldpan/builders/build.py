@@ -38,7 +38,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
-from goldpan.datasets.manifest import CardInputs, FunnelStep, Written
+from goldpan.datasets.manifest import Audited, CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, content_digest, describe_build, read_provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
@@ -102,7 +102,7 @@ class DatasetRequest:
     """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
     """Findings that rows must not have."""
-    audited: Callable[[Mapping[str, str]], str] = lambda _: ""
+    audited: Callable[[Mapping[str, str]], Audited] = lambda _: Audited()
     """Returns what a stored audit of exactly the written files says, for the card."""
     processes: int = 1
     """How many repositories are worked on at once on this machine."""

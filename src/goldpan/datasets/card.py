@@ -22,11 +22,11 @@ from goldpan._version import __version__
 from goldpan.core.proportions import wilson
 from goldpan.core.sanitize import CUT, for_json, visible
 from goldpan.core.storage.parquet import open_file
-from goldpan.core.storage.sealed import file_digest, sealed_json
+from goldpan.core.storage.sealed import sealed_json
 from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.examples import EDITED_SINCE
 from goldpan.datasets.licenses import OTHER, bibtex_problem, hub_licenses
-from goldpan.datasets.manifest import CardInputs, Origin, Written, state_labels
+from goldpan.datasets.manifest import Audited, CardInputs, Origin, Written, state_labels
 from goldpan.datasets.provenance import (
     BEFORE_AUDIT,
     PROVENANCE,
@@ -37,6 +37,8 @@ from goldpan.datasets.provenance import (
 from goldpan.miners.facts import STATED
 
 CARD = "README.md"
+FINDINGS_PAGE = "findings.md"
+"""The page of what an audit found, with the evidence."""
 _AUDITED = re.compile(r"^Of [\d,]+ rows, [^\n]* says why a row is good\.\n\n", re.M)
 _AFTER_AUDITED = re.compile(r"^(?:Labels: |## Use$)", re.M)
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
@@ -69,24 +71,34 @@ def write_card(written: Written, card: CardInputs, provenance: Provenance) -> No
     )
     text = f"---\n{head}---\n{_body(written, card, provenance)}"
     audited = card.audited({PurePosixPath(f.path).name: f.sha256 for f in written.files})
-    text = _with_audit(text, audited)
+    text = _with_audit(text, audited.sentence)
     (written.directory / CARD).write_text(text, encoding="utf-8", newline="\n")
+    if audited.page:
+        (written.directory / FINDINGS_PAGE).write_text(audited.page, encoding="utf-8", newline="\n")
 
 
-def state_audit(directory: Path, sentence: str) -> None:
-    """Write into the card of a finished dataset what an audit found; nothing into a changed one."""
+def state_audit(directory: Path, audited: Audited) -> None:
+    """Write into a finished dataset what an audit found; nothing where its card was changed."""
     provenance, path = read_provenance(directory), directory / CARD
     files = provenance["files"]
     if CARD not in files or not path.is_file() or not is_as_recorded(path, files[CARD]):
         return
-    text = _with_audit(path.read_text(encoding="utf-8"), sentence).encode()
-    files[CARD] = {"sha256": hashlib.sha256(text).hexdigest(), "bytes": len(text)}
-    # A kill between these writes leaves a card that is recorded.
-    during = {**files[CARD], BEFORE_AUDIT: file_digest(path)}
-    recorded = {**provenance, "files": {**files, CARD: during}}
-    write_whole(directory / PROVENANCE, sealed_json(recorded))
-    write_whole(path, text)
-    write_whole(directory / PROVENANCE, sealed_json(provenance))
+    card = _with_audit(path.read_text(encoding="utf-8"), audited.sentence)
+    texts = {FINDINGS_PAGE: audited.page.encode(), CARD: card.encode()}
+    after = {
+        name: {"sha256": hashlib.sha256(text).hexdigest(), "bytes": len(text)}
+        for name, text in texts.items()
+    }
+    # A kill between these writes leaves files that are recorded.
+    during = {
+        name: {**after[name], BEFORE_AUDIT: files[name]["sha256"]}
+        for name in texts
+        if name in files
+    }
+    write_whole(directory / PROVENANCE, sealed_json({**provenance, "files": {**files, **during}}))
+    for name, text in texts.items():
+        write_whole(directory / name, text)
+    write_whole(directory / PROVENANCE, sealed_json({**provenance, "files": {**files, **after}}))
 
 
 def without_audit(path: Path) -> bytes:
@@ -94,7 +106,10 @@ def without_audit(path: Path) -> bytes:
     if path.name == CARD:
         return _with_audit(path.read_text(encoding="utf-8", errors="replace"), "").encode()
     provenance = read_provenance(path.parent)
-    provenance["files"].pop(CARD, None)
+    files = provenance["files"].items()
+    provenance["files"] = {
+        name: about for name, about in files if name not in (CARD, FINDINGS_PAGE)
+    }
     return sealed_json(provenance)
 
 
@@ -103,8 +118,11 @@ def _with_audit(card: str, sentence: str) -> str:
     after = _AFTER_AUDITED.search(text)
     if not sentence or after is None:
         return text
-    page = "`goldpan report --row ID`, in the workspace that has its tables, says why a row is good"
-    return f"{text[: after.start()]}{escape(sentence)}. {page}.\n\n{text[after.start() :]}"
+    pages = (
+        f"[Each finding with its evidence]({FINDINGS_PAGE}). "
+        "`goldpan report --row ID`, in the workspace that has its tables, says why a row is good"
+    )
+    return f"{text[: after.start()]}{escape(sentence)}. {pages}.\n\n{text[after.start() :]}"
 
 
 def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
@@ -209,6 +227,7 @@ def _environment(package: str) -> Environment:
         "wilson": wilson,
         "coefficient": _coefficient,
         "shown_settings": _shown_settings,
+        "fenced": lambda text: RawMarkdown(fenced(text)),
         "number": lambda value: RawMarkdown(f"{value:,}"),
     }
     return environment
@@ -252,7 +271,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         labels=state_labels(written, card, provenance),
         sample=_sample(written),
         citation=_citation(written, card, until.year if until else None),
-        citations=[_fenced(entry) for entry in card.citations if not bibtex_problem(entry)],
+        citations=[fenced(entry) for entry in card.citations if not bibtex_problem(entry)],
     )
 
 
@@ -315,7 +334,7 @@ def _citation(written: Written, card: CardInputs, year: int | None) -> str:
     return "@misc{dataset_" + digest + ",\n" + ",\n".join(fields) + "\n}"
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """Return text of many lines that cannot end the block of code that it stands in."""
     return "\n".join(map(visible, text.strip().splitlines())).replace("`", "'")
 

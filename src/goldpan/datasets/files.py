@@ -22,7 +22,7 @@ from goldpan.core.plugins.loading import digests
 from goldpan.core.resources import unwritable
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.datasets.card import CARD, write_card
+from goldpan.datasets.card import CARD, FINDINGS_PAGE, write_card
 from goldpan.datasets.compare.diff import changelog, compare_versions
 from goldpan.datasets.croissant import CROISSANT, write_croissant
 from goldpan.datasets.family import GROUP, REPO, Family, described_family
@@ -323,7 +323,9 @@ def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[O
 
 def _write_provenance(written: Written, provenance: Provenance, extras: Extras) -> None:
     directory = written.directory
-    further = (_data_file(directory, directory / name) for name in (CARD, CROISSANT, *extras.files))
+    audited = (FINDINGS_PAGE,) if (directory / FINDINGS_PAGE).exists() else ()
+    names = (CARD, CROISSANT, *audited, *extras.files)
+    further = (_data_file(directory, directory / name) for name in names)
     files = {
         file.path: {"sha256": file.sha256, "bytes": file.size}
         for file in (*written.files, *further)

@@ -166,6 +166,16 @@ class FunnelStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Audited:
+    """The outcome of an audit, as a dataset tells it; empty where there was none."""
+
+    sentence: str = ""
+    """How many rows are free of all findings, for the card."""
+    page: str = ""
+    """The findings with their evidence, as Markdown."""
+
+
+@dataclass(frozen=True, slots=True)
 class CardInputs:
     """The texts of a card that the rows do not give."""
 
@@ -214,9 +224,9 @@ class CardInputs:
     """How they were kept apart, in words, where they were not by groups."""
     redacted: bool = True
     """True where private data was searched for and made unreadable."""
-    audited: Callable[[Mapping[str, str]], str] = lambda _: ""
+    audited: Callable[[Mapping[str, str]], Audited] = lambda _: Audited()
     """Returns what an audit of exactly these files found, which are given by name with their
-    digests; empty where there is none."""
+    digests."""
 
 
 _MOST_NAMED = 3

@@ -201,10 +201,13 @@ class Dataset(Result):
         from goldpan.audit.audit import audit_dataset
         from goldpan.audit.finding import chosen_findings
         from goldpan.core.terminal import Reporter
+        from goldpan.report.health import state_in_dataset
 
         lab, chosen = self.workspace, chosen_findings(several(finding))
         with Reporter(quiet=True) if lab is None else lab.reporting() as reporter:
-            return audit_dataset(self._layout, self.path, reporter, findings=chosen, most=limit)
+            result = audit_dataset(self._layout, self.path, reporter, findings=chosen, most=limit)
+        state_in_dataset(self._layout, self.path)
+        return result
 
     def export(
         self, *, to: ExportName, output: Path | str | None = None, unverified: bool = False

@@ -14,6 +14,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Line, Result, Title
 from goldpan.core.storage.sealed import read_lineage
 from goldpan.core.storage.workspace import make_directory
+from goldpan.datasets.card import FINDINGS_PAGE
 from goldpan.operations.command import typed_values
 from goldpan.operations.signature import Operation
 from goldpan.operations.table import owner_of
@@ -184,9 +185,12 @@ def audited_files(step: Step) -> dict[str, str]:
 
 
 def files_below(*directories: Path) -> tuple[Path, ...]:
-    """Return all files below directories."""
+    """Return all files below directories, but for what an audit writes beside a card."""
     return tuple(
-        path for directory in directories for path in directory.rglob("*") if path.is_file()
+        path
+        for directory in directories
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != FINDINGS_PAGE
     )
 
 

@@ -1,16 +1,21 @@
-"""The health of a dataset: its stored audit as a table, and findings with their evidence marked."""
+"""The health of a dataset: its stored audit as a table, and findings with their evidence."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from goldpan.audit.finding import FindingName
-from goldpan.audit.stored_audit import StoredAudit
+from goldpan.audit.finding import DEFECTS, FindingName
+from goldpan.audit.stored_audit import StoredAudit, find_audit, is_of_workspace, read_audit
 from goldpan.core.errors import GoldpanError
 from goldpan.core.proportions import wilson
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.card import markdown, state_audit
+from goldpan.datasets.manifest import Audited
+from goldpan.datasets.provenance import PROVENANCE
 
 _AROUND = 140
 """Characters that are shown beside evidence."""
@@ -19,7 +24,42 @@ _LONGEST = 1_200
 _MOST_SPANS = 12
 _MOST_ROWS = 3
 _MOST_REASONS = 4
+_MOST_TOLD = 1_000
+"""Rows with defects that the page beside a card tells of."""
 _ENDS = re.compile(r"\r\n?")
+
+
+def find_audited(workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str]) -> Audited:
+    """Return what the audit of exactly these files found; empty where there is none."""
+    audit = find_audit(workspace, dataset, files)
+    return _audited(audit) if isinstance(audit, StoredAudit) else Audited()
+
+
+def state_in_dataset(workspace: WorkspaceLayout, dataset: Path) -> None:
+    """Write into a dataset of the workspace what its audit found, if it has a card."""
+    if is_of_workspace(workspace, dataset) and (dataset / PROVENANCE).is_file():
+        state_audit(dataset, _audited(read_audit(workspace, dataset)))
+
+
+def _audited(audit: StoredAudit) -> Audited:
+    """Return an audit as a dataset tells it: what may be private in evidence is made unreadable."""
+    from goldpan.text.redaction import redact  # loading the detectors takes a second
+
+    told = [
+        list(row.values())
+        for _, row in sorted(audit.rows.items())
+        if any(name in DEFECTS and row[name]["verdict"] == "found" for name in row)
+    ]
+    page = markdown(
+        "findings.md.jinja",
+        "goldpan.report",
+        sentence=audit.sentence,
+        findings=summarize(audit)["findings"],
+        rows=told[:_MOST_TOLD],
+        left_out=len(told[_MOST_TOLD:]),
+        most_spans=_MOST_ROWS,
+    )
+    return Audited(audit.sentence, redact(page).text)
 
 
 def summarize(audit: StoredAudit | GoldpanError) -> dict[str, Any]:

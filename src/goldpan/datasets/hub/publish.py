@@ -43,7 +43,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.secrets import mask, register
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.card import CARD
+from goldpan.datasets.card import CARD, FINDINGS_PAGE
 from goldpan.datasets.hub.check import check_dataset
 from goldpan.datasets.hub.errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
@@ -333,7 +333,11 @@ def _refuse_other_rows(
     with explained(call, f"asking what {tag} marks"):
         marked = _files_at(api, call, commit)
     # An audit after publishing changes these alone.
-    if {change.path for change in compare(directory, local, marked)} - {CARD, PROVENANCE}:
+    if {change.path for change in compare(directory, local, marked)} - {
+        CARD,
+        FINDINGS_PAGE,
+        PROVENANCE,
+    }:
         raise TagTakenError(
             f"The tag {tag} of {call.repo_id} marks another version",
             "Choose another tag, because a version that people cite must not change",

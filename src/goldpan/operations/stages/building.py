@@ -170,12 +170,13 @@ class Build(AddedToBuild, Group):
     def _build(
         self, family: str, repos: Sequence[str], options: RowOptions, **of_questions: Any
     ) -> Dataset:
-        from goldpan.audit.stored_audit import row_check, stored_sentence
+        from goldpan.audit.stored_audit import row_check
         from goldpan.builders.build import DatasetRequest, build
         from goldpan.builders.recipes import NOT, find_recipe
         from goldpan.datasets.gold import read_gold
         from goldpan.datasets.splits import SplitPlan
         from goldpan.filters.stored import find_profile
+        from goldpan.report.health import find_audited
 
         lab, output, since = self.lab, options["output"], options["since"]
         if options["texts"] not in get_args(Texts):
@@ -198,7 +199,7 @@ class Build(AddedToBuild, Group):
             texts=options["texts"],
             limit=options["limit"],
             check=row_check(layout, required, recipe.family),
-            audited=partial(stored_sentence, lab.layout, directory),
+            audited=partial(find_audited, lab.layout, directory),
             processes=execution.workers or lab.settings.processes,
             engine=execution.engine,
             address=execution.address,

@@ -188,12 +188,14 @@ def audit(
     from goldpan.audit.audit import audit_dataset
     from goldpan.audit.finding import chosen_findings
     from goldpan.audit.trials.runs import RerunOptions
+    from goldpan.report.health import state_in_dataset
 
     chosen = chosen_findings(several(finding))
+    path = table_path(self, dataset)
     with self.reporting() as reporter:
-        return audit_dataset(
+        result = audit_dataset(
             self.layout,
-            table_path(self, dataset),
+            path,
             reporter,
             findings=chosen,
             most=limit,
@@ -208,3 +210,5 @@ def audit(
                 execution.address,
             ),
         )
+    state_in_dataset(self.layout, path)
+    return result
