@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.storage.parquet import read_table
-from tests.planted_fixes import CLOCK, HASH, ORDER, SKIPPED, STRONG, WEAK, Planted
+from tests.planted_fixes import CLOCK, HASH, ORDER, SKIPPED, SLEEP, STRONG, WEAK, Planted
 
 
 @pytest.mark.timeout(600)
 def test_what_depends_on_order_or_hash_seed_is_told_from_what_is_stable(tmp_path: Path) -> None:
     tests = {"weak": WEAK, "strong": STRONG, "order": ORDER, "hash": HASH, "clock": CLOCK}
-    planted = Planted(tmp_path, {**tests, "skipped": SKIPPED})
+    planted = Planted(tmp_path, {**tests, "sleep": SLEEP, "skipped": SKIPPED})
     assert {record.proof.verdict for record in planted.verify().values()} == {"verified"}
     result, _ = planted.audit("weak-tests", "luck")
     assert planted.verdicts(result, "luck") == {
@@ -22,6 +22,7 @@ def test_what_depends_on_order_or_hash_seed_is_told_from_what_is_stable(tmp_path
         "order": "order, alone",
         "hash": "hash-seed",
         "clock": "clock" if any(Path("/usr/lib").glob("*/faketime/*")) else "not-found",
+        "sleep": "not-found",
         "skipped": "not-found",
     }
     assert planted.verdicts(result, "weak-tests") == {
@@ -30,6 +31,7 @@ def test_what_depends_on_order_or_hash_seed_is_told_from_what_is_stable(tmp_path
         "order": "found",
         "hash": "not-found",
         "clock": "not-found",
+        "sleep": "not-found",
         "skipped": "found",
     }
     rows = read_table(Path(result.file)).to_pylist()

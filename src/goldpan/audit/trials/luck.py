@@ -12,7 +12,7 @@ from goldpan.execution.records import Conditions, EndedError
 from goldpan.execution.trial import Trial
 
 NAME: FindingName = "luck"
-VERSION = 1
+VERSION = 2
 """Raised where the same row would give another finding."""
 RUNS = 4
 """How often the tests of a stable row run."""
