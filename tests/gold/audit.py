@@ -121,9 +121,10 @@ def _lines(rows: Sequence[Read]) -> Iterator[str]:
 
 
 def read_survivors(draw: str) -> list[list[tuple[str, str]]]:
-    """Return of each row with surviving variants what two readers said of them: differs or alike.
+    """Return of each row what two readers said of its surviving variants: differs or alike.
 
-    Variants that are not made any more are left out.
+    Of a row whose variants are all killed they said whether its tests are weak or strong. Variants
+    that are not made any more are left out.
     """
     rows: dict[str, list[tuple[str, str]]] = {}
     with (Path(__file__).parent / "survivors.csv").open(encoding="utf-8") as file:
@@ -134,7 +135,9 @@ def read_survivors(draw: str) -> list[list[tuple[str, str]]]:
 
 
 def _survivor_lines(draw: str) -> Iterator[str]:
-    rows = read_survivors(draw)
+    read = read_survivors(draw)
+    rows = [row for row in read if not {"weak", "strong"}.intersection(*row)]
+    passed = [labels for row in read if row not in rows for labels in row]
     survivors = [labels for row in rows for labels in row]
     for reader in (0, 1):
         name = f"weak-tests, draw {draw}, reader {reader + 1}"
@@ -143,6 +146,10 @@ def _survivor_lines(draw: str) -> Iterator[str]:
         differing = sum(labels[reader] == "differs" for labels in survivors)
         share = _shown(wilson(differing, len(survivors)))
         yield f"{name}: {differing}/{len(survivors)} = {share} of survivors"
+        strong = sum(labels[reader] == "strong" for labels in passed)
+        if passed:
+            share = _shown(wilson(strong, len(passed)))
+            yield f"{name}: {strong}/{len(passed)} = {share} of passed rows have strong tests"
     first, second = zip(*survivors, strict=True)
     yield f"weak-tests, draw {draw}: kappa {kappa(first, second):.2f}"
 
@@ -157,7 +164,7 @@ def _luck_line(findings: Sequence[Path]) -> str:
 
 def main(findings: Sequence[Path]) -> None:
     """Print precision and recall of each finding, and the agreement of the two readings."""
-    survivors = [line for draw in ("1", "2") for line in _survivor_lines(draw)]
+    survivors = [line for draw in ("1", "2", "3") for line in _survivor_lines(draw)]
     lines = (*_lines(read_rows(findings)), *survivors, _luck_line(findings))
     sys.stdout.write("\n".join(lines) + "\n")
 

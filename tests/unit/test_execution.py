@@ -305,10 +305,31 @@ def test_extras_groups_and_files_named_after_tests_are_taken(tmp_path: Path) -> 
     (tmp_path / "setup.cfg").write_text("[options.extras_require]\ntesting =\n  pytest\n")
     (tmp_path / "requirements-dev.txt").write_text("pytest\n")
     python = next(recipe for recipe in load_recipes() if recipe.name == "python")
-    extras, groups, files = declared(python, tmp_path)
-    assert extras == ("test", "testing")
-    assert groups == ("dev",)
-    assert files == ("requirements-dev.txt",)
+    found = declared(python, tmp_path)
+    assert (found.extras, found.groups) == (("test", "testing"), ("dev",))
+    assert found.files == ("requirements-dev.txt",)
+
+
+def test_what_tox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) -> None:
+    """None of it as an option or an address: uv gets it on its command line."""
+    (tmp_path / "tox.ini").write_text(
+        "[testenv]\ndeps =\n    pretend  # doubles\n    pytest>=3; python_version > '3'\n"
+        "    -rdev-requirements.txt\n    py27: mock\n    --index-url=http://elsewhere.example\n"
+        "    pkg @ http://elsewhere.example/pkg.zip\n[testenv:docs]\ndeps = sphinx\n"
+    )
+    (tmp_path / "setup.cfg").write_text("[options]\ntests_require =\n  freezegun\n")
+    (tmp_path / "setup.py").write_text(
+        "EXTRAS = {'reco': ['simplejson']}\nEXTRAS['dev'] = EXTRAS['reco'] + ['pytest']\n"
+        "setup(extras_require=EXTRAS, tests_require=['pretend', 'six', NAME])\n"
+    )
+    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    found = declared(python, tmp_path)
+    assert found.extras == ("dev",)
+    packages = ("pretend", 'pytest>=3; python_version > "3"', "freezegun", "six")
+    assert found.packages == packages
+    (tmp_path / "tox.ini").write_text("no section\n")
+    (tmp_path / "setup.py").write_text("print 'of Python 2'\n")
+    assert declared(python, tmp_path).packages == ("freezegun",)
 
 
 def test_without_uv_nothing_is_read_and_doctor_tells(

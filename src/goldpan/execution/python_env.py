@@ -7,18 +7,22 @@ installed; the record says which.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from configparser import Error as ConfigError
+from configparser import RawConfigParser
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from goldpan.core.errors import GoldpanError
@@ -181,16 +185,24 @@ def build_python_env(
         raise EnvironmentBuildError(made.exceeded)
     install = [uv, "pip", "install", "--python", str(python), "--exclude-newer", date]
     install += editable_cutoffs(date)
-    extras, groups, requirements = declared(recipe, testbed)
-    own_package = [f".[{','.join(extras)}]" if extras else "."] if _is_package(testbed) else []
-    declarations = [part for name in requirements for part in ("--requirement", name)]
-    declarations += [part for group in groups for part in ("--group", group)]
+    found = declared(recipe, testbed)
+    extras = f"[{','.join(found.extras)}]" if found.extras else ""
+    own_package = [f".{extras}"] if _is_package(testbed) else []
+    groups = [part for group in found.groups for part in ("--group", group)]
+    files = [part for name in found.files for part in ("--requirement", name)]
+    lines = [line for name in found.files for line in _read(testbed / name).splitlines()]
     runner = (*recipe.fields.packages, *_SEEDED.get(chosen_version, ()))
-    # What a project pins for its tests may be gone; the project with a runner alone may still do.
-    # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
+    # Files of requirements may hold lines that only pip reads. What a project pins for its tests
+    # may be gone; the project with a runner alone may still do. Tools of before PEP 660, such as
+    # the first ones of Poetry, install nothing in place.
+    declarations = [
+        (*files, *groups, *found.packages),
+        (*_requirements(lines), *groups, *found.packages),
+        (),
+    ]
     attempts = [
         (is_copied, declaration)
-        for declaration in ([declarations, []] if declarations else [[]])
+        for declaration in dict.fromkeys(declarations)
         for is_copied in ((False, True) if own_package else (False,))
     ]
     for is_copied, declaration in attempts:
@@ -233,20 +245,75 @@ def editable_cutoffs(date: str) -> tuple[str, ...]:
     )
 
 
-def declared(
-    recipe: RunRecipe, testbed: Path
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the extras, dependency groups and requirement files that say what tests need."""
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a project says that its tests need."""
+
+    extras: tuple[str, ...]
+    groups: tuple[str, ...]
+    files: tuple[str, ...]
+    """Files of requirements."""
+    packages: tuple[str, ...]
+    """What tox installs, and what setuptools installed to test."""
+
+
+def declared(recipe: RunRecipe, testbed: Path) -> Declared:
+    """Return what a project says that its tests need, by the usual names."""
     project = _pyproject(testbed)
     extras = set(_table(_table(project, "project"), "optional-dependencies"))
     extras |= _setup_extras(testbed)
     groups = _table(project, "dependency-groups")
     names = recipe.fields.extras
-    return (
+    tox = _section(testbed / "tox.ini", "testenv", "deps")
+    setup = _section(testbed / "setup.cfg", "options", "tests_require")
+    return Declared(
         tuple(name for name in names if name in extras),
         tuple(name for name in names if name in groups),
         tuple(name for name in recipe.fields.requirements if (testbed / name).is_file()),
+        _requirements([*tox, *setup, *_tests_require(_read(testbed / "setup.py"))]),
     )
+
+
+def _requirements(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines that ask for a package by its name, each once; no addresses and options."""
+    found = []
+    for line in lines:
+        try:
+            requirement = Requirement(re.sub(r"\s+#.*", "", line).strip())
+        except InvalidRequirement:
+            continue
+        if requirement.url is None:
+            found.append(str(requirement))
+    return tuple(dict.fromkeys(found))
+
+
+def _section(path: Path, section: str, option: str) -> list[str]:
+    """Return the lines of an option of a file that tox or setuptools reads."""
+    parser = RawConfigParser(strict=False)
+    try:
+        parser.read_string(_read(path))
+        return parser.get(section, option, fallback="").splitlines()
+    except ConfigError:
+        return []
+
+
+def _tests_require(script: str) -> list[str]:
+    """Return the list `tests_require` of a setup.py, which is not run here."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    lists = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.keyword) and node.arg == "tests_require"
+    ]
+    values = [item for one in lists if isinstance(one, ast.List) for item in one.elts]
+    return [
+        value.value
+        for value in values
+        if isinstance(value, ast.Constant) and isinstance(value.value, str)
+    ]
 
 
 def choose_python(testbed: Path, date: str, find: Finder, log: Path) -> tuple[str, str, str]:
@@ -302,7 +369,7 @@ def _setup_extras(testbed: Path) -> set[str]:
             names.add(match[1])
     script = _read(testbed / "setup.py")
     if "extras_require" in script:
-        names |= set(re.findall(r"""["']([\w.-]+)["']\s*:""", script))
+        names |= set(re.findall(r"""["']([\w.-]+)["']\s*(?::|\]\s*=)""", script))
     return names
 
 
