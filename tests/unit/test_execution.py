@@ -310,7 +310,7 @@ def test_extras_groups_and_files_named_after_tests_are_taken(tmp_path: Path) -> 
     assert found.files == ("requirements-dev.txt",)
 
 
-def test_what_tox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) -> None:
+def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) -> None:
     """None of it as an option or an address: uv gets it on its command line."""
     (tmp_path / "tox.ini").write_text(
         "[testenv]\ndeps =\n    pretend  # doubles\n    pytest>=3; python_version > '3'\n"
@@ -322,14 +322,18 @@ def test_what_tox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) -> N
         "EXTRAS = {'reco': ['simplejson']}\nEXTRAS['dev'] = EXTRAS['reco'] + ['pytest']\n"
         "setup(extras_require=EXTRAS, tests_require=['pretend', 'six', NAME])\n"
     )
+    (tmp_path / "noxfile.py").write_text(
+        "def tests(session):\n    session.install('-r', 'requirements.txt', 'coverage<5', NAME)\n"
+        "def docs(session):\n    session.install('sphinx')\n"
+    )
     python = next(recipe for recipe in load_recipes() if recipe.name == "python")
     found = declared(python, tmp_path)
     assert found.extras == ("dev",)
-    packages = ("pretend", 'pytest>=3; python_version > "3"', "freezegun", "six")
+    packages = ("pretend", 'pytest>=3; python_version > "3"', "freezegun", "six", "coverage<5")
     assert found.packages == packages
     (tmp_path / "tox.ini").write_text("no section\n")
     (tmp_path / "setup.py").write_text("print 'of Python 2'\n")
-    assert declared(python, tmp_path).packages == ("freezegun",)
+    assert declared(python, tmp_path).packages == ("freezegun", "coverage<5")
 
 
 def test_without_uv_nothing_is_read_and_doctor_tells(

@@ -193,11 +193,13 @@ def build_python_env(
     lines = [line for name in found.files for line in _read(testbed / name).splitlines()]
     runner = (*recipe.fields.packages, *_SEEDED.get(chosen_version, ()))
     # Files of requirements may hold lines that only pip reads. What a project pins for its tests
-    # may be gone; the project with a runner alone may still do. Tools of before PEP 660, such as
-    # the first ones of Poetry, install nothing in place.
+    # may be gone; other versions of the time, or the project with a runner alone, may still do.
+    # Tools of before PEP 660, such as the first ones of Poetry, install nothing in place.
+    read = _requirements([*lines, *found.packages])
     declarations = [
         (*files, *groups, *found.packages),
-        (*_requirements(lines), *groups, *found.packages),
+        (*read, *groups),
+        tuple(_unpinned(line) for line in read),
         (),
     ]
     attempts = [
@@ -254,7 +256,7 @@ class Declared:
     files: tuple[str, ...]
     """Files of requirements."""
     packages: tuple[str, ...]
-    """What tox installs, and what setuptools installed to test."""
+    """What tox and nox install to test, and what setuptools did."""
 
 
 def declared(recipe: RunRecipe, testbed: Path) -> Declared:
@@ -270,7 +272,7 @@ def declared(recipe: RunRecipe, testbed: Path) -> Declared:
         tuple(name for name in names if name in extras),
         tuple(name for name in names if name in groups),
         tuple(name for name in recipe.fields.requirements if (testbed / name).is_file()),
-        _requirements([*tox, *setup, *_tests_require(_read(testbed / "setup.py"))]),
+        _requirements([*tox, *setup, *_installed_to_test(testbed)]),
     )
 
 
@@ -287,6 +289,12 @@ def _requirements(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _unpinned(line: str) -> str:
+    requirement = Requirement(line)
+    requirement.specifier = SpecifierSet()
+    return str(requirement)
+
+
 def _section(path: Path, section: str, option: str) -> list[str]:
     """Return the lines of an option of a file that tox or setuptools reads."""
     parser = RawConfigParser(strict=False)
@@ -297,23 +305,41 @@ def _section(path: Path, section: str, option: str) -> list[str]:
         return []
 
 
-def _tests_require(script: str) -> list[str]:
-    """Return the list `tests_require` of a setup.py, which is not run here."""
-    try:
-        tree = ast.parse(script)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+def _installed_to_test(testbed: Path) -> list[str]:
+    """Return `tests_require` of setup.py and what sessions of nox install; neither is run here."""
     lists = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.keyword) and node.arg == "tests_require"
+        node.value.elts
+        for node in _nodes(testbed / "setup.py")
+        if isinstance(node, ast.keyword)
+        and node.arg == "tests_require"
+        and isinstance(node.value, ast.List)
     ]
-    values = [item for one in lists if isinstance(one, ast.List) for item in one.elts]
-    return [
-        value.value
-        for value in values
-        if isinstance(value, ast.Constant) and isinstance(value.value, str)
+    lists += [
+        call.args
+        for node in _nodes(testbed / "noxfile.py")
+        if isinstance(node, ast.FunctionDef) and "test" in node.name
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "install"
     ]
+    found = []
+    for items in lists:
+        words = [str(item.value) if isinstance(item, ast.Constant) else "" for item in items]
+        # What follows an option is its value: nobody meant the package requirements.txt.
+        found += [
+            word
+            for before, word in zip(["", *words], words, strict=False)
+            if not before.startswith("-")
+        ]
+    return found
+
+
+def _nodes(script: Path) -> Iterable[ast.AST]:
+    try:
+        return ast.walk(ast.parse(_read(script)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
 
 
 def choose_python(testbed: Path, date: str, find: Finder, log: Path) -> tuple[str, str, str]:
