@@ -37,10 +37,7 @@ SKIPPED = (
 """With the fix one test is skipped, which variants fail."""
 HASH = f"{STRONG}    assert os.environ['PYTHONHASHSEED'] == '0'\n"
 CLOCK = f"{STRONG}    assert time.time() < {time() + 30 * 86_400:.0f}\n"
-SLEEP = (
-    f"{STRONG}    started = time.monotonic()\n    time.sleep(0.01)\n"
-    "    assert 0.01 <= time.monotonic() - started < 60\n"
-)
+SLEEP = f"{STRONG}    time.sleep(0.01)\n"
 ZONE = f"{STRONG}    assert time.timezone == 0\n"
 
 

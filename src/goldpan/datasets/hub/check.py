@@ -180,11 +180,10 @@ def _check_files(directory: Path, files: Mapping[str, Any]) -> Iterator[PublishP
             yield PublishProblem(name, "it is a link or no plain file", "Remove it, or build again")
         elif name == PROVENANCE:
             continue
-        elif (
-            name not in files and name != FINDINGS_PAGE
-        ):  # which an audit was killed before recording
-            yield PublishProblem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
-        elif name in files and not is_as_recorded(path, files[name]):
+        elif name not in files:
+            if name != FINDINGS_PAGE:  # an audit may be killed before it is recorded
+                yield PublishProblem(name, f"{PROVENANCE} does not name it", "Move it elsewhere")
+        elif not is_as_recorded(path, files[name]):
             yield PublishProblem(name, f"it was changed since {PROVENANCE} was written", _BUILD)
 
 
