@@ -20,7 +20,7 @@ from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import RowCheck, find_recipe
 from goldpan.core.parallel.engine import EngineName, open_engine
-from goldpan.core.plugins.loading import blamed
+from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.resources import named
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import count_rows, read_table
@@ -204,7 +204,7 @@ def write_rows(request: RowsRequest, repo: str) -> RepositoryRows:
                 context.keep(verdicts, subject, (*request.required, *request.reviews))
                 yield from recipe.rows(context)
 
-    with blamed("dataset", request.family):
+    with attribute_to_plugin("dataset", request.family):
         family = recipe.family_of(subjects)
         grouped = ({**row, GROUP: clusters.get((row["repo"], row["issue"]))} for row in rows())
         batches: Iterable[pa.RecordBatch] = family.batches(grouped)

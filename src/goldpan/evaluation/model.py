@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from goldpan.core import imports
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.plugins.loading import blamed
+from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import Block, Result, Table
@@ -338,7 +338,7 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     The setting `cutoff`, the last day of its training data, is any model's.
     """
     entry = MODELS.find(name)
-    with blamed("model", name):
+    with attribute_to_plugin("model", name):
         model = entry.make({key: settings[key] for key in settings if key != CUTOFF})
     if CUTOFF not in settings:
         return model

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from goldpan.core.plugins.loading import blamed
+from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.resources import named
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, tasks_directory
 from goldpan.core.terminal import Reporter
@@ -101,7 +101,7 @@ def train_and_ask(
     with (
         counting(context.costs),
         context.reporter.task(title, 2) as progress,
-        blamed("model", model.name),
+        attribute_to_plugin("model", model.name),
     ):
         fitted = model.fit(context)
         progress.advance()

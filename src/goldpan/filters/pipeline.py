@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from goldpan._version import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import EngineName, open_engine
-from goldpan.core.plugins.loading import blamed, plugin_command
+from goldpan.core.plugins.loading import attribute_to_plugin, plugin_command
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
@@ -260,7 +260,7 @@ class _Run:
                     continue  # what it said before holds no more, and nothing rests on it
                 (self.judged if rows is None else self.reused)[criterion.name] = None
                 if rows is None and isinstance(criterion, Criterion):
-                    with blamed("criterion", criterion.name):
+                    with attribute_to_plugin("criterion", criterion.name):
                         settings = self.profile.settings[criterion.name]
                         rows = judge(view, criterion, subject, settings)
                 rows = _complete(rows, view.repo, criterion, subject, self.profile)

@@ -43,8 +43,8 @@ def failure(subject: str, complaint: bytes, code: int) -> GitError:
 def _reason(text: str, code: int) -> str:
     """Return git's first complaint in one line; what a server says may hold anything."""
     rows = text.splitlines()
-    blamed = [row for row in rows if _BLAME.match(row)] or rows[-1:] or [""]
-    message = line(mask(_BLAME.sub("", blamed[0])), _LONGEST)
+    blaming = [row for row in rows if _BLAME.match(row)] or rows[-1:] or [""]
+    message = line(mask(_BLAME.sub("", blaming[0])), _LONGEST)
     return message.rstrip(".") or f"exit code {code}"
 
 

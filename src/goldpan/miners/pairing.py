@@ -26,7 +26,7 @@ import duckdb
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.plugins.loading import blamed, digests
+from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
@@ -318,7 +318,7 @@ def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules)
     for name in rules.signals:
         signal = _SIGNALS.find(name, where=f"The rules {rules.name}")
         if signal is not None:
-            with blamed("signal", name):
+            with attribute_to_plugin("signal", name):
                 references: pa.Table = connection.sql(
                     signal.query, params={"repo": repo} if "$repo" in signal.query else None
                 ).to_arrow_table()

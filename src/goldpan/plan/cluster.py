@@ -121,7 +121,7 @@ class PlanCluster:
     def takes(self, step: Step) -> bool:
         """Tell whether a unit is one for the machines."""
         try:
-            return not step.files.stays(step)
+            return not step.files.runs_locally(step)
         except GoldpanError:  # running it tells what is wrong
             return False
 

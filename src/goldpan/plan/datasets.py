@@ -228,8 +228,10 @@ def _fetches(step: Step) -> bool:
     return builder is not None and builder.fetches
 
 
-DATASET = StageFiles("build", stays=_fetches)
-PUBLISH = StageFiles("publish", inputs=audited_files, stays=lambda _: True)  # a token of the Hub
+DATASET = StageFiles("build", runs_locally=_fetches)
+PUBLISH = StageFiles(
+    "publish", inputs=audited_files, runs_locally=lambda _: True
+)  # a token of the Hub
 
 
 class PublishStep(Step):

@@ -171,7 +171,7 @@ def _selection_lines(repositories: Repositories) -> tuple[str, ...]:
 
 _DAY = timedelta(days=1)
 _WITHHELD = "withheld"
-MINE = StageFiles("mine", stays=lambda _: True, owns=False)
+MINE = StageFiles("mine", runs_locally=lambda _: True, owns=False)
 """Mining reads GitHub and stays in one place, where the limits of tokens are counted."""
 
 

@@ -182,7 +182,7 @@ FILES: Mapping[Stage, StageFiles] = {
         outputs=_history,
         kept=lambda step: [step.context.lab.layout.clone(step.repo), *_history(step)],
         settings=lambda step: {"source": step.context.file.plan.clone.source},
-        stays=_asks_github,
+        runs_locally=_asks_github,
     ),
     "filter": StageFiles(
         "filter",
@@ -200,7 +200,7 @@ FILES: Mapping[Stage, StageFiles] = {
         "review",
         inputs=_review_inputs,
         outputs=lambda step, _: _review_verdicts(step),
-        stays=lambda _: True,  # the key, and what it costs is counted in one place
+        runs_locally=lambda _: True,  # the key, and what it costs is counted in one place
         line=lambda result, _: _reviewed_line(result),
     ),
     "tasks": StageFiles(
@@ -229,13 +229,13 @@ FILES: Mapping[Stage, StageFiles] = {
             **step.context.data_digests(step.section),
             **step.context.decisions([step.unit.subject]),
         },
-        stays=lambda _: True,
+        runs_locally=lambda _: True,
         owns=False,
     ),
     "evaluate": StageFiles(
         "evaluate run",
         inputs=lambda step: step.context.data_digests(step.section),
-        stays=_asks_models,
+        runs_locally=_asks_models,
     ),
     "audit": StageFiles(
         "audit",

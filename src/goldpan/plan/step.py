@@ -208,7 +208,7 @@ class StageFiles:
     """Returns what counts for the size beside the outputs."""
     settings: Callable[[Step], Mapping[str, Any]] = lambda _: {}
     """Returns what the names in a section stand for, such as pairing rules."""
-    stays: Callable[[Step], bool] = lambda _: False
+    runs_locally: Callable[[Step], bool] = lambda _: False
     """Tells whether a unit runs where the plan is, though others go to a cluster: what needs tokens
     or keys stays with them."""
     line: Callable[[Any, Mapping[str, Any]], str] = lambda result, _: headline(result)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from pydantic import create_model
 
 from goldpan.core.errors import GoldpanError, StoppedError
-from goldpan.core.plugins.loading import blamed, digests
+from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
 from goldpan.core.settings.file import Source
@@ -363,7 +363,7 @@ def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> Reproduct
             with context.reporter.task(f"{table.title}: {computation.method}", 1) as progress:
                 try:
                     context.files(computation.files)
-                    with blamed("computation", computation.method):
+                    with attribute_to_plugin("computation", computation.method):
                         for outcome in outcomes_of(method, context, table, computation.settings):
                             outcomes.append(outcome)  # noqa: PERF402 - what came before a failure stays
                 except StoppedError:

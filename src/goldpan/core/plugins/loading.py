@@ -239,7 +239,7 @@ def find(kind: Kind, name: str) -> Any:
     plugin, value = _registered[kind, name]
     if isinstance(value, str):
         module, _, attribute = value.partition(":")
-        with blamed(kind, name):
+        with attribute_to_plugin(kind, name):
             value = getattr(import_module(module), attribute)
         _registered[kind, name] = (plugin, value)
     return value
@@ -278,10 +278,10 @@ def plugin_command(plugins: Iterable[str], command: str) -> str:
 
 
 @contextmanager
-def blamed(kind: Kind, name: str) -> Iterator[None]:
-    """Tell of a failure in the block that it is the plugin's that registered the name.
+def attribute_to_plugin(kind: Kind, name: str) -> Iterator[None]:
+    """Attribute a failure in the block to the plugin that registered the name.
 
-    What Goldpan brings itself fails as it does.
+    A failure of Goldpan's own parts passes through unchanged.
     """
     try:
         yield

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.plugins.loading import blamed, digests
+from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.registry import Registry
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.storage.sealed import file_digest
@@ -297,7 +297,7 @@ def find_reader(task: Task) -> Reader:
 
 def _blamed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield an importer's rows; its failure is told as the plugin's that brought it."""
-    with blamed("importer", name):
+    with attribute_to_plugin("importer", name):
         yield from rows
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goldpan.core.errors import PluginError
-from goldpan.core.plugins.loading import blamed
+from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
 from goldpan.datasets.tasks.task import Task, TaskType
@@ -323,7 +323,7 @@ def added_evidence(task: Task, rows: Mapping[str, list[Any]]) -> Iterator[Totals
         metric = METRICS.find(name)
         if task.type not in metric.types:
             continue
-        with blamed("metric", name):
+        with attribute_to_plugin("metric", name):
             values = np.asarray(metric.compute(task, rows["truth"], rows["answer"]), dtype=float)
         if values.shape != (len(rows["id"]),):
             raise PluginError(
