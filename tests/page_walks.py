@@ -238,7 +238,6 @@ WALKS: Mapping[str, Walk] = {
     "docs/reliability.md": Walk(),
     "docs/reports.md": Walk(_reports),
     "docs/security.md": Walk(here={"trust lab": f"trust {LAB}"}),
-    "docs/statistics.md": Walk(),
     "docs/tasks.md": Walk(_tasks, (f"{LAB}/tasks/urgent_report.toml",)),
     "docs/verification.md": Walk(files=("recipe.toml", "another.toml")),
     "docs/workspaces.md": Walk(_plan, ("gpus.toml",), here={"lab-bucket": "lab"}, served=_store),
