@@ -230,7 +230,6 @@ WALKS: Mapping[str, Walk] = {
         },
         served=partial(_model, keep),
     ),
-    "docs/metrics.md": Walk(),
     "docs/mining.md": Walk(),
     "docs/models.md": Walk(_comments),
     "docs/papers.md": Walk(_papers),
