@@ -51,7 +51,7 @@ def test_the_counts_of_ecser_become_its_scores(tmp_path: Path) -> None:
     result = compared(flaky(tmp_path / "flaky.csv"))
     assert result.metric == "f1"
     scores = {(model, metric): round(value, 2) for _, model, metric, value in result.scores}
-    # Pooled from ReportTable 13, as docs/statistics.md has it.
+    # Pooled from the counts of Table 13.
     assert (scores["FF", "f1"], scores["Voc", "f1"], scores["VocFF", "f1"]) == (0.06, 0.11, 0.12)
     drift = next(one for one in result.drift if (one.model, one.metric) == ("FF", "f1"))
     assert drift.overfitting is not None
