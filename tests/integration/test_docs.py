@@ -27,7 +27,7 @@ TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 OFFLINE = re.compile(r"^(make|export)\b")
 MENU = 20
 WORDS_OF_A_PAGE = 1_500
-WORDS = 35_000
+WORDS = 34_500
 
 
 def blocks(language: str, text: str = README) -> list[str]:
