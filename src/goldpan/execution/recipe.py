@@ -96,7 +96,7 @@ class RunRecipe:
         return replace(self, fields=self.fields.model_copy(update=update))
 
     def fits(self, names: Collection[str]) -> bool:
-        """Say whether a repository with these files at its root is of this ecosystem."""
+        """Return whether a repository with these files at its root is of this ecosystem."""
         return any(name in names for name in self.fields.files)
 
     def runnable(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -106,11 +106,11 @@ class RunRecipe:
         )
 
     def rebuilds(self, paths: Iterable[str]) -> bool:
-        """Say whether a change of these files needs another build."""
+        """Return whether a change of these files needs another build."""
         return any(PurePosixPath(path).suffix.lower() in self.fields.compiled for path in paths)
 
     def steers(self, path: str) -> bool:
-        """Say whether a file configures the runner of tests, or runs before it."""
+        """Return whether a file configures the runner of tests, or runs before it."""
         name = PurePosixPath(path).name
         return any(
             fnmatchcase(path if "/" in pattern else name, pattern)

@@ -100,7 +100,7 @@ EXPLAINED: Mapping[Outcome, str] = {
 ANSWER = "answer.json"
 """The file with the outcome of an answer, beside its logs."""
 _CONTROL = "python-functions"
-"""Which negative control an answer has passed; answers of before it are scored again."""
+"""The negative control that an answer has passed; older answers are scored again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ def apply_patch_files(
 
     The patch has SEARCH/REPLACE blocks or is a unified diff. Where its line ends are others than
     the file's, those of the file stay; with `lenient` white space at the ends of lines may differ
-    as well. Both are told.
+    as well. The result names both.
 
     Files keep their encoding and mode; each is replaced by one rename. Without `write` all is
     tried and nothing changed. Raises `EditError`: a path that leaves the root, even through a

@@ -299,7 +299,7 @@ def _named_instances(
 
 
 def is_split(directory: Path) -> bool:
-    """Say whether a directory holds what `goldpan build crosscode split` wrote."""
+    """Return whether a directory holds what `goldpan build crosscode split` wrote."""
     if not (directory / data.PROVENANCE).is_file():
         return False
     return data.read_provenance(directory).get("family") == FAMILY

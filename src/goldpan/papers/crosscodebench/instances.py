@@ -1,6 +1,6 @@
 """Instances of a task: in its data file, and as rows of its dataset, one exactly as the other.
 
-What is wrong with a file of a task is told with file, field and why.
+Problems name file, field and cause.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def _object(value: object, field_name: str) -> Mapping[str, Any]:
 def write_instances(path: Path, instances: Iterable[Instance]) -> int:
     """Write a data file, an instance a line, and return how many there are."""
     count = 0
-    left = iter(instances)
+    waiting = iter(instances)
     with data.named(path), path.open("wb") as file:
         file.write(b'{"Instances": [')
-        while batch := list(islice(left, _BATCH)):
+        while batch := list(islice(waiting, _BATCH)):
             lines = b",\n".join(orjson.dumps(instance.plain()) for instance in batch)
             file.write((b",\n" if count else b"\n") + lines)
             count += len(batch)

@@ -223,9 +223,9 @@ def _unseen(
     )
     scores = np.zeros((len(targets), len(task.label_names)))
     with context.reporter.task(f"{task.name}: folds", split.n_splits) as progress:
-        for train, left in split.split(targets, targets):
+        for train, held_out in split.split(targets, targets):
             ensemble = _learned(task, issues.at(train), targets[train], settings, context.seed)
-            scores[left] = ensemble.scores(issues.at(left))
+            scores[held_out] = ensemble.scores(issues.at(held_out))
             progress.advance()
     return scores
 

@@ -311,7 +311,7 @@ def _shuffled(lengths: Sequence[int], draw: np.random.Generator) -> Iterator[lis
 
 
 def fast_in_half() -> bool:
-    """Tell whether this processor computes in bfloat16 by itself."""
+    """Return whether this processor computes in bfloat16 by itself."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

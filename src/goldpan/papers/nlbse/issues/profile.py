@@ -247,8 +247,8 @@ def list_labels(
                     own = {label.lower() for label in labels or () if label}
                     counts.update(own)
                     issues += 1
-                    meant = {profile.class_of(label) for label in own} - {None}
-                    classified += len(meant) == 1 and "" not in meant
+                    classes = {profile.class_of(label) for label in own} - {None}
+                    classified += len(classes) == 1 and "" not in classes
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     found = tuple(LabelClass(label, count, profile.class_of(label)) for label, count in ordered)
     if path is not None:
