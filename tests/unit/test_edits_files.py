@@ -7,18 +7,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from goldpan.code.edits.apply import Edit, EditError, FileError, MalformedError, NoMatchError
-from goldpan.code.edits.files import (
-    Applied,
-    AppliedFile,
-    apply_patch,
-    apply_patch_files,
-    decode,
-    encode,
-)
+from goldpan.code.edits.files import Applied, AppliedFile, apply_patch, apply_patch_files
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
 from goldpan.core.errors import UsageError
@@ -202,16 +195,6 @@ def test_a_patch_in_a_file(root: Path, tmp_path: Path) -> None:
     path.write_text("<<<<<<< SEARCH\n")
     with pytest.raises(MalformedError):
         apply_patch(path, root, write=True)
-
-
-@given(st.binary() | st.text().map(str.encode) | st.text().map(lambda text: text.encode("utf-16")))
-@example(b"\xef\xbb\xbf\xff")
-@example(b"\xff\xfe\x00\xd8")
-@example(b"\xfe\xff\x00a")
-def test_every_file_without_nul_is_text_that_goes_back_exactly(data: bytes) -> None:
-    decoded = decode(data)
-    assert decoded or b"\0" in data
-    assert not decoded or encode(decoded.text, decoded.encoding) == data
 
 
 def test_a_file_is_read_as_both_versions_can_be(root: Path) -> None:

@@ -95,7 +95,7 @@ class DatasetRequest:
     texts: Texts = AS_MINED
     """The state of issues' texts: as mined, or before the fix was begun or the answer given."""
     limit: int | None = None
-    """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
+    """The most rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
     """Findings that rows must not have."""
     audited: Callable[[Mapping[str, str]], Audited] = lambda _: Audited()

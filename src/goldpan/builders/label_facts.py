@@ -81,7 +81,7 @@ def label_facts(
 
 
 def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
-    """Return how many issues somebody answered; None where rows are made of others as well."""
+    """Return how many issues were answered; None where rows are made of discussions as well."""
     steps = [step for step in funnel.steps if step.criterion == "answered"]
     if tuple(subjects) != ("issue",) or not steps:
         return None
@@ -109,7 +109,7 @@ def other_choices(verdicts: Iterable[pa.Table], least: int) -> Iterator[str]:
 
 
 def _rows_by_points(verdicts: pa.Table) -> dict[int, int]:
-    """Return how many issues of one repository have an answer of at least so many points.
+    """Return how many issues of one repository have an answer of at least these points.
 
     They are kept by all that decides but the criterion `answer`.
     """

@@ -46,7 +46,7 @@ ACCEPTED_BY = """
 CASE WHEN d.answer_chosen_by = i.author THEN 'asker'
      WHEN m.author IS NOT NULL THEN 'maintainer' ELSE 'other' END
 """
-"""Who accepted an answer; of a deleted account nobody knows."""
+"""SQL for the role of whoever accepted an answer; that of a deleted account is `other`."""
 _DISCUSSIONS = f"""
 WITH maintainers AS (
   SELECT DISTINCT author FROM (

@@ -261,7 +261,7 @@ def _source(request: RowsRequest, repo: str, archive: Archive) -> MinedSource:
 def draw_places(
     repositories: Sequence[RepositoryRows], most: int, seed: int, family: str
 ) -> frozenset[int]:
-    """Return the places of at most so many rows, drawn by the seed and what the rows are of.
+    """Return the places of at most `most` rows, drawn by the seed and the rows' subjects.
 
     An id names the family first, which does not count: families of fix pairs draw the same pairs,
     as fault localization and code editing of FAUN-Eval are of the same (Table 1).

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-# Where two texts differ, and how much; a change is told in one line for people.
+# Where two texts differ, and how much; a change is shown in one line for people.
 
 _WIDTH = 100
 

@@ -99,7 +99,7 @@ class Isolation(ABC):
     ) -> list[str]:
         """Return the lines that a command of ours prints where foreign code runs.
 
-        With `lenient` they tell as well why the engine did not begin it, which raises otherwise.
+        With `lenient` an engine that did not begin it is no error, and its reasons are among them.
         """
         with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
             log, testbed = Path(folder, "log"), Path(folder, "testbed")

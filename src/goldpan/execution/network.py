@@ -53,7 +53,7 @@ class Proxy:
     outcome. Paths are left out, as they may hold a password."""
     socket: Path = Path()
     refused: set[str] = field(default_factory=set)
-    """Places that were asked for in vain, the first of them."""
+    """The first places to which requests were refused."""
     _requests: int = 0
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_CONNECTIONS))
 
@@ -135,7 +135,7 @@ class Proxy:
 
 @contextmanager
 def open_proxy(places: Iterable[Place], named: Iterable[Place], log: Path) -> Iterator[Proxy]:
-    """Give a proxy to these places, in a thread of its own, for as long as it is needed.
+    """Open a proxy to these places, in a thread of its own.
 
     Those among them that are `named` may have addresses that are not public. Raises
     `IsolationError` where it cannot be opened, `UsageError` where the network is behind a proxy of
@@ -169,7 +169,7 @@ def open_proxy(places: Iterable[Place], named: Iterable[Place], log: Path) -> It
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is one of the internet, not of a network of one's own."""
+    """Return whether an address is one of the internet, not of a private network."""
     ip = ip_address(address.partition("%")[0])
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
@@ -306,10 +306,10 @@ class BuildNetwork:
 def open_network(
     name: NetworkName, isolation: Isolation, recipe: RunRecipe, log: Path
 ) -> Iterator[BuildNetwork]:
-    """Give what building reaches, for as long as it lasts; each request is noted in `log`.
+    """Open the network of building; each request is noted in `log`.
 
-    Without isolation that is all, whatever `name` says. Raises `IsolationError` where an image has
-    no Python to forward requests by.
+    Without isolation that is all of the machine's, whatever `name` says. Raises `IsolationError`
+    where an image has no Python to forward requests by.
     """
     index = configured_index(os.environ) if recipe.is_python else PackageIndex({}, (), ())
     certificates = [path for path in map(Path, _CERTIFICATES) if isolation.is_own_system]

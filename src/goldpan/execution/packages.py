@@ -206,9 +206,9 @@ def package_flaws(cache: Path) -> list[tuple[Path, str]]:
 def open_packages(
     workspace: WorkspaceLayout, repos: Iterable[str], reporter: Reporter
 ) -> Iterator[None]:
-    """Let environments be built of these repositories' packages, and seal what is there then.
+    """Let environments be built of these repositories' packages, and seal the caches afterwards.
 
-    Call it under the lock of `hold_verification`. A cache that was changed meanwhile is deleted.
+    Call it under the lock of `hold_verification`. A cache that was changed since is deleted.
     """
     caches = [package_cache(workspace, repo) for repo in sorted(set(repos))]
     for cache in caches:

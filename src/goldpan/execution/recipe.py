@@ -192,7 +192,7 @@ class RunRecipe:
 
 
 def load_recipes(own: Sequence[Path] = ()) -> tuple[RunRecipe, ...]:
-    """Return one's own recipes, then the shipped ones.
+    """Return the user's own recipes, then the shipped ones.
 
     Raises `UsageError` naming the file and the key that is wrong.
     """
@@ -207,7 +207,7 @@ def choose_recipe(
 ) -> RunRecipe | None:
     """Return the recipe for a repository with these files at its root, None where none fits.
 
-    One's own come first; of the shipped ones, that whose runner takes most of the test files: a
+    The user's own come first; of the shipped ones, that whose runner takes most test files: a
     Python project may have a package.json for its documentation.
     """
     fitting = [recipe for recipe in recipes if recipe.fits(names)]
@@ -222,7 +222,7 @@ def _in_home(value: str) -> str:
 
 def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     variables = own.get("variables", {})
-    if isinstance(variables, dict):  # else validation tells
+    if isinstance(variables, dict):  # else validation refuses it
         variables = {**base.get("variables", {}), **variables}
     return {**base, **own, "variables": variables}
 

@@ -3,7 +3,7 @@
 WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/
 ├── record.json      the verdict with all that it rests on, and the digests of the files beside it
 ├── build.log        what building the environment printed
-├── network.jsonl    each request that building made to the package index, or elsewhere in vain
+├── network.jsonl    each request of building, to the package index or refused
 └── after-1.log ...  what each run of the tests printed, with its report beside it
 
 """
@@ -163,7 +163,8 @@ def instance_of(row: Mapping[str, Any]) -> FixInstance:
     """Return what is run of a row of the family issue-resolution.
 
     Raises `UsageError` for a row that names no repository, commit or path within one, or whose
-    patches are no git diffs: the dataset may be of others, and these become paths and arguments.
+    patches are no git diffs: anybody may have built the dataset, and these become paths and
+    arguments.
     """
     for name, is_right in (
         ("repo", repository_name(str(row["repo"])) == row["repo"]),
@@ -218,7 +219,7 @@ class TrialJob:
     instance: FixInstance
     settings: TrialSettings
     recipes: tuple[Path, ...] = ()
-    """Recipes of one's own, tried before the shipped ones."""
+    """The user's own recipes, tried before the shipped ones."""
     again: bool = False
     """True where it is run although its outcome is known."""
 
@@ -244,7 +245,7 @@ class TrialRecord:
 
 @contextmanager
 def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
-    """Keep other processes from running tests in this workspace meanwhile.
+    """Keep other processes from running tests in this workspace.
 
     They share records, logs and package caches. Raises `WorkspaceError` if one does.
     """

@@ -274,7 +274,7 @@ def python_files(checkout: Path) -> frozenset[str]:
 def import_roots(files: frozenset[str], copied: Iterable[str]) -> tuple[str, ...]:
     """Return the folders from which Python imports these files, ``.`` for the checkout itself.
 
-    `copied` are the files of a copy of the project: where they lie tells the first root.
+    `copied` are the files of a copy of the project, whose places give the first root.
     """
     folders = {parent.as_posix() for name in files for parent in PurePosixPath(name).parents}
     packaged = sorted(copied, key=lambda name: (name.count("/"), name))[:20]

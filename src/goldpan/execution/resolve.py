@@ -112,7 +112,7 @@ class Resolution:
     failed: tuple[str, ...] = ()
     """Tests that should pass and do not, or whose report is forged."""
     restored: tuple[str, ...] = ()
-    """Files of tests, or that configure their runner, which the patch changed in vain."""
+    """Files of tests, or that configure their runner, whose changes by the patch were undone."""
 
 
 @dataclass(frozen=True, slots=True)

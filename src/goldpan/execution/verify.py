@@ -218,11 +218,11 @@ def verify_all(
 ) -> Verification:
     """Prove instances whose repositories were cloned into the workspace.
 
-    `recipes` are files of one's own, tried before the shipped ones. Instances that were proved with
-    the same settings are not run again unless `again`. Of partial clones the files of each base
-    commit are fetched first, from `host` with `token`. Submodules come without it: a repository
-    names them, and its code is run beside them. Raises `IsolationError`, `UsageError` where a
-    history is missing.
+    `recipes` are the user's own files, tried before the shipped ones. Instances that were proved
+    with the same settings are not run again unless `again`. Files of base commits that a partial
+    clone lacks are fetched first, from `host` with `token`. Submodules are fetched without it: a
+    repository names them, and its code runs beside them. Raises `IsolationError`, `UsageError`
+    where a history is missing.
     """
     all_instances = tuple(instances)
     workspace = replace(workspace, root=workspace.root.absolute())  # commands run elsewhere
@@ -258,7 +258,7 @@ def _fetch_base_history(
     token: str | None,
     host: str,
 ) -> None:
-    """Fetch what partial clones lack of base commits, and clone their submodules."""
+    """Fetch the files of base commits that a partial clone lacks, and clone their submodules."""
     path = workspace.clone(repo)
     if not path.exists():
         raise UsageError(
@@ -294,6 +294,6 @@ def _fetch_files(
     files: set[str] = set()
     with Objects(path) as objects:
         for commit in sorted(commits):
-            with suppress(GitError):  # a lost commit is that row's verdict, and no other's
+            with suppress(GitError):  # a lost commit is a verdict on its rows alone
                 files |= {file.id for file in objects.files(commit) if file.kind != "submodule"}
     prefetch(path, files, reporter, token=token, host=host)

@@ -49,8 +49,8 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
     """Return a task's rows, split as the recipe says; imported once and then read.
 
     Where the authors' file of the split is missing, Goldpan splits, and a note says so.
-    Raises `MissingFileError` where a file lacks, and `DatasetError` where the rows do not have
-    the counts that the recipe tells: nothing is computed on other data than the paper's.
+    Raises `MissingFileError` where a file is missing, and `DatasetError` where the rows do not
+    have the recipe's counts: nothing is computed on other data than the paper's.
     """
     cleaned = preprocessed_file(context, recipe)
     files = context.files(recipe.files) if cleaned is None else [cleaned]
@@ -103,7 +103,7 @@ def with_prompt(context: PaperContext, task: Task, recipe: TaskRecipe) -> Task:
 
 
 def limited(data: TaskData, most: int) -> TaskData:
-    """Return at most so many rows, drawn by their ids, in the shares of the splits."""
+    """Return at most `most` rows, drawn by their ids, in the shares of the splits."""
     total = sum(map(len, data.splits.values()))
     if total <= most:
         return data

@@ -268,7 +268,7 @@ class Reproduced(Result):
                 text = problem if short is None else f"{short}. How to get it stands below."
                 yield Line(f"Problem: {text}")
             for note in table.notes:
-                if note not in noted:  # tables may share what they lack
+                if note not in noted:  # tables may share files
                     yield Line(f"Note: {note}")
                 noted.add(note)
         yield Title("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING))
@@ -281,7 +281,7 @@ class Reproduced(Result):
 
 
 def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
-    """Yield how to get what lacks, a line a source: authors publish many files at one address."""
+    """Yield how to get missing files, a line a source: authors publish many at one address."""
     sources: dict[str, list[tuple[SourceFile, str]]] = {}
     folder = result.context.data.root
     missing = {key: f"{problem}. {remedy}." for key, (problem, remedy) in result.missing.items()}

@@ -26,33 +26,8 @@ from goldpan.git.objects import Encoding, encodings
 from goldpan.git.trees import path_text
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A file's text, and the encoding that gives its bytes back exactly."""
-
-    text: str
-    encoding: Encoding
-
-
-def decode(data: bytes) -> Decoded | None:
-    """Return the text of a file, or None where it is binary."""
-    return next(readings(data), None)
-
-
-def readings(data: bytes) -> Iterator[Decoded]:
-    """Yield a file's text in each encoding that gives its bytes back, the best one first.
-
-    A version may have to be read like the other one of its change, in an encoding of both.
-    """
-    for encoding in encodings(data):
-        yield Decoded(data.decode(encoding), encoding)
-
-
-def encode(text: str, encoding: Encoding) -> bytes:
-    """Return the bytes of a text: for a text that `decode` gave, exactly those that it was given.
-
-    Raises `FileError` where the encoding lacks a character.
-    """
+def _encode(text: str, encoding: Encoding) -> bytes:
+    """Return the bytes of a text; raises `FileError` where the encoding lacks a character."""
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
@@ -215,14 +190,17 @@ def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_St
 def _apply(
     path: str, before: bytes, change: Callable[[str], tuple[str, list[str]]], *, removes: bool
 ) -> tuple[bytes | None, tuple[str, ...]]:
-    """Return the content after, read in the first encoding in which the change applies."""
+    """Return the content after, read in the first encoding in which the change applies.
+
+    A version may have to be read like the other one of its change, in an encoding of both.
+    """
     problems: list[EditError] = []
-    for reading in readings(before):
+    for encoding in encodings(before):
         try:
-            text, forgiven = change(reading.text)
+            text, forgiven = change(before.decode(encoding))
             if removes and text:
                 raise FileError("There is more in it than the patch removes", "Give all of it")
-            return None if removes else encode(text, reading.encoding), tuple(forgiven)
+            return None if removes else _encode(text, encoding), tuple(forgiven)
         except EditError as error:
             problems.append(error)
     first = problems[0] if problems else FileError("It is binary", "Edits are for text files")

@@ -109,7 +109,7 @@ def write_path(path: str) -> str:
 
 
 def find_path(above: Sequence[str]) -> str | None:
-    """Return the path that the lines above a block tell, the nearest first, or None."""
+    """Return the path in the lines above a block, the nearest first, or None."""
     is_next = True
     lines = 0
     for line in reversed(above):
@@ -126,7 +126,7 @@ def find_path(above: Sequence[str]) -> str | None:
 
 
 def _read(text: str, *, is_next: bool) -> str | None:
-    """Return the path that one line tells."""
+    """Return the path in one line, or None."""
     unquoted = unquote_path(text)
     if unquoted != text:
         return unquoted

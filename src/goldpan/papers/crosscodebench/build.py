@@ -262,7 +262,7 @@ def _extras(
 def _card(
     assigned: Assigned, members: Sequence[_Member], settings: CrossSettings
 ) -> data.CardInputs:
-    """Return what people are told of the prompts."""
+    """Return the facts of the card."""
     name, method = assigned.name, settings.method.name
     return data.CardInputs(
         title=f"{name} of CrossCodeBench, {method}",

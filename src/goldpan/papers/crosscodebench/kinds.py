@@ -48,7 +48,7 @@ class TaskSettings:
     input_language: str = ""
     output_language: str = ""
     definition_is_whole: bool = False
-    """True where the definition tells the form of the output already."""
+    """True where the definition says the form of the output already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ class Meta:
 
     @property
     def license(self) -> str | None:
-        """The license of that work; None where the file does not tell."""
+        """The license of that work; None where the file does not name it."""
         return self.task.source.license if self.task else None
 
     @property
@@ -181,7 +181,7 @@ def examine_meta(path: Path) -> Meta | list[Problem]:
 
 
 def meta_warnings(meta: Meta) -> Iterator[Problem]:
-    """Yield what a task lacks without being wrong."""
+    """Yield the gaps of a task that are not errors."""
     file = f"{meta.stem}{META}"
     shown = {"Positive Examples": meta.positive, "Negative Examples": meta.negative}
     for name, examples in shown.items():

@@ -42,7 +42,7 @@ _LANGUAGES = {"en": "English"}
 _SHORT = 400
 """Characters of input and output together up to which an instance is no worse for its length."""
 _OUTPUTS = 64
-"""Different outputs that are told apart; further ones share a place."""
+"""Different outputs that are kept apart; further ones share a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +337,7 @@ def _data_without_meta(directory: Path) -> Iterator[Problem]:
 
 
 def _twins(metas: list[Meta]) -> Iterator[Problem]:
-    """Yield the tasks whose number or name another one bears."""
+    """Yield the tasks that share their number or name with another."""
     numbers = Counter(meta.number for meta in metas)
     names = Counter(meta.name for meta in metas)
     for meta in metas:

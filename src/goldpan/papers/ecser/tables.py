@@ -4,7 +4,7 @@ Counts give the steps S6 to S8 and S10, by data set, project or fold. Settings: 
 counts as `goldpan evaluate compare --scores` takes it; `tasks` and `models`, the file's names of
 each of the paper's (a paper with one task names it by an empty text); `parts`, the titles of train,
 validation and test in the table of S6; `undefined`, what a metric that divides by zero counts as.
-`cells_of` tells of which step a cell is; rows of S10 are a task and a metric, its columns Omnibus,
+`cells_of` says which step a cell is of; rows of S10 are a task and a metric, its columns Omnibus,
 p, and two classifiers with `vs` between them.
 
 Requirements of PROMISE NFR are training, other projects the test (section 5). Settings: `train` and
@@ -366,7 +366,7 @@ def _task(positive: str) -> data.Task:
 
 
 def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> data.TaskData:
-    """Return a task with PROMISE NFR as train and all external sets as test, told by `repo`."""
+    """Return a task with PROMISE NFR as train and all external sets as test, named in `repo`."""
     task = _task(_TASKS[name])
     schema = data.task_family(task).schema
     splits = {}

@@ -44,7 +44,7 @@ class SparseRows:
 def compute(
     context: PaperContext, table: TableRecipe, row: str, features: Mapping[str, tuple[str, str]]
 ) -> Iterator[CellOutcome]:
-    """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
+    """Yield mean precision, recall and F1 over all categories; nothing where one is missing."""
     if not context.effort.run:
         return
     context.files(key for keys in features.values() for key in keys)  # all, or none

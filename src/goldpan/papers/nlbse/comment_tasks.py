@@ -81,6 +81,7 @@ _ORDER_2025 = data.read_toml(Path(__file__).with_name("categories.toml")).values
 _ID, _CLASS, _TEXT = "comment_sentence_id", "class", "comment_sentence"
 _COLUMNS_2023 = (_ID, _CLASS, _TEXT, "partition", "instance_type", "category")
 _COLUMNS_2025 = (_CLASS, _TEXT, "partition", "labels")
+_MOST_DIGITS = 18
 _PARTITIONS = {"0": "train", "1": "test"}
 _REMEDY_2023 = "Take the file as its authors publish it, in the folder input of each language"
 _REMEDY_2025 = "Take the files of NLBSE/nlbse25-code-comment-classification as they are on the Hub"
@@ -175,7 +176,7 @@ def _instance(row: Mapping[str, str], file: Path, number: int) -> Instance:
     numbers = (str(row[name]).strip() for name in (_ID, "partition", "instance_type"))
     id, partition, kind = (number.removesuffix(".0") for number in numbers)  # as pandas writes
     problem = ""
-    if not (id.isascii() and id.isdigit()):
+    if not (id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS):
         problem = f"has the {_ID} {id[:40]!r}, which is not a number"
     elif partition not in _PARTITIONS or kind not in ("0", "1"):
         problem = "has a partition or an instance_type that is neither 0 nor 1"

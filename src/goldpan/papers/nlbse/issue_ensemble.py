@@ -5,7 +5,7 @@ reads the same with embeddings of a frozen encoder, its last layers; randomized 
 lines of the template and structure. Their log-probabilities count the same. Nothing is chosen on
 the rows, so folds inside train say what the model is worth.
 
-With `dates`, what the date alone tells counts as much as each of them. That is evidence of how
+With `dates`, the date alone counts as much as each of them. That is evidence of how
 issues were collected, not of what they say.
 """
 

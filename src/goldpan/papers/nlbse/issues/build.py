@@ -331,10 +331,10 @@ def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.Ca
         f"{count:,} of the hours that were asked for are {state}."
         for state, count in request.source.gaps().items()
     )
-    whence = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
+    origin = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
     return data.CardInputs(
         summary=request.profile.description + ".",
-        made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",
+        made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {origin}.",
         apart=request.profile.near_duplicates != "keep",
         redacted=request.profile.redact,
         languages=(request.profile.language,) if request.profile.language else (),
