@@ -274,7 +274,17 @@ def test_no_test_function_passes_and_all_keep_their_names(tmp_path: Path) -> Non
     assert len(names[0]) == 5
 
 
-@pytest.mark.parametrize("source", [b"print 'old'\n", b"x = 1\n", b"\0", b"", b"(" * 5000])
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"print 'old'\n",
+        b"x = 1\n",
+        b"\0",
+        b"",
+        b"(" * 5000,
+        b"def test_x(): pass\nx = " + b"+".join([b"1"] * 500),
+    ],
+)
 def test_what_has_no_readable_test_function_stays_as_it_is(tmp_path: Path, source: bytes) -> None:
     assert failing_tests(source) is None
     (tmp_path / "test_x.py").write_bytes(source)
