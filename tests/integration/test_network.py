@@ -207,9 +207,11 @@ def test_the_proxy_of_the_machine_is_gone_through(
     targets = [head.split(" HTTP/")[0] for head in outer.heads]
     assert targets == ["CONNECT index.invalid:443", "GET http://index.invalid:80/a?b"]
     assert all("Proxy-Authorization: Basic dTpwQA==\r\n" in head for head in outer.heads)
-    monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:9")
-    with pytest.raises(UsageError, match="socks5"), open_proxy(places, places, tmp_path / "log"):
-        pass
+    for address in ("socks5://127.0.0.1:9", "http://127.0.0.1:port", "http://[::1"):
+        monkeypatch.setenv("https_proxy", address)
+        problem = rf"\({address.partition(':')[0]}://\) is not one of HTTP"
+        with pytest.raises(UsageError, match=problem), open_proxy((), (), tmp_path / "log"):
+            pass
 
 
 def test_the_settings_of_uv_name_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

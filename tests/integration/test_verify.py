@@ -293,9 +293,12 @@ def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) 
     record = lab.verify(instance)
     assert record.proof.verdict == "verified"
     assert record.environment["lacking_submodules"] == ["lost"]
-    failed = lab.verify(lab.instance("test -d lost/x"))
+    failing = lab.instance("test -d lost/x")
+    verified = verify_all(lab.workspace, [failing], settings, Notes(), recipes=[lab.recipe])
+    (failed,) = verified.records
     assert failed.proof.verdict == "no-test-passes-after"
     assert failed.detail == "without submodule lost"
+    assert "1 rows failed without a submodule" in " ".join(map(str, verified.blocks()))
 
 
 def test_no_two_processes_run_tests_in_one_workspace(lab: Lab) -> None:

@@ -14,7 +14,13 @@ from goldpan.core import secrets
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution import command as running
-from goldpan.execution.checkout import applies, check_out, committed_at, make_accessible
+from goldpan.execution.checkout import (
+    applies,
+    check_out,
+    committed_at,
+    make_accessible,
+    nearest_version,
+)
 from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
 from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
@@ -81,6 +87,24 @@ def test_a_commits_date_is_the_same_in_all_time_zones(
     assert committed_at(repository.path, commit) == date
 
 
+@pytest.mark.parametrize(
+    ("tag", "version"),
+    [
+        ("v1.2.3", "1.2.3"),
+        ("release-2.0rc1", "2.0rc1"),
+        ("v1.0-final/2", "1.0"),
+        ("2020.1_stable", "2020.1"),
+        ("Version-3", "0.0"),
+    ],
+)
+def test_a_tag_gives_a_version_that_can_be_installed(
+    tmp_path: Path, tag: str, version: str
+) -> None:
+    repository = Repository.create(tmp_path / "source.git")
+    commit = repository.commit({b"a": b""}, ref=f"refs/tags/{tag}")
+    assert nearest_version(repository.path, commit) == version
+
+
 @pytest.fixture
 def trial(tmp_path: Path) -> Trial:
     (tmp_path / "base" / "tests").mkdir(parents=True)
@@ -115,6 +139,8 @@ def test_restoring_tests_leaves_what_a_link_leads_to(trial: Trial, tmp_path: Pat
         {"base_commit": "--index-output=/x"},
         {"test_files": ["a", "../../x"]},
         {"test_files": ["/x"]},
+        {"patch": PATCH.partition("\n")[2]},
+        {"test_patch": "diff --git a/x b/y\n"},
     ],
 )
 def test_a_row_names_nothing_elsewhere(wrong: dict[str, Any]) -> None:

@@ -7,18 +7,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from goldpan.code.edits.apply import Edit, EditError, FileError, MalformedError, NoMatchError
-from goldpan.code.edits.files import (
-    Applied,
-    AppliedFile,
-    apply_patch,
-    apply_patch_files,
-    decode,
-    encode,
-)
+from goldpan.code.edits.files import Applied, AppliedFile, apply_patch, apply_patch_files
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
 from goldpan.core.errors import UsageError
@@ -108,7 +101,7 @@ def test_what_cannot_be_written_is_undone(root: Path) -> None:
     [
         *("../out.py", "/etc/passwd", "src/../../out.py", "src/../b.txt", "..", ".", "", "/"),
         *("out/x.py", "link.py", ".git/hooks/pre-commit", "src/.GIT/config", "sub/config", "a\0b"),
-        *("loop", "~/../../x", "//etc/x"),
+        *("loop", "~/../../x", "//etc/x", "n" * 300, "/".join(["n" * 200] * 30)),
     ],
 )
 def test_paths_that_leave_the_root_are_refused(root: Path, tmp_path: Path, path: str) -> None:
@@ -204,14 +197,23 @@ def test_a_patch_in_a_file(root: Path, tmp_path: Path) -> None:
         apply_patch(path, root, write=True)
 
 
-@given(st.binary() | st.text().map(str.encode) | st.text().map(lambda text: text.encode("utf-16")))
-@example(b"\xef\xbb\xbf\xff")
-@example(b"\xff\xfe\x00\xd8")
-@example(b"\xfe\xff\x00a")
-def test_every_file_without_nul_is_text_that_goes_back_exactly(data: bytes) -> None:
-    decoded = decode(data)
-    assert decoded or b"\0" in data
-    assert not decoded or encode(decoded.text, decoded.encoding) == data
+def test_a_diff_sets_modes_and_makes_no_links(root: Path) -> None:
+    (root / "b.txt").chmod(0o755)
+    (root / "empty").chmod(0o755)
+    created = (
+        "diff --git a/{0} b/{0}\nnew file mode {1}\n--- /dev/null\n+++ b/{0}\n@@ -0,0 +1 @@\n+x\n"
+    )
+    moved = "similarity index 100%\nrename from b.txt\nrename to c.txt\n"
+    text = (
+        f"diff --git a/b.txt b/c.txt\n{moved}"
+        "diff --git a/src/a.py b/src/a.py\nold mode 100644\nnew mode 100755\n"
+        "diff --git a/empty b/empty\nold mode 100755\nnew mode 100644\n"
+    )
+    apply_patch_files(text + created.format("run", "100755"), root, write=True)
+    runnable = {name for name in files(root) if os.access(root / name, os.X_OK)}
+    assert runnable == {"c.txt", "src/a.py", "run"}
+    with pytest.raises(FileError, match="mode 120000"):
+        apply_patch_files(created.format("link", "120000"), root, write=True)
 
 
 def test_a_file_is_read_as_both_versions_can_be(root: Path) -> None:

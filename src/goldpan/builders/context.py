@@ -204,5 +204,5 @@ def patched_pairs(
     while batch := list(islice(waiting, _AT_ONCE)):
         pairs = [pair for pair, _ in batch]
         spans = [(pair["pull"], pair["merge_base"], pair["after_sha"]) for pair in pairs]
-        made = patches(clone, spans)
-        yield pairs, ((*both, patch) for both, patch in zip(batch, made, strict=True))
+        texts = patches(clone, spans)
+        yield pairs, ((*both, patch) for both, patch in zip(batch, texts, strict=True))

@@ -13,7 +13,7 @@ from goldpan.filters.funnel import PLURAL, Funnel
 from goldpan.filters.profile import Profile
 
 _MOST = 3
-"""Reasons that are told."""
+"""Reasons that the error names."""
 
 
 def empty_dataset(
@@ -27,15 +27,15 @@ def empty_dataset(
 ) -> DatasetError:
     """Return the error that names what emptied a dataset.
 
-    `count` tells how many rows another profile gives that filtered all of the repositories.
+    `count` returns how many rows another profile gives that filtered all of the repositories.
     """
     others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
     fuller = [(name, rows) for name in sorted(others) if (rows := _count(name, count))]
     why = _why(recipe, profile, funnel, dropped, explained)
     problem = f"The dataset {recipe.family.name} would be empty: {why}"
     if fuller:
-        given = " or ".join(f"--profile {name} ({rows:,} rows)" for name, rows in fuller)
-        return DatasetError(problem, f"Give {given}")
+        profiles = " or ".join(f"--profile {name} ({rows:,} rows)" for name, rows in fuller)
+        return DatasetError(problem, f"Give {profiles}")
     if not funnel.rows and funnel.subject == "discussion":
         return DatasetError(
             problem, "Run goldpan mine with --include discussions, then goldpan filter"

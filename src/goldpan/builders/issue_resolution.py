@@ -114,17 +114,17 @@ def _row(
 
 
 def _hints(context: BuildContext, earlier: EarlierTexts | None, pair: dict[str, Any]) -> str:
-    """Return what was said before the pull request was opened, or its fix begun."""
+    """Return the comments from before the pull request was opened, or its fix begun."""
     number, opened = pair["issue"], pair["pull_created_at"]
     if earlier is None:
         rows = context.rows(_HINTS, number=number, before=opened)
         return "\n".join(context.text(hint["text"]) for hint in rows)
     begun = earlier.work[pair["pull"]].begun
-    said = (
+    texts = (
         earlier.comment(number, hint["comment_id"], begun)
         for hint in context.rows(_HINTS, number=number, before=begun)
     )
-    return "\n".join(context.text(text) for text in said if text is not None)
+    return "\n".join(context.text(text) for text in texts if text is not None)
 
 
 def _version(objects: Objects, commit: str) -> str:

@@ -7,7 +7,7 @@ measured, and for no other: the criteria of the profile `default` with their set
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -22,14 +22,14 @@ from goldpan.filters.funnel import Funnel
 from goldpan.filters.profile import Profile, load_profile
 
 ANSWERS: Mapping[int, tuple[int, int, int]] = MappingProxyType({9: (42, 78, 92), 12: (37, 47, 52)})
-"""By the points that were asked for: rows that answer in whole, at least in part, and all."""
+"""Rows that answer in whole, at least in part, and all rows, by the points required."""
 _PAIRS = (76, 77)
 """Pairs that fix, and all that the profile keeps."""
 _FIX = "the change of the merged pull request that says it fixes the issue"
 
 
 def is_measured(profile: Profile) -> bool:
-    """Tell whether a profile decides as the one under which labels were read."""
+    """Return whether a profile decides as the one whose labels were measured."""
     default = load_profile("default")
     return profile.decide == default.decide and all(
         profile.settings[name] == default.settings[name] for name in default.decide
@@ -39,15 +39,15 @@ def is_measured(profile: Profile) -> bool:
 def answer_accuracy(profile: Profile, chosen: str | None, reviews: Collection[str]) -> str:
     """Return how right answers of issues are; empty where this choice was not measured."""
     settings = profile.settings["answer"]
-    known = ANSWERS.get(settings.least)
+    measured = ANSWERS.get(settings.least)
     if (
-        known is None
+        measured is None
         or reviews
         or (chosen or settings.choice) != "best"
         or not is_measured(profile)
     ):
         return ""
-    whole, at_least_partly, rows = known
+    whole, at_least_partly, rows = measured
     return (
         f"In nine repositories that the points were not made on, {_share(whole, rows)} of such "
         f"rows were whole answers and {_share(at_least_partly, rows)} held at least a part"
@@ -81,39 +81,47 @@ def label_facts(
 
 
 def answered_issues(subjects: Sequence[Subject], funnel: Funnel) -> int | None:
-    """Return how many issues somebody answered; None where rows are made of others as well."""
+    """Return how many issues were answered; None where rows are made of discussions as well."""
     steps = [step for step in funnel.steps if step.criterion == "answered"]
     if tuple(subjects) != ("issue",) or not steps:
         return None
     return funnel.rows - steps[0].out - steps[0].undecided
 
 
-def rows_by_points(verdicts: pa.Table) -> dict[int, int]:
-    """Return how many issues of one repository have an answer of at least so many points.
+JUDGED = ("subject", "issue", "criterion", "decides", "keep", "value")
+"""The columns of verdicts that `other_choices` reads."""
 
-    They are kept by all that decides but the criterion `answer`. `verdicts` has subject, issue,
-    criterion, decides, keep and value.
+
+def other_choices(verdicts: Iterable[pa.Table], least: int) -> Iterator[str]:
+    """Yield how many rows other thresholds give, and how many of such were whole answers.
+
+    `verdicts` are those of each repository, `least` is the threshold of the criterion `answer`.
+    """
+    rows: Counter[int] = Counter()
+    for table in verdicts:
+        rows.update(_rows_by_points(table))
+    for points, (whole, _, all_rows) in ANSWERS.items():
+        if points != least:
+            yield (
+                f"  {rows[points]:,} rows with goldpan filter --set answer.least={points} in place "
+                f"of {least}: elsewhere {_share(whole, all_rows)} of such were whole answers"
+            )
+
+
+def _rows_by_points(verdicts: pa.Table) -> dict[int, int]:
+    """Return how many issues of one repository have an answer of at least these points.
+
+    They are kept by all that decides but the criterion `answer`.
     """
     of_issues = verdicts.filter(pc.equal(verdicts["subject"], "issue"))
     rated = of_issues.filter(
         pc.and_(pc.equal(of_issues["criterion"], "answer"), pc.greater_equal(of_issues["value"], 0))
     )
-    asked = pc.or_(of_issues["decides"], pc.equal(of_issues["criterion"], "answered"))
-    lost = pc.and_(asked, pc.invert(pc.fill_null(of_issues["keep"], False)))
-    dropped = of_issues.filter(lost)["issue"].unique()
-    left = rated.filter(pc.invert(pc.is_in(rated["issue"], value_set=dropped)))["value"]
-    return {points: pc.sum(pc.greater_equal(left, points)).as_py() or 0 for points in ANSWERS}
-
-
-def other_choices(rows: Mapping[int, int], least: int) -> Iterator[str]:
-    """Yield how many rows other thresholds give, and how many of such were whole answers."""
-    for points, count in rows.items():
-        if points != least:
-            whole, _, all_rows = ANSWERS[points]
-            yield (
-                f"  {count:,} rows with goldpan filter --set answer.least={points} in place of "
-                f"{least}: elsewhere {_share(whole, all_rows)} of such were whole answers"
-            )
+    decides = pc.or_(of_issues["decides"], pc.equal(of_issues["criterion"], "answered"))
+    is_dropped = pc.and_(decides, pc.invert(pc.fill_null(of_issues["keep"], False)))
+    dropped = of_issues.filter(is_dropped)["issue"].unique()
+    kept = rated.filter(pc.invert(pc.is_in(rated["issue"], value_set=dropped)))["value"]
+    return {points: pc.sum(pc.greater_equal(kept, points)).as_py() or 0 for points in ANSWERS}
 
 
 def _share(part: int, whole: int) -> str:

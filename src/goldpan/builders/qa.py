@@ -46,7 +46,7 @@ ACCEPTED_BY = """
 CASE WHEN d.answer_chosen_by = i.author THEN 'asker'
      WHEN m.author IS NOT NULL THEN 'maintainer' ELSE 'other' END
 """
-"""Who accepted an answer; of a deleted account nobody knows."""
+"""SQL for the role of whoever accepted an answer; that of a deleted account is `other`."""
 _DISCUSSIONS = f"""
 WITH maintainers AS (
   SELECT DISTINCT author FROM (
@@ -95,7 +95,7 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
         if not answers:
             context.dropped[reason] += 1
             continue
-        said = [
+        turns = [
             _turn(reply.role, context.text(reply.text), reply.created_at, reply.comment_id)
             for reply in replies
         ]
@@ -108,8 +108,9 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                 context.dropped[texts] += 1
                 continue
             title, body = map(context.text, texts)
-            asked = f"{title}\n\n{body}"
-            dialogue = [_turn(issue["question_role"], asked, issue["created_at"], None), *said]
+            opening = f"{title}\n\n{body}"
+            first = _turn(issue["question_role"], opening, issue["created_at"], None)
+            dialogue = [first, *turns]
             name = f"qa:{shared['repo']}#{number}"
             yield {
                 **shared,

@@ -95,7 +95,8 @@ class RowCheck:
     requirements: tuple[str, ...]
     """As they were asked for, such as not:solution-in-issue."""
     verdicts: Callable[[Sequence[Mapping[str, Any]]], Sequence[Mapping[str, str]]]
-    """Returns of each row, by requirement: found, not-found, cannot-tell or `NOT_AUDITED`."""
+    """Returns the verdict on each row, by requirement: found, not-found, cannot-tell or
+    `NOT_AUDITED`."""
     audits: Mapping[str, str] = field(default_factory=dict)
     """The digests of the stored audits that it reads, by name."""
 
@@ -105,7 +106,7 @@ class RowCheck:
         return {name: f"goldpan audit finds {name.removeprefix(NOT)}" for name in self.requirements}
 
     def described(self, untold: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-        """Return what provenance tells of it, with the rows that could not be told."""
+        """Return its entry in provenance, with the rows that the audits leave open."""
         return {
             "required": list(self.requirements),
             "audits": dict(self.audits),
@@ -118,7 +119,7 @@ class RowCheck:
         dropped: Counter[str],
         untold: Counter[tuple[str, str]],
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows without findings; rows that cannot be told are kept and counted."""
+        """Yield the rows without findings; rows that the audits leave open are kept and counted."""
         for batch in batches:
             places = []
             for place, verdicts in enumerate(self.verdicts(batch.to_pylist())):

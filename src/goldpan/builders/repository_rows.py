@@ -20,7 +20,7 @@ from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import RowCheck, find_recipe
 from goldpan.core.parallel.engine import EngineName, open_engine
-from goldpan.core.plugins.loading import attribute_to_plugin
+from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.resources import named
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import count_rows, read_table
@@ -36,7 +36,7 @@ from goldpan.filters.answers import named_comment
 from goldpan.filters.clusters import duplicates_path, workspace_duplicates
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import Funnel, count_funnel, sum_funnels
-from goldpan.filters.profile import Profile
+from goldpan.filters.profile import Profile, criteria
 from goldpan.filters.repo_view import open_repo_view
 from goldpan.filters.stored import current_verdicts, inputs_digest
 from goldpan.git.clone import read_heads
@@ -48,7 +48,7 @@ from goldpan.miners.pairing import find_rules
 def mined_source(
     workspace: WorkspaceLayout, repo: str, archive: Archive | None = None
 ) -> MinedSource:
-    """Return what provenance says of a mined repository; its `archive`, where that is open."""
+    """Return what provenance says of a mined repository; `archive` is its own, if that is open."""
     archive = archive or Archive(workspace.raw(repo))
     times = sorted(record.meta["at"] for record in archive.records if record.meta.get("at"))
     inputs = {"tables": inputs_digest(workspace, repo)}
@@ -65,7 +65,7 @@ def mined_source(
         license=repository.get("license"),
         license_source=repository.get("license_source"),
     )
-    if not archive.records:  # tables without replies: what GitHub announced is not known
+    if not archive.records:  # tables without replies: GitHub's counts are not known
         return source
     coverage = measure_coverage(workspace, repo, archive.records)
     return replace(
@@ -78,16 +78,29 @@ def mined_source(
 
 
 def stored_rules(workspace: WorkspaceLayout, repos: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what the rules asked for that paired repositories, by name, as their pairs tell.
+    """Return the rules that paired repositories, by name, as stored with their pairs.
 
-    So those of a plugin need not be known here.
+    Those of a plugin need not be known here.
     """
-    described = {}
+    rules = {}
     for repo in repos:
         if name := workspace.rules_of(repo):
             stored = read_lineage(workspace.tables(repo), f"pair.{name}").get("rules")
-            described[name] = stored or find_rules(name).plain()
-    return dict(sorted(described.items()))
+            rules[name] = stored or find_rules(name).plain()
+    return dict(sorted(rules.items()))
+
+
+def used_plugins(
+    workspace: WorkspaceLayout, family: str, repos: Sequence[str], profile: Profile
+) -> dict[str, str]:
+    """Return the digests of the plugins on which the rows depend."""
+    plugins = digests(("dataset", family), *(("criterion", name) for name in criteria()))
+    for stored in profile.stored.values():
+        plugins |= stored.plugins
+    for repo in repos:
+        stage = f"pair.{workspace.rules_of(repo)}"
+        plugins |= read_lineage(workspace.tables(repo), stage).get("plugins", {})
+    return dict(sorted(plugins.items()))
 
 
 _WORTH_PROCESSES = 20_000  # entries; starting processes takes as long as building of some thousands
@@ -100,7 +113,7 @@ class RowsRequest:
     workspace: WorkspaceLayout
     family: str
     profile: Profile
-    """By which the subjects were filtered."""
+    """The profile by which the subjects were filtered."""
     chosen: Profile
     """The same, with the choice of answers that is asked for."""
     required: tuple[str, ...]
@@ -248,7 +261,7 @@ def _source(request: RowsRequest, repo: str, archive: Archive) -> MinedSource:
 def draw_places(
     repositories: Sequence[RepositoryRows], most: int, seed: int, family: str
 ) -> frozenset[int]:
-    """Return the places of at most so many rows, drawn by the seed and what the rows are of.
+    """Return the places of at most `most` rows, drawn by the seed and the rows' subjects.
 
     An id names the family first, which does not count: families of fix pairs draw the same pairs,
     as fault localization and code editing of FAUN-Eval are of the same (Table 1).
@@ -269,13 +282,13 @@ def read_rows(
     start = 0
     for repository in repositories:
         with pa.OSFile(str(repository.path)) as file, pa.ipc.open_file(file) as rows:
-            for index in range(rows.num_record_batches):
-                batch = rows.get_batch(index)
+            for number in range(rows.num_record_batches):
+                batch = rows.get_batch(number)
                 if places is None:
                     yield batch
                 else:
-                    here = [at for at in range(len(batch)) if start + at in places]
-                    yield batch.take(pa.array(here, pa.int64()))
+                    chosen = [index for index in range(len(batch)) if start + index in places]
+                    yield batch.take(pa.array(chosen, pa.int64()))
                 start += len(batch)
 
 

@@ -26,7 +26,7 @@ class Mark(IntEnum):
     """Code whose string literals are code too, such as the path of an import."""
     STRING = 2
     RAW = 3
-    """Text in which the grammar tells nothing apart: `Grammar.raw` reads it."""
+    """Text that the grammar leaves whole: `Grammar.raw` reads it."""
     CODE = 4
 
     def within(self, outer: Mark) -> Mark:
@@ -48,7 +48,7 @@ class Grammar:
     code: tuple[str, ...] = ()
     """Node types that are code again inside of a string: interpolations."""
     patterns: str = ""
-    """More queries, whose captures bear the names of marks, in lower case."""
+    """More queries, whose captures have the names of marks, in lower case."""
     entry: str = "language"
     """The function of the package that gives the grammar."""
     prefixes: bytes = b""

@@ -1,4 +1,4 @@
-"""The programming languages: what files bear them, and how their code is told from their texts.
+"""The programming languages: their files, and how code is told from comments and strings.
 
 Names and main suffixes are those of GitHub's Linguist, of the languages that it calls
 programming. Markup and data (.html .css .vue .md .json .yml .toml .sql .proto .ipynb), templates

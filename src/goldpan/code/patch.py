@@ -38,7 +38,7 @@ class FileDiff:
     hunks: list[Hunk] = field(default_factory=list)
 
     def count(self, mark: bytes) -> int:
-        """Return how many lines bear a mark, ``+`` or ``-``."""
+        """Return how many lines have a mark, ``+`` or ``-``."""
         return sum(line.startswith(mark) for hunk in self.hunks for line in hunk.lines)
 
 
@@ -200,7 +200,7 @@ class FilePatch:
 def split_patch(diff: str) -> tuple[FilePatch, ...]:
     """Return the parts of a git diff in order; joined, their texts are the diff again.
 
-    Raises `ValueError` where a part does not tell its file, so it is no diff of git.
+    Raises `ValueError` where a part does not name its file, so it is no diff of git.
     """
     before, *parts = _PARTS.split(diff)
     if before:

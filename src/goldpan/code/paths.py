@@ -1,4 +1,4 @@
-r"""How paths are written, and which of them are of tests.
+r"""Paths: their written form, and which of them belong to tests.
 
 As git does with `core.quotePath=false`: a path that holds a control character, a quotation mark
 or a backslash stands in quotation marks, with `\n`, `\"`, `\\` or the bytes in octal, as `\033`.
@@ -90,7 +90,7 @@ _LONGEST = 2_000_000  # characters of a file that are looked at
 
 
 def is_test_file(path: str, content: str | None = None) -> bool:
-    """Say whether a file of a repository belongs to its tests.
+    """Return whether a file of a repository belongs to its tests.
 
     `path` is relative to the root; `content` settles what the path leaves open. Without it, a
     file below a folder named for tests counts as one.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-# Where two texts differ, and how much; a change is told in one line for people.
+# Where two texts differ, and how much; a change is shown in one line for people.
 
 _WIDTH = 100
 
@@ -62,7 +62,7 @@ def changed_tokens(old_code: bytes, new_code: bytes) -> int:
 
 
 def first_change(old: bytes, new: bytes, old_code: bytes, new_code: bytes) -> str:
-    """Tell the first line that changed, of the code if it did; codes have the lines of texts."""
+    """Return the first line that changed, of the code if it did; codes have the lines of texts."""
     squeezed = squeeze(old_code), squeeze(new_code)
     if squeezed[0] == squeezed[1]:
         number = old.count(b"\n", 0, count_common(old, new))
@@ -98,7 +98,7 @@ def _line_text(text: bytes, number: int) -> str:
 
 
 def same_structure(before: ParsedCode, after: ParsedCode) -> bool:
-    """Tell whether two versions are the same tree, but for comments and what strings say.
+    """Return whether two versions are the same tree, but for comments and what strings say.
 
     Both must have the same grammar. Two nodes of one type that cover the same bytes, before or
     after all that changed, are taken to be the same where they have as many nodes within.

@@ -14,11 +14,13 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from packaging.version import InvalidVersion, Version
 
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.settings.config import repository_name
@@ -26,6 +28,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.process import NOWHERE, environment, git
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
+_RELEASE = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,9}")
 _NO_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 
 
@@ -112,12 +115,16 @@ def nearest_version(clone: Path, commit: str) -> str:
         )  # fmt: skip
     except GitError:
         return "0.0"
-    digits = output.decode("utf-8", "replace").strip().lstrip("abcdefghijklmnopqrstuvwxyzV-_/")
-    return digits if digits[:1].isdigit() else "0.0"
+    version = output.decode("utf-8", "replace").strip().lstrip("abcdefghijklmnopqrstuvwxyzV-_/")
+    with suppress(InvalidVersion):
+        Version(version)
+        return version
+    release = _RELEASE.match(version)  # of a tag that no installer takes for a version
+    return release[0] if release else "0.0"
 
 
 def leaves(directory: Path, path: str) -> bool:
-    """Say whether a path leads out of a directory, be it through a link that foreign code made."""
+    """Return whether a path leads out of a directory, even through a link of foreign code."""
     root = directory.resolve()
     try:
         parent = (root / path).parent.resolve()

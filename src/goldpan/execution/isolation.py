@@ -65,7 +65,7 @@ class Isolation(ABC):
     """Runs commands so that they reach nothing but what they are given."""
 
     name: str
-    """Which engine it is, for records."""
+    """The name of the engine, for records."""
 
     @property
     def is_own_system(self) -> bool:
@@ -99,7 +99,7 @@ class Isolation(ABC):
     ) -> list[str]:
         """Return the lines that a command of ours prints where foreign code runs.
 
-        With `lenient` they tell as well why the engine did not begin it, which raises otherwise.
+        With `lenient` an engine that did not begin it is no error, and its reasons are among them.
         """
         with tempfile.TemporaryDirectory(prefix="goldpan-") as folder:
             log, testbed = Path(folder, "log"), Path(folder, "testbed")
@@ -205,7 +205,7 @@ class Container(Isolation):
             self._ask("rm", "--force", label)
 
     def _check_ran(self, label: str, finished: Finished, log: Path) -> Finished:
-        """Tell a command that ran from one that the engine did not begin, or that lacked memory."""
+        """Return how a command ended; raises `IsolationError` where the engine did not begin it."""
         status = self._ask("inspect", "--format", "{{.State.Status}}", label)
         if status not in ("exited", "stopped", "dead", "removing"):
             raise IsolationError(
@@ -307,7 +307,7 @@ class Bubblewrap(Isolation):
 
 @lru_cache(maxsize=1)
 def _sizes_memory_disks() -> bool:
-    """Tell whether this bubblewrap bounds file systems in memory, as those since 0.5 do."""
+    """Return whether this bubblewrap bounds file systems in memory, as those since 0.5 do."""
     output = subprocess.run(["bwrap", "--help"], capture_output=True, check=False)  # noqa: S607
     return b"--size" in output.stdout + output.stderr
 

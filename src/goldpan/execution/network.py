@@ -43,17 +43,17 @@ class _ProxyRefusalError(Exception):
 
 @dataclass(slots=True)
 class Proxy:
-    """A proxy that is open, and what was asked of it."""
+    """An open proxy, and the requests to it."""
 
     places: frozenset[Place]
     own: frozenset[str]
     """Addresses that are not public and yet may be connected to."""
     log: Path
-    """Where the first 10,000 requests are noted: a line of JSON each with the method, the place and
-    what came of it. Paths are not among it, as they may hold a password."""
+    """The file of the first 10,000 requests: a line of JSON each with the method, the place and the
+    outcome. Paths are left out, as they may hold a password."""
     socket: Path = Path()
     refused: set[str] = field(default_factory=set)
-    """Places that were asked for in vain, the first of them."""
+    """The first places to which requests were refused."""
     _requests: int = 0
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_CONNECTIONS))
 
@@ -116,10 +116,10 @@ class Proxy:
             else:  # what follows the head is not passed on: it could name another host
                 url = urlsplit(target)
                 path = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
-                asked = f"http://{_authority(place)}{path}" if through else path
+                address = f"http://{_authority(place)}{path}" if through else path
                 kept = [line for line in lines if _is_passed(line)]
                 kept += [b"Host: %b" % _authority(place).encode(), b"Connection: close"]
-                begin = f"{method} {asked} HTTP/1.1".encode()
+                begin = f"{method} {address} HTTP/1.1".encode()
                 outer[1].write(b"\r\n".join((begin, *kept)) + b"\r\n" + authorization + b"\r\n")
                 await _copy(outer[0], writer)
 
@@ -135,7 +135,7 @@ class Proxy:
 
 @contextmanager
 def open_proxy(places: Iterable[Place], named: Iterable[Place], log: Path) -> Iterator[Proxy]:
-    """Give a proxy to these places, in a thread of its own, for as long as it is needed.
+    """Open a proxy to these places, in a thread of its own.
 
     Those among them that are `named` may have addresses that are not public. Raises
     `IsolationError` where it cannot be opened, `UsageError` where the network is behind a proxy of
@@ -169,7 +169,7 @@ def open_proxy(places: Iterable[Place], named: Iterable[Place], log: Path) -> It
 
 
 def is_public(address: str) -> bool:
-    """Say whether an address is one of the internet, not of a network of one's own."""
+    """Return whether an address is one of the internet, not of a private network."""
     ip = ip_address(address.partition("%")[0])
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
@@ -208,16 +208,21 @@ def _outer_proxy(scheme: str, host: str) -> tuple[str, int, bytes] | None:
     address = proxies.get(scheme) or proxies.get("all")
     if not address or urllib.request.proxy_bypass(host):
         return None
-    url = urlsplit(address if "://" in address else f"http://{address}")
+    address = address if "://" in address else f"http://{address}"
+    try:
+        url = urlsplit(address)
+        port = url.port or 80
+    except ValueError:  # a port or an IPv6 address that is none
+        url, port = urlsplit(""), 0
     if url.scheme != "http" or not url.hostname:
         raise UsageError(
-            f"The proxy of this machine ({url.scheme}://) is not one of HTTP, so building cannot "
-            "go through it",
+            f"The proxy of this machine ({address.partition('://')[0]}://) is not one of HTTP, so "
+            "building cannot go through it",
             "Give --network full",
         )
     secret = base64.b64encode(unquote(f"{url.username}:{url.password or ''}").encode())
     header = b"Proxy-Authorization: Basic %b\r\n" % secret if url.username else b""
-    return url.hostname, url.port or 80, header
+    return url.hostname, port, header
 
 
 async def _tunnel(
@@ -301,10 +306,10 @@ class BuildNetwork:
 def open_network(
     name: NetworkName, isolation: Isolation, recipe: RunRecipe, log: Path
 ) -> Iterator[BuildNetwork]:
-    """Give what building reaches, for as long as it lasts; each request is noted in `log`.
+    """Open the network of building; each request is noted in `log`.
 
-    Without isolation that is all, whatever `name` says. Raises `IsolationError` where an image has
-    no Python to forward requests by.
+    Without isolation that is all of the machine's, whatever `name` says. Raises `IsolationError`
+    where an image has no Python to forward requests by.
     """
     index = configured_index(os.environ) if recipe.is_python else PackageIndex({}, (), ())
     certificates = [path for path in map(Path, _CERTIFICATES) if isolation.is_own_system]

@@ -33,22 +33,15 @@ PUBLIC_INDEX = "https://pypi.org/simple"
 _PORTS = {"http": 80, "https": 443}
 _PROBES = ("pytest", "setuptools")
 _SECONDS = 20
-_SEPARATORS = {
-    "UV_DEFAULT_INDEX": None,
-    "UV_INDEX_URL": None,
-    "UV_INDEX": " ",
-    "UV_EXTRA_INDEX_URL": " ",
-    "UV_FIND_LINKS": ",",
+_VARIABLES = {
+    "UV_DEFAULT_INDEX": (None, "PIP_INDEX_URL"),
+    "UV_INDEX_URL": (None, "PIP_INDEX_URL"),
+    "UV_INDEX": (" ", "PIP_EXTRA_INDEX_URL"),
+    "UV_EXTRA_INDEX_URL": (" ", "PIP_EXTRA_INDEX_URL"),
+    "UV_FIND_LINKS": (",", "PIP_FIND_LINKS"),
 }
-"""Variables that name indexes, and what separates several."""
-_PIP = {
-    "UV_DEFAULT_INDEX": "PIP_INDEX_URL",
-    "UV_INDEX_URL": "PIP_INDEX_URL",
-    "UV_INDEX": "PIP_EXTRA_INDEX_URL",
-    "UV_EXTRA_INDEX_URL": "PIP_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS": "PIP_FIND_LINKS",
-}
-"""The same for pip, which some projects call while they are built."""
+"""Variables that name indexes, each with what separates several, and with that of pip, which some
+projects call while they are built."""
 _NAMED = re.compile(r"(?:([A-Za-z0-9._-]+)=)?(.+)")
 _LINK = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'#]+)""", re.I)
 
@@ -72,7 +65,7 @@ def configured_index(environment: Mapping[str, str]) -> PackageIndex:
     folders: list[Path] = []
     if not environment.get("UV_DEFAULT_INDEX") and not environment.get("UV_INDEX_URL"):
         addresses.append(PUBLIC_INDEX)
-    for variable, separator in _SEPARATORS.items():
+    for variable, (separator, variable_of_pip) in _VARIABLES.items():
         entries, plain = [], []
         for entry in environment.get(variable, "").split(separator):
             match = _NAMED.fullmatch(entry.strip())
@@ -88,7 +81,7 @@ def configured_index(environment: Mapping[str, str]) -> PackageIndex:
             plain.append(source)
         if entries:
             variables[variable] = (separator or " ").join(entries)
-            variables.setdefault(_PIP[variable], " ".join(plain))
+            variables.setdefault(variable_of_pip, " ".join(plain))
     return PackageIndex(variables, tuple(addresses), tuple(dict.fromkeys(folders)))
 
 
@@ -179,7 +172,7 @@ def package_caches(workspace: WorkspaceLayout) -> list[Path]:
 
 
 def is_open(cache: Path) -> bool:
-    """Tell whether a run builds of a cache now, or was stopped while it did."""
+    """Return whether a run builds of a cache now, or was stopped while it did."""
     return stored_json(_seal(cache)).get("files", "sealed") is None
 
 
@@ -194,18 +187,18 @@ def package_flaws(cache: Path) -> list[tuple[Path, str]]:
     recorded = stored["files"]
     if recorded is None:
         return []
-    lying = _digests(cache)
+    present = _digests(cache)
     return [
         (
             cache / name,
             "it is gone"
-            if name not in lying
+            if name not in present
             else "it is new since the last run of tests"
             if name not in recorded
             else "its digest is another than after the last run of tests",
         )
-        for name in sorted({*recorded, *lying})
-        if recorded.get(name) != lying.get(name)
+        for name in sorted({*recorded, *present})
+        if recorded.get(name) != present.get(name)
     ]
 
 
@@ -213,9 +206,9 @@ def package_flaws(cache: Path) -> list[tuple[Path, str]]:
 def open_packages(
     workspace: WorkspaceLayout, repos: Iterable[str], reporter: Reporter
 ) -> Iterator[None]:
-    """Let environments be built of these repositories' packages, and seal what is there then.
+    """Let environments be built of these repositories' packages, and seal the caches afterwards.
 
-    Call it under the lock of `hold_verification`. A cache that was changed meanwhile is deleted.
+    Call it under the lock of `hold_verification`. A cache that was changed since is deleted.
     """
     caches = [package_cache(workspace, repo) for repo in sorted(set(repos))]
     for cache in caches:

@@ -96,7 +96,7 @@ class RunRecipe:
         return replace(self, fields=self.fields.model_copy(update=update))
 
     def fits(self, names: Collection[str]) -> bool:
-        """Say whether a repository with these files at its root is of this ecosystem."""
+        """Return whether a repository with these files at its root is of this ecosystem."""
         return any(name in names for name in self.fields.files)
 
     def runnable(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -106,11 +106,11 @@ class RunRecipe:
         )
 
     def rebuilds(self, paths: Iterable[str]) -> bool:
-        """Say whether a change of these files needs another build."""
+        """Return whether a change of these files needs another build."""
         return any(PurePosixPath(path).suffix.lower() in self.fields.compiled for path in paths)
 
     def steers(self, path: str) -> bool:
-        """Say whether a file configures the runner of tests, or runs before it."""
+        """Return whether a file configures the runner of tests, or runs before it."""
         name = PurePosixPath(path).name
         return any(
             fnmatchcase(path if "/" in pattern else name, pattern)
@@ -192,7 +192,7 @@ class RunRecipe:
 
 
 def load_recipes(own: Sequence[Path] = ()) -> tuple[RunRecipe, ...]:
-    """Return one's own recipes, then the shipped ones.
+    """Return the user's own recipes, then the shipped ones.
 
     Raises `UsageError` naming the file and the key that is wrong.
     """
@@ -207,7 +207,7 @@ def choose_recipe(
 ) -> RunRecipe | None:
     """Return the recipe for a repository with these files at its root, None where none fits.
 
-    One's own come first; of the shipped ones, that whose runner takes most of the test files: a
+    The user's own come first; of the shipped ones, that whose runner takes most test files: a
     Python project may have a package.json for its documentation.
     """
     fitting = [recipe for recipe in recipes if recipe.fits(names)]
@@ -222,7 +222,7 @@ def _in_home(value: str) -> str:
 
 def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     variables = own.get("variables", {})
-    if isinstance(variables, dict):  # else validation tells
+    if isinstance(variables, dict):  # else validation refuses it
         variables = {**base.get("variables", {}), **variables}
     return {**base, **own, "variables": variables}
 

@@ -3,7 +3,7 @@
 WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/
 ├── record.json      the verdict with all that it rests on, and the digests of the files beside it
 ├── build.log        what building the environment printed
-├── network.jsonl    each request that building made to the package index, or elsewhere in vain
+├── network.jsonl    each request of building, to the package index or refused
 └── after-1.log ...  what each run of the tests printed, with its report beside it
 
 """
@@ -13,13 +13,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import orjson
 
+from goldpan.code.patch import split_patch
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
@@ -134,7 +135,7 @@ FILES = "files"
 """The member of a record that has the digests of what lies beside it."""
 _SECONDS = "seconds"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_VERSION = 6
+_VERSION = 7
 """Raised where the same instance and settings would give another record."""
 
 
@@ -161,15 +162,18 @@ class FixInstance:
 def instance_of(row: Mapping[str, Any]) -> FixInstance:
     """Return what is run of a row of the family issue-resolution.
 
-    Raises `UsageError` for a row that names no repository, commit or path within one: the dataset
-    may be of others, and these become paths and arguments.
+    Raises `UsageError` for a row that names no repository, commit or path within one, or whose
+    patches are no git diffs: anybody may have built the dataset, and these become paths and
+    arguments.
     """
-    for name, right in (
+    for name, is_right in (
         ("repo", repository_name(str(row["repo"])) == row["repo"]),
         ("base_commit", bool(_COMMIT.fullmatch(str(row["base_commit"])))),
+        ("patch", _is_git_diff(row["patch"])),
+        ("test_patch", _is_git_diff(row["test_patch"])),
         ("test_files", all(map(_is_inside, row["test_files"]))),
     ):
-        if not right:
+        if not is_right:
             raise UsageError(
                 f"{row['id']} has the {name} {str(row[name])[:100]!r}, which is not one",
                 "Build the dataset again with goldpan build issue-resolution",
@@ -177,6 +181,13 @@ def instance_of(row: Mapping[str, Any]) -> FixInstance:
     texts = {name: str(row[name]) for name in ("id", "repo", "base_commit", "patch", "test_patch")}
     issue, pull = int(row["issue"]), int(row["pull"])
     return FixInstance(**texts, issue=issue, pull=pull, test_files=tuple(row["test_files"]))
+
+
+def _is_git_diff(patch: object) -> bool:
+    with suppress(ValueError):
+        split_patch(str(patch))
+        return True
+    return False
 
 
 def _is_inside(path: str) -> bool:
@@ -208,7 +219,7 @@ class TrialJob:
     instance: FixInstance
     settings: TrialSettings
     recipes: tuple[Path, ...] = ()
-    """Recipes of one's own, tried before the shipped ones."""
+    """The user's own recipes, tried before the shipped ones."""
     again: bool = False
     """True where it is run although its outcome is known."""
 
@@ -234,7 +245,7 @@ class TrialRecord:
 
 @contextmanager
 def hold_verification(workspace: WorkspaceLayout) -> Iterator[None]:
-    """Keep other processes from running tests in this workspace meanwhile.
+    """Keep other processes from running tests in this workspace.
 
     They share records, logs and package caches. Raises `WorkspaceError` if one does.
     """
@@ -304,16 +315,16 @@ def changed_files(directory: Path, record: str) -> list[tuple[Path, str]]:
     files = stored_json(path).get(FILES)
     if not isinstance(files, dict):
         return [(path, "it is not as it was written")]
-    lying = seal_files(directory, record)
+    present = seal_files(directory, record)
     return [
         (
             directory / name,
             f"{record} records another digest"
-            if name in lying
+            if name in present
             else f"{record} names it, and it is gone",
         )
         for name, digest in files.items()
-        if lying.get(name) != digest
+        if present.get(name) != digest
     ]
 
 
@@ -330,10 +341,9 @@ def read_record(
     try:
         lists = ("fail_to_pass", "pass_to_pass", "broken", "flaky")
         proof = Proof(plain["verdict"], *(tuple(plain[name]) for name in lists))
-        said = {name: value for name, value in plain.items() if name not in (FILES, _SECONDS)}
+        digest = _digest({key: plain[key] for key in plain if key not in (FILES, _SECONDS)})
         seconds = dict(plain.get(_SECONDS, {}))  # records of before 2026-11 have none
-        environment = plain["environment"]
-        return TrialRecord(instance, proof, plain["detail"], _digest(said), environment, seconds)
+        return TrialRecord(instance, proof, plain["detail"], digest, plain["environment"], seconds)
     except (KeyError, TypeError):  # without a digest, so another wrote it
         return None
 

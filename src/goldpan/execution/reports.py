@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -14,13 +15,11 @@ from xml.parsers import expat
 
 import orjson
 
-# The report that a test runner left: a file of foreign code, read with care.
-
 Outcome = Literal["passed", "failed", "skipped"]
 _MOST_BYTES = 256 << 20
 
 
-class ReportError(ValueError):
+class ReportError(Exception):
     """A report that cannot be read."""
 
 
@@ -45,13 +44,11 @@ def report_content(path: Path) -> bytes | None:
     return content
 
 
-# Reads reports that are lines or JSON: of go test, Rust's libtest, TAP, and Jest.
-
 _LIBTEST = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b")
 _LIBTEST_BINARY = re.compile(r"^\s*(?:Running (?:unittests )?(\S+)|Doc-tests (\S+))")
-_TAP = re.compile(
-    r"^( *)(not )?ok\b\s*(\d+)?\s*(?:-\s*)?([^#\n]*?)\s*(?:#\s*(skip|todo)\b.*)?$", re.I
-)
+_TAP = re.compile(r"( *+)(not )?ok\b\s*+(\d++)?\s*+(?:-\s*+)?(.*)", re.I)
+_TAP_DIRECTIVE = re.compile(r"(?:^|\s)#\s*+(skip\w*|todo|time)\b", re.I)
+"""A sign that follows no space is part of the name; Node's runner writes a backslash before it."""
 _TAP_SUBTEST = re.compile(r"^( *)# Subtest: (.*)$")
 _GO: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _JEST: dict[str, Outcome] = {
@@ -77,7 +74,7 @@ def read_go(content: bytes) -> dict[str, Outcome]:
             raise ReportError(f"the report has a line that is not JSON: {error}") from None
         action = event.get("Action")
         if "Test" in event and isinstance(action, str) and action in _GO:
-            outcomes[f"{event.get('Package', '')}.{event['Test']}"] = _GO[action]
+            _add(outcomes, f"{event.get('Package', '')}.{event['Test']}", _GO[action])
     return outcomes
 
 
@@ -104,10 +101,13 @@ def read_tap(content: bytes) -> dict[str, Outcome]:
             groups = {level: name for level, name in groups.items() if level < depth}
             groups[depth] = match[2].strip()
         elif match := _TAP.match(line):
-            depth, name = len(match[1]), match[4].strip() or f"test {match[3] or ''}".strip()
+            depth, text = len(match[1]), match[4]
+            outcome: Outcome = "failed" if match[2] else "passed"
+            if directive := _TAP_DIRECTIVE.search(text):
+                text = text[: directive.start()]
+                outcome = outcome if directive[1].lower() == "time" else "skipped"
+            name = text.strip() or f"test {match[3] or ''}".strip()
             within = [groups[level] for level in sorted(groups) if level < depth]
-            directive = (match[5] or "").lower()
-            outcome: Outcome = "skipped" if directive else "failed" if match[2] else "passed"
             _add(outcomes, " > ".join((*within, name)), outcome)
     return outcomes
 
@@ -162,7 +162,7 @@ def _junit(content: bytes) -> dict[str, Outcome]:
     parser.EndElementHandler = cases.end
     try:
         parser.Parse(content, True)
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:  # as well of encodings
         raise ReportError(f"the report is not XML: {error}") from None
     return cases.outcomes
 
@@ -192,10 +192,8 @@ class _Cases:
 
     def end(self, _name: str) -> None:
         if self._case is not None and self._depth == self._case[0]:
-            _, test, outcome = self._case
-            if self.outcomes.get(test, outcome) != outcome:
-                outcome = "failed"  # pytest reports an error of the teardown as a second case
-            self.outcomes[test] = outcome
+            # pytest reports an error of the teardown as a second case.
+            _add(self.outcomes, self._case[1], self._case[2])
             self._case = None
         self._depth -= 1
 
@@ -254,9 +252,12 @@ def own_modules(environment: Path) -> frozenset[str]:
         record = origin.with_name("RECORD")
         if record.is_symlink() or not record.is_file() or record.stat().st_size > _MOST_LISTED:
             continue
-        with record.open(encoding="utf-8", errors="replace", newline="") as lines:
+        with (
+            record.open(encoding="utf-8", errors="replace", newline="") as lines,
+            suppress(csv.Error),  # foreign code may have written it
+        ):
             names = [row[0] for row in csv.reader(lines) if row]
-        files |= {name for name in names if name.endswith(".py") and ".." not in name}
+            files |= {name for name in names if name.endswith(".py") and ".." not in name}
     return frozenset(files)
 
 
@@ -273,7 +274,7 @@ def python_files(checkout: Path) -> frozenset[str]:
 def import_roots(files: frozenset[str], copied: Iterable[str]) -> tuple[str, ...]:
     """Return the folders from which Python imports these files, ``.`` for the checkout itself.
 
-    `copied` are the files of a copy of the project: where they lie tells the first root.
+    `copied` are the files of a copy of the project, whose places give the first root.
     """
     folders = {parent.as_posix() for name in files for parent in PurePosixPath(name).parents}
     packaged = sorted(copied, key=lambda name: (name.count("/"), name))[:20]

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -58,7 +59,7 @@ def fail_tests(testbed: Path, files: Iterable[str]) -> bool:
 
 
 def failing_tests(source: bytes) -> str | None:
-    """Return a test file whose test functions all fail, None where none is to be read as Python.
+    """Return a test file whose test functions all fail, None where none can be changed.
 
     Decorators, parameters and documentation strings stay, so tests keep their names.
     """
@@ -75,7 +76,9 @@ def failing_tests(source: bytes) -> str | None:
     for function in functions:
         documented = ast.get_docstring(function, clean=False) is not None
         function.body.insert(int(documented), ast.parse(_FAILURE).body[0])
-    return ast.unparse(tree) if functions else None
+    with suppress(RecursionError):  # an expression of some hundred parts
+        return ast.unparse(tree) if functions else None
+    return None
 
 
 Outcome = Literal[
@@ -100,7 +103,7 @@ EXPLAINED: Mapping[Outcome, str] = {
 ANSWER = "answer.json"
 """The file with the outcome of an answer, beside its logs."""
 _CONTROL = "python-functions"
-"""Which negative control an answer has passed; answers of before it are scored again."""
+"""The negative control that an answer has passed; older answers are scored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class Resolution:
     failed: tuple[str, ...] = ()
     """Tests that should pass and do not, or whose report is forged."""
     restored: tuple[str, ...] = ()
-    """Files of tests, or that configure their runner, which the patch changed in vain."""
+    """Files of tests, or that configure their runner, whose changes by the patch were undone."""
 
 
 @dataclass(frozen=True, slots=True)

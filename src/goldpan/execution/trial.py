@@ -76,7 +76,7 @@ class Trial:
 
     def _settle(self, folder: Path) -> None:
         self._testbed = folder / "testbed"
-        """Where all happens: what is installed refers to files by their whole path."""
+        """The folder where all runs: what is installed refers to files by their whole path."""
         self._home, self._reports = folder / "home", folder / "reports"
         for path in (self._home, self._reports):
             path.mkdir()
@@ -109,7 +109,7 @@ class Trial:
             self.environment["fallback"] = True
 
     def run(self, name: str, change: Callable[[Path], None], conditions: Conditions = USUAL) -> Run:
-        """Run the tests on the base commit's files, changed as told, where these were built.
+        """Run the tests on the base commit's files after a change, where these were built.
 
         Raises `EndedError` where they take more than they may.
         """
@@ -168,7 +168,7 @@ class Trial:
         return tuple(sorted(steering))
 
     def _steers(self, testbed: Path, path: str) -> bool:
-        """Say whether a file decides what tests find, as tests and their settings do."""
+        """Return whether a file decides what tests find, as tests and their settings do."""
         if self._recipe.steers(path) or is_test_file(path, ""):
             return True
         if leaves(testbed, path) or not (testbed / path).is_file():
@@ -283,9 +283,9 @@ class Trial:
         if runnable and not present:
             return {}
         log = self._logs / f"{name}.log"
-        for number in range(len(self._recipe.fields.tests)):
-            if self._command not in (None, number):
-                continue  # all states run in the way in which the first reported a test
+        # All states run in the way in which the first reported a test.
+        every = range(len(self._recipe.fields.tests))
+        for number in every if self._command is None else (self._command,):
             # Foreign code writes here, so no command has the folder of another.
             reports = self._reports / f"{name}-{number}"
             reports.mkdir()
@@ -331,7 +331,7 @@ def _read(report: Path, form: ReportFormat, copy: Path) -> Run:
 
 @contextmanager
 def open_trial(job: TrialJob, logs: Path) -> Iterator[Trial]:
-    """Give a trial in directories of its own; raises `IsolationError` where nothing isolates."""
+    """Open a trial in directories of its own; raises `IsolationError` where nothing isolates."""
     isolation = find_isolation(job.settings.isolation, job.settings.image)
     with job.workspace.scratch() as scratch:
         trial = Trial(job, isolation, scratch, logs)

@@ -45,7 +45,7 @@ from goldpan.git.objects import Objects
 
 _MOST_IMPORTED = 1_000
 _ACTUAL = ("isolation", "network")
-"""Settings of which the trial tells what they came to."""
+"""Settings in whose place a record has what was used."""
 
 
 def verify_instance(job: TrialJob) -> TrialRecord:
@@ -82,16 +82,18 @@ def verify_instance(job: TrialJob) -> TrialRecord:
 
 
 def _has_more_by_now(job: TrialJob, stored: TrialRecord) -> bool:
-    """Tell whether a base or submodule that a row failed without may have been cloned meanwhile."""
+    """Return whether a base or submodule that a row failed without may have been cloned since."""
     if stored.proof.verdict in ("lost-base", "verified"):
         return stored.proof.verdict == "lost-base"
     lacked = stored.environment.get("lacking_submodules", ())
     if not lacked:
         return False
     clone_of, instance = job.workspace.clone, job.instance
-    listed = submodules(clone_of(instance.repo), instance.repo, instance.base_commit)
-    waited = [submodule for submodule in listed if submodule.path in lacked and submodule.repo]
-    return any(clone_of(submodule.repo).exists() for submodule in waited)
+    with suppress(GitError):  # the base was lost since
+        listed = submodules(clone_of(instance.repo), instance.repo, instance.base_commit)
+        needed = [submodule for submodule in listed if submodule.path in lacked and submodule.repo]
+        return any(clone_of(submodule.repo).exists() for submodule in needed)
+    return False
 
 
 def _prove(trial: Trial, job: TrialJob) -> Proof:
@@ -173,15 +175,23 @@ class Verification(Result):
             [(verdict, count, EXPLAINED[verdict]) for verdict, count in self.counts.items()],
         )
         yield Line(f"Isolated by: {self.isolation}")
-        if later := sum(bool(record.environment.get("fallback")) for record in self.records):
+        if undated := sum(bool(record.environment.get("fallback")) for record in self.records):
             yield Line(
-                f"{later:,} rows have packages of any date, because those of their commit's date "
+                f"{undated:,} rows have packages of any date, because those of their commit's date "
                 "cannot be installed (build.log says why)"
             )
         if refused := sum(bool(record.environment.get("refused")) for record in self.records):
             yield Line(
                 f"{refused:,} rows asked for hosts other than the package index's while they were "
                 "built (refused in record.json); --network full lets them"
+            )
+        if lacking := sum(
+            record.proof.verdict != "verified" and "lacking_submodules" in record.environment
+            for record in self.records
+        ):
+            yield Line(
+                f"{lacking:,} rows failed without a submodule that is not cloned (detail in "
+                "record.json names it)"
             )
         if self.counts.get("verified"):
             yield Line(f"Next: goldpan build issue-resolution{self.choice} --require verified")
@@ -208,26 +218,28 @@ def verify_all(
 ) -> Verification:
     """Prove instances whose repositories were cloned into the workspace.
 
-    `recipes` are files of one's own, tried before the shipped ones. Instances that were proved with
-    the same settings are not run again unless `again`. Of partial clones the files of each base
-    commit are fetched first, from `host` with `token`. Submodules come without it: a repository
-    names them, and its code is run beside them. Raises `IsolationError`, `UsageError` where a
-    history is missing.
+    `recipes` are the user's own files, tried before the shipped ones. Instances that were proved
+    with the same settings are not run again unless `again`. Files of base commits that a partial
+    clone lacks are fetched first, from `host` with `token`. Submodules are fetched without it: a
+    repository names them, and its code runs beside them. Raises `IsolationError`, `UsageError`
+    where a history is missing.
     """
     all_instances = tuple(instances)
     workspace = replace(workspace, root=workspace.root.absolute())  # commands run elsewhere
     isolation = find_isolation(settings.isolation, settings.image)
-    load_recipes(recipes)  # a wrong one is told before anything runs
+    load_recipes(recipes)  # a wrong one is an error before anything runs
     jobs = [
         TrialJob(workspace, instance, settings, tuple(recipes), again) for instance in all_instances
     ]
+    bases: dict[str, set[str]] = {}
+    for instance in all_instances:
+        bases.setdefault(instance.repo, set()).add(instance.base_commit)
     records = []
     with hold_verification(workspace):
-        for repo in sorted({instance.repo for instance in all_instances}):
-            bases = {instance.base_commit for instance in all_instances if instance.repo == repo}
-            _fetch_base_history(workspace, repo, bases, reporter, token, host)
+        for repo, commits in sorted(bases.items()):
+            _fetch_base_history(workspace, repo, commits, reporter, token, host)
         with (
-            open_packages(workspace, (instance.repo for instance in all_instances), reporter),
+            open_packages(workspace, bases, reporter),
             open_engine(engine, workers, address) as running,
             reporter.task("Running tests", len(jobs)) as task,
         ):
@@ -246,24 +258,24 @@ def _fetch_base_history(
     token: str | None,
     host: str,
 ) -> None:
-    """Fetch what partial clones lack of base commits, and clone their submodules."""
+    """Fetch the files of base commits that a partial clone lacks, and clone their submodules."""
     path = workspace.clone(repo)
     if not path.exists():
         raise UsageError(
             f"The history of {repo} is not in {workspace.root}", f"Run goldpan clone --repo {repo}"
         )
-    _bring_files(path, bases, reporter, token, host)
-    for other, commits in _of_submodules(path, repo, bases).items():
+    _fetch_files(path, bases, reporter, token, host)
+    for other, commits in _submodule_commits(path, repo, bases).items():
         try:
             if not workspace.clone(other).exists():
                 clone(workspace, other, reporter, host=host)
-            _bring_files(workspace.clone(other), commits, reporter, None, host)
+            _fetch_files(workspace.clone(other), commits, reporter, None, host)
         except GitError as error:  # their rows run without it, and say so
             reporter.note(f"The submodule {other} of {repo} is left out: {error.problem}")
 
 
-def _of_submodules(path: Path, repo: str, commits: Iterable[str]) -> dict[str, set[str]]:
-    """Return which commits of which other repositories lie in folders of these commits."""
+def _submodule_commits(path: Path, repo: str, commits: Iterable[str]) -> dict[str, set[str]]:
+    """Return the commits of other repositories that are submodules of these, by repository."""
     commits_of: dict[str, set[str]] = {}
     for commit in sorted(commits):
         with suppress(GitError):
@@ -273,7 +285,7 @@ def _of_submodules(path: Path, repo: str, commits: Iterable[str]) -> dict[str, s
     return commits_of
 
 
-def _bring_files(
+def _fetch_files(
     path: Path, commits: Iterable[str], reporter: Reporter, token: str | None, host: str
 ) -> None:
     """Fetch the files of commits that a partial clone lacks."""
@@ -282,6 +294,6 @@ def _bring_files(
     files: set[str] = set()
     with Objects(path) as objects:
         for commit in sorted(commits):
-            with suppress(GitError):  # a lost commit is that row's verdict, and no other's
+            with suppress(GitError):  # a lost commit is a verdict on its rows alone
                 files |= {file.id for file in objects.files(commit) if file.kind != "submodule"}
     prefetch(path, files, reporter, token=token, host=host)

@@ -157,7 +157,7 @@ _SIGNS = ("datasets", "runs", "tables")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much of what can be run here is run."""
+    """The share of possible runs that is made here."""
 
     run: bool = True
     """True if models are trained; finished runs count in any case."""
@@ -173,7 +173,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class PaperContext:
-    """The recipe with the user's data, workspace and wishes."""
+    """The recipe with the user's data, workspace and options."""
 
     recipe: PaperRecipe
     data: DataFolder
@@ -186,7 +186,7 @@ class PaperContext:
     download: bool = False
     """True if missing files may be downloaded."""
     missing: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Files that were asked for and are not there: what, and how to get it, by key."""
+    """Files that are not there: the problem, and how to get it, by key."""
     notes: list[str] = field(default_factory=list)
     """Notes of computations for readers, in order."""
     problems: list[str] = field(default_factory=list)
@@ -218,7 +218,7 @@ class PaperContext:
         return file
 
     def files(self, keys: Iterable[str]) -> list[FoundFile]:
-        """Return several files; raises `MissingFileError` after all that lack are remembered."""
+        """Return several files; raises `MissingFileError` once all missing ones are remembered."""
         files, missing = [], None
         for key in keys:
             try:
@@ -230,12 +230,12 @@ class PaperContext:
         return files
 
     def problem(self, text: str) -> None:
-        """Tell what kept a cell from being computed, once; others go on."""
+        """Note why a cell was not computed, once; others go on."""
         if text not in self.problems:
             self.problems.append(text)
 
     def note(self, text: str) -> None:
-        """Tell readers something of the table at hand, once."""
+        """Note something on the table at hand for readers, once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -250,7 +250,7 @@ def runs_models(compute: C) -> C:
 
 
 def can_run(compute: Compute) -> bool:
-    """Tell whether a computation trains models by itself."""
+    """Return whether a computation trains models by itself."""
     return getattr(compute, _RUNS, False)
 
 
@@ -270,10 +270,10 @@ def outcomes_of(
     source = Source("A computation's settings", settings, "docs/reference/files.md")
     if "settings" in kinds:
         return compute(context, table, source.read(kinds["settings"]))
-    parameters = list(signature(compute).parameters.values())[2:]
+    parameters = list(signature(compute).parameters.items())[2:]
     fields: dict[str, Any] = {
-        one.name: (kinds[one.name], ... if one.default is one.empty else one.default)
-        for one in parameters
+        name: (kinds[name], ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in parameters
     }
     chosen = source.read(create_model("settings", __base__=StrictModel, **fields))
     return compute(context, table, **dict(chosen))
@@ -310,7 +310,7 @@ class Reproduction:
 
     @property
     def missing(self) -> dict[str, tuple[str, str]]:
-        """Return what was needed and is not there, and how to get it, by the files' keys."""
+        """Return which files are missing, and how to get them, by key."""
         return dict(sorted(self.context.missing.items()))
 
     @property
@@ -343,7 +343,7 @@ find_computation = COMPUTATIONS.find
 def reproduce(context: PaperContext, tables: Sequence[TableRecipe]) -> Reproduction:
     """Return the tables of a recipe as they come out here.
 
-    What a computation cannot do, for a file that lacks or is not the authors', is a problem of its
+    What a computation cannot do, as a file is missing or not the authors', is a problem of its
     table; other computations go on. Raises `UsageError` for a computation that there is not.
     """
     methods = {

@@ -133,14 +133,13 @@ def published_scores(
     context: PaperContext, table: TableRecipe, settings: ScoreColumns
 ) -> Iterator[CellOutcome]:
     """Yield each score of a model and task that the table has."""
-    columns = settings
-    if not columns.tasks:
-        columns = columns.model_copy(update={"tasks": (*table.rows, *table.columns)})
+    names_of_table = (*table.rows, *table.columns)
+    columns = settings.model_copy(update={"tasks": settings.tasks or names_of_table})
     for (name, task), value in read_scores(context, columns).items():
         model = context.recipe.model(name)
         names = [name] if model is None else [model.title, model.name]
         for cell in table.cells_of(task, names):
-            yield CellOutcome(*cell, value, "recomputed", facts={"file": columns.file})
+            yield CellOutcome(*cell, value, "recomputed", facts={"file": settings.file})
 
 
 _NAMES = {"none": "Negligible", "small": "Small", "medium": "Medium", "large": "Large"}
@@ -159,8 +158,7 @@ def ranking(
     order = sorted(range(len(means)), key=lambda row: -means[row].mean())
     for row in order:
         values = means[row]
-        alpha = context.recipe.statistics.alpha
-        interval = mean_interval(values, alpha, len(means) ** corrections)
+        interval = mean_interval(values, context.recipe.statistics.alpha, len(means) ** corrections)
         effect = cohen_d(means[order[0]], values)
         cells: dict[str, Value] = {
             "Mean": float(values.mean()),
@@ -233,7 +231,7 @@ _SLACK = 1e-9
 
 
 class Rule(StrictModel):
-    """How cells follow from others. What is not said is that of the cell itself."""
+    """How cells follow from others; what it leaves out is that of the cell itself."""
 
     how: Literal["mean", "sum", "difference", "ratio", "change", "f1", "effect", "place"]
     """`difference` and `ratio`: of the first figure and the second; `change`: by how many percent
@@ -354,10 +352,9 @@ def _combined(how: str, figures: Sequence[float]) -> float | None:
         return first - second
     if how == "f1":
         return 2 * first * second / (first + second) if first + second else None
-    divisor = second if how == "ratio" else first
-    if not divisor:
-        return None
-    return first / second if how == "ratio" else abs(second / first - 1) * 100
+    if how == "ratio":
+        return first / second if second else None
+    return abs(second / first - 1) * 100 if first else None
 
 
 def _range(how: str, figures: Sequence[float], half: float) -> tuple[float, float]:
@@ -381,10 +378,9 @@ def confusion(
     undefined: str = "-",
 ) -> Iterator[CellOutcome]:
     """Yield each metric of each row's counts."""
-    for row, of_row in counts.items():
-        confusion = BinaryConfusion(*of_row)
+    for row, answers in counts.items():
         for column, metric in metrics.items():
-            value = metric_of(confusion, metric)
+            value = metric_of(BinaryConfusion(*answers), metric)
             shown = undefined if value is None else value
             yield CellOutcome(row, column, shown, "recomputed")
 

@@ -49,8 +49,8 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
     """Return a task's rows, split as the recipe says; imported once and then read.
 
     Where the authors' file of the split is missing, Goldpan splits, and a note says so.
-    Raises `MissingFileError` where a file lacks, and `DatasetError` where the rows do not have
-    the counts that the recipe tells: nothing is computed on other data than the paper's.
+    Raises `MissingFileError` where a file is missing, and `DatasetError` where the rows do not
+    have the recipe's counts: nothing is computed on other data than the paper's.
     """
     cleaned = preprocessed_file(context, recipe)
     files = context.files(recipe.files) if cleaned is None else [cleaned]
@@ -79,7 +79,7 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
 
 
 def _unchecked(recipe: TaskRecipe, task: Task, files: Sequence[FoundFile]) -> tuple[str, ...]:
-    """Return that nothing shows which label is which, where that is so."""
+    """Return a note where nothing shows which label is which."""
     counted = any(name.startswith("label:") for name in recipe.counts)
     if not task.labels or counted or all(file.state == "as published" for file in files):
         return ()
@@ -103,7 +103,7 @@ def with_prompt(context: PaperContext, task: Task, recipe: TaskRecipe) -> Task:
 
 
 def limited(data: TaskData, most: int) -> TaskData:
-    """Return at most so many rows, drawn by their ids, in the shares of the splits."""
+    """Return at most `most` rows, drawn by their ids, in the shares of the splits."""
     total = sum(map(len, data.splits.values()))
     if total <= most:
         return data
@@ -117,9 +117,9 @@ def limited(data: TaskData, most: int) -> TaskData:
 def check_counts(task: Task, expected: Mapping[str, int], counts: Mapping[str, int]) -> None:
     """Raise `DatasetError` that names every count that differs from the recipe's."""
     wrong = [
-        f"{what} {counts.get(what, 0):,} where the recipe has {number:,}"
-        for what, number in expected.items()
-        if counts.get(what, 0) != number
+        f"{name} {counts.get(name, 0):,} where the recipe has {number:,}"
+        for name, number in expected.items()
+        if counts.get(name, 0) != number
     ]
     if wrong:
         raise DatasetError(
@@ -129,7 +129,7 @@ def check_counts(task: Task, expected: Mapping[str, int], counts: Mapping[str, i
 
 
 def _order(context: PaperContext, recipe: TaskRecipe) -> tuple[list[FoundFile], tuple[str, ...]]:
-    """Return the file of the split, where there is one, and what to tell where it is missing."""
+    """Return the file of the split, where there is one, and a note where it is missing."""
     if recipe.split.file is None:
         return [], ()
     try:
@@ -238,16 +238,17 @@ def preprocessed_file(context: PaperContext, recipe: TaskRecipe) -> FoundFile | 
     if recipe.preprocessed is None:
         return None
     source = context.recipe.file(recipe.preprocessed)
+    has_sources = all(context.data.candidates(context.recipe.file(key)) for key in recipe.files)
     try:
         file = context.data.fetch(source) if context.download else context.data.find(source)
     except MissingFileError as error:
-        if all(context.data.candidates(context.recipe.file(key)) for key in recipe.files):
-            return None
-        context.missing[source.key] = error.problem, f"{error.remedy}, or get the sources instead"
+        if not has_sources:
+            remedy = f"{error.remedy}, or get the sources instead"
+            context.missing[source.key] = error.problem, remedy
         return None
     if file.state == "as published":
         return file
-    if all(context.data.candidates(context.recipe.file(key)) for key in recipe.files):
+    if has_sources:
         return None
     raise DatasetError(
         f"{file.path} is not what its authors publish",

@@ -254,8 +254,8 @@ class Reproduced(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield each table beside the print, and where the results lie."""
         result = self.reproduction
-        named = {f"{what}. {remedy}.": what for what, remedy in result.missing.values()}
-        said: set[str] = set()
+        files = {f"{problem}. {remedy}.": problem for problem, remedy in result.missing.values()}
+        noted: set[str] = set()
         for table in result.tables:
             if table.obtained:
                 yield Title(table.recipe.title)
@@ -264,13 +264,13 @@ class Reproduced(Result):
                 yield Line("")
             yield from map(Line, sentences(table))
             for problem in table.problems:
-                short = named.get(problem)
+                short = files.get(problem)
                 text = problem if short is None else f"{short}. How to get it stands below."
                 yield Line(f"Problem: {text}")
             for note in table.notes:
-                if note not in said:  # tables may share what they lack
+                if note not in noted:  # tables may share files
                     yield Line(f"Note: {note}")
-                said.add(note)
+                noted.add(note)
         yield Title("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING))
         yield Line(f"All tables: {counted(result.tables)}.")
         yield from map(Line, _how_to_get_missing(result))
@@ -281,7 +281,7 @@ class Reproduced(Result):
 
 
 def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
-    """Yield how to get what lacks, a line a source: authors publish many files at one address."""
+    """Yield how to get missing files, a line a source: authors publish many at one address."""
     sources: dict[str, list[tuple[SourceFile, str]]] = {}
     folder = result.context.data.root
     missing = {key: f"{problem}. {remedy}." for key, (problem, remedy) in result.missing.items()}

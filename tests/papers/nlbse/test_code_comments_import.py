@@ -7,6 +7,7 @@ import json
 import lzma
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -89,6 +90,7 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
     [
         ("instance_type", "kind", "lacks the columns instance_type"),
         ("\n9,", "\nx9,", "row 2, has the comment_sentence_id 'x9'"),
+        ("\n9,", f"\n{'9' * 5_000},", "row 2, has the comment_sentence_id '9999"),
         (",0,1,summary", ",2,1,summary", "row 1, has a partition"),
         (",0,1,summary", ",0,yes,summary", "row 1, has a partition"),
         (",0,1,summary", ",0,1", "line 2"),
@@ -112,7 +114,7 @@ def test_a_file_without_the_category_or_the_language_is_refused(tmp_path: Path) 
         list(comment_tasks.read_2023(task, [official(tmp_path, "python")]))
 
 
-def hub_file(path: Path, labels: list[list[int]], partition: int = 0) -> Path:
+def hub_file(path: Path, labels: list[Any], partition: int = 0) -> Path:
     common = {"class": "Bowl", "partition": partition}
     rows = [
         {**common, "index": at, "comment_sentence": f"sentence {at}", "labels": bits}
@@ -136,8 +138,11 @@ def test_the_files_of_the_hub(tmp_path: Path) -> None:
     assert [row["position"] for row in imported] == [0, 1, 2]
     with pytest.raises(UsageError, match="pharo_"):
         list(comment_tasks.read_2025(find_task("comment_type_pharo"), [other]))
-    with pytest.raises(DatasetError, match="another form"):
-        list(comment_tasks.read_2025(find_task("comment_type_java"), [hub_file(other, [[1]])]))
+    for labels in ([1], 3):
+        with pytest.raises(DatasetError, match="another form"):
+            list(
+                comment_tasks.read_2025(find_task("comment_type_java"), [hub_file(other, [labels])])
+            )
 
 
 def run(*arguments: str | Path) -> Invoked:

@@ -31,7 +31,7 @@ _LINE = re.compile(r"[^\r\n]*+(?:\r\n|\n|\r)|[^\r\n]++")
 
 @dataclass(frozen=True, slots=True)
 class Forgiveness:
-    """In what the lines of a patch may differ from those of a file and stand for them."""
+    """Differences in which lines of a patch still stand for those of a file."""
 
     line_ends: bool = False
     spaces: bool = False
@@ -116,7 +116,7 @@ class FileEdits:
 
 
 _MOST_PLACES = 10
-"""Places of an ambiguous SEARCH that are told; more are only said to exist."""
+"""Places of an ambiguous SEARCH that the error names."""
 _COMMON = 50
 """A line that stands more often says nothing about where a SEARCH was meant."""
 _SHOWN = 80
@@ -148,13 +148,13 @@ class _Index:
         keys = [self._key(line) for line in search]
         if not self._characters.keys() >= set(keys):
             return []
-        sought = as_characters(keys, self._characters)
+        wanted_text = as_characters(keys, self._characters)
         starts: list[int] = []
-        at = self._text.find(sought)
+        at = self._text.find(wanted_text)
         while at >= 0 and len(starts) <= _MOST_PLACES:
             if self._lines[at : at + len(keys)] == keys:
                 starts.append(at)
-            at = self._text.find(sought, at + 1)
+            at = self._text.find(wanted_text, at + 1)
         return starts
 
 
@@ -230,7 +230,7 @@ def _find(
                 "Put the lines next to the insertion into SEARCH and REPLACE",
             )
         return _Replacement(0, 0, edit.replace, block)
-    looked_up = ((what, index.find(search)) for what, index in indexes)
+    looked_up = ((difference, index.find(search)) for difference, index in indexes)
     forgiven, starts = next((match for match in looked_up if match[1]), (None, []))
     if not starts:
         raise NoMatchError(
@@ -265,7 +265,7 @@ def _with_line_ends(replace: str, lines: list[str], start: int, end: int) -> str
 
 
 def _nearest(lines: list[str], search: list[str]) -> str:
-    """Tell where in the file most of the wanted lines stand, and the first that differs there."""
+    """Return where in the file most of the wanted lines stand, and the first that differs there."""
     lines_of: dict[str, list[int]] = {}
     for number, line in enumerate(lines):
         lines_of.setdefault(line.strip(), []).append(number)
@@ -278,12 +278,12 @@ def _nearest(lines: list[str], search: list[str]) -> str:
         return ""
     start = max(min(votes, key=lambda start_: (-votes[start_], start_)), 0)
     pairs = zip_longest(lines[start : start + len(search)], search)
-    for number, (line, sought) in enumerate(pairs, start=start + 1):
-        if line != sought:
+    for number, (line, wanted) in enumerate(pairs, start=start + 1):
+        if line != wanted:
             text = "the file has ended" if line is None else f"the file has {_show(line)}"
             return (
                 f"; the most alike are from line {start + 1} on, but at line {number} {text} "
-                f"where SEARCH has {_show(sought)}"
+                f"where SEARCH has {_show(wanted)}"
             )
     return ""
 

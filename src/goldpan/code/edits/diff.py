@@ -1,4 +1,4 @@
-"""Which lines two versions share: a line-based diff that stays fast on hostile files.
+"""Lines that two versions share: a line-based diff that stays fast on hostile files.
 
 Lines that occur once in either version are matched first, in the longest chain that keeps their
 order (patience diff): they are what a reader recognizes. Between them a longest common

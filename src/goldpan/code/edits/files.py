@@ -26,33 +26,8 @@ from goldpan.git.objects import Encoding, encodings
 from goldpan.git.trees import path_text
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A file's text, and the encoding that gives its bytes back exactly."""
-
-    text: str
-    encoding: Encoding
-
-
-def decode(data: bytes) -> Decoded | None:
-    """Return the text of a file, or None where it is binary."""
-    return next(readings(data), None)
-
-
-def readings(data: bytes) -> Iterator[Decoded]:
-    """Yield a file's text in each encoding that gives its bytes back, the best one first.
-
-    A version may have to be read like the other one of its change, in an encoding of both.
-    """
-    for encoding in encodings(data):
-        yield Decoded(data.decode(encoding), encoding)
-
-
-def encode(text: str, encoding: Encoding) -> bytes:
-    """Return the bytes of a text: for a text that `decode` gave, exactly those that it was given.
-
-    Raises `FileError` where the encoding lacks a character.
-    """
+def _encode(text: str, encoding: Encoding) -> bytes:
+    """Return the bytes of a text; raises `FileError` where the encoding lacks a character."""
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
@@ -106,6 +81,10 @@ class _Step:
     target: Path
     before: bytes | None
     after: bytes | None
+    source: Path | None = None
+    """The file whose mode it takes, where it moves from there."""
+    executable: bool | None = None
+    """The new mode; None where it stays."""
 
 
 def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) -> Applied:
@@ -132,11 +111,12 @@ def apply_patch_files(
 
     The patch has SEARCH/REPLACE blocks or is a unified diff. Where its line ends are others than
     the file's, those of the file stay; with `lenient` white space at the ends of lines may differ
-    as well. Both are told.
+    as well. The result names both.
 
-    Files keep their encoding and mode; each is replaced by one rename. Without `write` all is
-    tried and nothing changed. Raises `EditError`: a path that leaves the root, even through a
-    link, or leads into `.git` is refused, as is a file that is not there or not text.
+    Files keep their encoding, and their mode unless a diff sets it; each is replaced by one rename.
+    Without `write` all is tried and nothing changed. Raises `EditError`: a path that leaves the
+    root, even through a link, or leads into `.git` is refused, as is a file that is not there, not
+    text or becomes a link.
     """
     steps: dict[Path, _Step] = {}
     for step in _steps(patch_text, root, Forgiveness(line_ends=True, spaces=lenient)):
@@ -190,6 +170,7 @@ def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_St
     """Yield what a unified diff does to a file; to both names of one that moves."""
     path, old = path_text(file.after), path_text(file.before)
     refuse_binary(file)
+    executable = _executable(file, path)
     target = _resolve(path, root)
     source = _resolve(old, root)
     before = _read(old, source)
@@ -204,25 +185,41 @@ def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_St
     )
     if file.letter in "RC" and target != source:
         applied = AppliedFile(path, "created", len(file.hunks), forgiven)
-        yield _Step(applied, target, _read(path, target), after)
+        yield _Step(applied, target, _read(path, target), after, source, executable)
         if file.letter == "R":
             yield _Step(AppliedFile(old, "removed", 0), source, before, None)
         return
     action: Action = "removed" if after is None else "created" if before is None else "modified"
-    yield _Step(AppliedFile(path, action, len(file.hunks), forgiven), target, before, after)
+    applied = AppliedFile(path, action, len(file.hunks), forgiven)
+    yield _Step(applied, target, before, after, executable=executable)
+
+
+def _executable(file: FileDiff, path: str) -> bool | None:
+    """Return the mode that a diff gives a file, None for none; raises `FileError` for a link."""
+    if file.mode_after is None:
+        return None
+    if file.mode_after.startswith("100"):  # 100755, 100644, or 100664 of long ago
+        return file.mode_after[3:4] == "7"
+    raise FileError(
+        f"{path!r} becomes a link or a submodule (mode {file.mode_after})",
+        "Leave it out of the patch",
+    )
 
 
 def _apply(
     path: str, before: bytes, change: Callable[[str], tuple[str, list[str]]], *, removes: bool
 ) -> tuple[bytes | None, tuple[str, ...]]:
-    """Return the content after, read in the first encoding in which the change applies."""
+    """Return the content after, read in the first encoding in which the change applies.
+
+    A version may have to be read like the other one of its change, in an encoding of both.
+    """
     problems: list[EditError] = []
-    for reading in readings(before):
+    for encoding in encodings(before):
         try:
-            text, forgiven = change(reading.text)
+            text, forgiven = change(before.decode(encoding))
             if removes and text:
                 raise FileError("There is more in it than the patch removes", "Give all of it")
-            return None if removes else encode(text, reading.encoding), tuple(forgiven)
+            return None if removes else _encode(text, encoding), tuple(forgiven)
         except EditError as error:
             problems.append(error)
     first = problems[0] if problems else FileError("It is binary", "Edits are for text files")
@@ -235,16 +232,16 @@ def _resolve(path: str, root: Path) -> Path:
         base = root.resolve(strict=True)
         target = (base / path).resolve()
         parts = (*PurePosixPath(path).parts, *target.relative_to(base).parts)
+        is_link = target.is_symlink()  # one that leads to itself resolves so since Python 3.13
     except FileNotFoundError:
         raise FileError(f"{root} does not exist", "Name a folder with --root") from None
     except (OSError, RuntimeError, ValueError):
-        parts = ()
+        parts = ()  # also of a name that is too long
     forbidden = {"/", "..", ".git"}
-    # Since Python 3.13 a link that leads to itself resolves to itself.
     if (
         not parts
         or target == base
-        or target.is_symlink()
+        or is_link
         or not forbidden.isdisjoint(part.lower() for part in parts)
     ):
         raise FileError(
@@ -276,7 +273,7 @@ def _write(steps: list[_Step]) -> None:
                 (
                     step.target,
                     _stage(step, step.before, leftovers),
-                    _stage(step, step.after, leftovers),
+                    _stage(step, step.after, leftovers, is_new=True),
                 )
                 for step in steps
             ]
@@ -299,8 +296,10 @@ def _move(source: Path | None, target: Path) -> None:
         target.unlink()
 
 
-def _stage(step: _Step, content: bytes | None, leftovers: ExitStack) -> Path | None:
-    """Write a version beside its place, with the mode that the file has."""
+def _stage(
+    step: _Step, content: bytes | None, leftovers: ExitStack, *, is_new: bool = False
+) -> Path | None:
+    """Write a version beside its place, with the mode that the file has, or gets if it is new."""
     if content is None:
         return None
     for folder in reversed(step.target.parents):
@@ -313,8 +312,14 @@ def _stage(step: _Step, content: bytes | None, leftovers: ExitStack) -> Path | N
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    if step.before is not None:
+    if is_new and step.source:
+        path.chmod(stat.S_IMODE(step.source.stat().st_mode))
+    elif step.before is not None:
         path.chmod(stat.S_IMODE(step.target.stat().st_mode))
+    if is_new and step.executable is not None:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        readers = (mode & 0o444) >> 2  # whoever may read it may run it
+        path.chmod(mode | readers if step.executable else mode & ~0o111)
     return path
 
 

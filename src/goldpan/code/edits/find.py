@@ -238,7 +238,7 @@ class TwoVersions:
         return EditBlock(hunk, hunk.start - above, hunk.end + below)
 
     def is_unique(self, hunk: LineHunk, start: int, end: int) -> bool:
-        """Tell whether lines `start` to `end` stand at one place, when it is the hunk's turn."""
+        """Return whether lines `start` to `end` stand at one place, when it is the hunk's turn."""
         before, after = self.before, self.after
         last = len(before.lines)
         if end - start == last:
@@ -261,7 +261,7 @@ class TwoVersions:
         return self._stand_once(search, before.text, edited, work=_WORK_PER_CHARACTER)
 
     def _lines_stand_once(self, hunk: LineHunk, start: int, end: int) -> bool:
-        """Tell whether lines stand once before, and once where all hunks above are applied."""
+        """Return whether lines stand once before, and once where all hunks above are applied."""
         before, after = self.before.lines, self.after.lines
         size = end - start
         if size < 1:
@@ -290,7 +290,7 @@ class TwoVersions:
         return self._repeats
 
     def _stand_once(self, search: str, *texts: str, work: float = 1) -> bool:
-        """Tell whether a search, which is not empty, stands at no second place of any text."""
+        """Return whether a search, which is not empty, stands at no second place of any text."""
         for text in texts if search else ():
             second = text.find(search, text.find(search) + 1)
             self._work += (len(text) if second < 0 else second) * work

@@ -109,7 +109,7 @@ def write_path(path: str) -> str:
 
 
 def find_path(above: Sequence[str]) -> str | None:
-    """Return the path that the lines above a block tell, the nearest first, or None."""
+    """Return the path in the lines above a block, the nearest first, or None."""
     is_next = True
     lines = 0
     for line in reversed(above):
@@ -126,7 +126,7 @@ def find_path(above: Sequence[str]) -> str | None:
 
 
 def _read(text: str, *, is_next: bool) -> str | None:
-    """Return the path that one line tells."""
+    """Return the path in one line, or None."""
     unquoted = unquote_path(text)
     if unquoted != text:
         return unquoted
@@ -248,7 +248,7 @@ _ANEW = "Make the diff again from the file as it is"
 
 
 def is_unified(patch: str) -> bool:
-    """Say whether a text is a unified diff, or holds one after some prose."""
+    """Return whether a text is a unified diff, or holds one after some prose."""
     return _FILES.search(patch.replace("\r\n", "\n")) is not None
 
 
@@ -289,9 +289,9 @@ def apply_hunks(before: str, hunks: Sequence[Hunk], forgive: Forgiveness) -> tup
                 _ANEW,
             )
         new += old[line : hunk.after]
-        line, result, noted = _apply(old, hunk, forgive, name)
+        line, result, differences = _apply(old, hunk, forgive, name)
         new += result
-        forgiven += [f"hunk {number}: {what}" for what in noted]
+        forgiven += [f"hunk {number}: {difference}" for difference in differences]
     return "".join([*new, *old[line:]]), forgiven
 
 
@@ -319,7 +319,7 @@ def _apply(
     return (
         index,
         [content for content, _ in result],
-        [what for what, is_so in forgiven.items() if is_so],
+        [difference for difference, is_forgiven in forgiven.items() if is_forgiven],
     )
 
 

@@ -46,6 +46,6 @@ def run_alone(item: Any) -> Any:
             os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
-        said = pipe.read()
+        content = pipe.read()
     os.waitpid(child, 0)
-    return json.loads(said.decode()) if said else [("call", "failed", None)]
+    return json.loads(content.decode()) if content else [("call", "failed", None)]

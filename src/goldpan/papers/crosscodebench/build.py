@@ -246,18 +246,23 @@ def _extras(
     """Return the files of the tasks, and what the provenance says of the split itself."""
     about: dict[str, Any] = {
         "split": {"name": assigned.name, **asdict(assigned.split)},
-        **{side: [asdict(one.count) for one in members if one.side == side] for side in SHARDS},
+        **{
+            side: [asdict(member.count) for member in members if member.side == side]
+            for side in SHARDS
+        },
         "left_out": [asdict(left_out) for left_out in assigned.left_out],
-        "inputs": {path.name: data.file_digest(path) for one in members for path in one.task.paths},
+        "inputs": {
+            path.name: data.file_digest(path) for member in members for path in member.task.paths
+        },
     }
-    files = {f"{_TASKS}/{one.meta.stem}{META}": meta_json(one.meta) for one in members}
+    files = {f"{_TASKS}/{member.meta.stem}{META}": meta_json(member.meta) for member in members}
     return data.Extras(files, about, quoted)
 
 
 def _card(
     assigned: Assigned, members: Sequence[_Member], settings: CrossSettings
 ) -> data.CardInputs:
-    """Return what people are told of the prompts."""
+    """Return the facts of the card."""
     name, method = assigned.name, settings.method.name
     return data.CardInputs(
         title=f"{name} of CrossCodeBench, {method}",

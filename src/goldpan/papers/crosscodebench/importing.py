@@ -84,8 +84,8 @@ def import_task(workspace: data.WorkspaceLayout, meta_path: Path) -> Imported:
     """Read a task's two files into a dataset, and make the registry know the task.
 
     A task that Goldpan wrote comes back row by row as it was. One of the public benchmark becomes
-    a task of one's own in the workspace. Memory follows a batch of rows, beside the rows' names.
-    Raises `DatasetError` that names file, field and instance; nothing is written then.
+    a task of the user's own in the workspace. Memory follows a batch of rows, beside the rows'
+    names. Raises `DatasetError` that names file, field and instance; nothing is written then.
     """
     meta = read_meta(meta_path)
     data_path = meta_path.with_name(f"{meta.stem}{DATA}")
@@ -129,7 +129,7 @@ def import_split(workspace: data.WorkspaceLayout, directory: Path) -> Imported:
 def split_by_group(task: data.Task) -> data.Family:
     """Return the family of a task's rows whose column `group` names the split of each row.
 
-    The official partition that rows tell stays as it is, be it null.
+    The official partition of rows stays as it is, even where it is null.
     """
     return replace(data.task_family(task), partition=data.GROUP)
 
@@ -299,7 +299,7 @@ def _named_instances(
 
 
 def is_split(directory: Path) -> bool:
-    """Say whether a directory holds what `goldpan build crosscode split` wrote."""
+    """Return whether a directory holds what `goldpan build crosscode split` wrote."""
     if not (directory / data.PROVENANCE).is_file():
         return False
     return data.read_provenance(directory).get("family") == FAMILY

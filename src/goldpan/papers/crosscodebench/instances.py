@@ -1,6 +1,6 @@
 """Instances of a task: in its data file, and as rows of its dataset, one exactly as the other.
 
-What is wrong with a file of a task is told with file, field and why.
+Problems name file, field and cause.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def _object(value: object, field_name: str) -> Mapping[str, Any]:
 def write_instances(path: Path, instances: Iterable[Instance]) -> int:
     """Write a data file, an instance a line, and return how many there are."""
     count = 0
-    left = iter(instances)
+    waiting = iter(instances)
     with data.named(path), path.open("wb") as file:
         file.write(b'{"Instances": [')
-        while batch := list(islice(left, _BATCH)):
+        while batch := list(islice(waiting, _BATCH)):
             lines = b",\n".join(orjson.dumps(instance.plain()) for instance in batch)
             file.write((b",\n" if count else b"\n") + lines)
             count += len(batch)
@@ -265,7 +265,7 @@ class RowReader:
 def task_rows(
     task: data.Task, instances: Iterable[Instance]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the split and the row of each instance; raises `FieldError` for one that fits not."""
+    """Yield split and row of each instance; raises `FieldError` for one that does not fit."""
     reader = RowReader(task)
     for index, instance in enumerate(instances):
         yield instance.split, reader.row(instance, index)
@@ -273,12 +273,11 @@ def task_rows(
 
 def moment_of(value: object, field_name: str) -> datetime:
     """Return the time that a text says; raises `FieldError`."""
+    text = text_of(value, field_name)
     try:
-        return datetime.fromisoformat(text_of(value, field_name))
-    except data.FieldError:
-        raise
+        return datetime.fromisoformat(text)
     except ValueError:
-        raise data.FieldError(field_name, f"{str(value)[:40]!r} is not a time") from None
+        raise data.FieldError(field_name, f"{text[:40]!r} is not a time") from None
 
 
 def _fact(value: object, kind: pa.DataType, field_name: str) -> object:

@@ -17,7 +17,7 @@ from pydantic import Field
 from goldpan.plugins.data import Source, Task, UsageError, read_toml
 
 _FREE = 100
-"""How many numbers after the shipped ones are left to tasks that ship later."""
+"""Numbers after the shipped ones that are left to tasks that ship later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TaskSettings:
     input_language: str = ""
     output_language: str = ""
     definition_is_whole: bool = False
-    """True where the definition tells the form of the output already."""
+    """True where the definition says the form of the output already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,12 @@ def plain_name(name: str) -> str:
 
 
 def same_name(name: str, other: str) -> bool:
-    """Say whether two names are one."""
+    """Return whether two names are one."""
     return plain_name(name) == plain_name(other)
 
 
 def same_category(name: str, other: str) -> bool:
-    """Say whether two categories are one, where one may be written without its path."""
+    """Return whether two categories are one, where one may be written without its path."""
     left, right = plain_name(name), plain_name(other)
     return left == right or left.endswith(f"> {right}") or right.endswith(f"> {left}")
 

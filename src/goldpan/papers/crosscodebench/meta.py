@@ -111,7 +111,7 @@ class Meta:
 
     @property
     def license(self) -> str | None:
-        """The license of that work; None where the file does not tell."""
+        """The license of that work; None where the file does not name it."""
         return self.task.source.license if self.task else None
 
     @property
@@ -171,17 +171,17 @@ def examine_meta(path: Path) -> Meta | list[Problem]:
         match = _STEM.fullmatch(stem)
         if not match:
             raise FieldError("", "the file's name is not task_NNN_DATASET_TYPE.meta.json")
-        said = dict(_File.model_validate(values))
+        fields = dict(_File.model_validate(values))
     except FieldError as error:
         return [problem_of(error, path.name)]
     except ValidationError as error:
-        return [problem_of(_field_error(one, values), path.name) for one in error.errors()]
+        return [problem_of(_field_error(each, values), path.name) for each in error.errors()]
     dataset = match[2].rpartition("_")[0] or match[2]  # all but the number and the type's last word
-    return Meta(stem, **{**said, "source": said["source"] or dataset})
+    return Meta(stem, **{**fields, "source": fields["source"] or dataset})
 
 
 def meta_warnings(meta: Meta) -> Iterator[Problem]:
-    """Yield what a task lacks without being wrong."""
+    """Yield the gaps of a task that are not errors."""
     file = f"{meta.stem}{META}"
     shown = {"Positive Examples": meta.positive, "Negative Examples": meta.negative}
     for name, examples in shown.items():
@@ -341,7 +341,7 @@ class _File(BaseModel):
 
 
 def _no_kind(names: list[str]) -> str:
-    """Say why names are no type."""
+    """Return why names are no type."""
     if not names:
         return "is empty"
     parent = find_kind(names[:1])

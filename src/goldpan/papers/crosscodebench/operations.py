@@ -84,8 +84,8 @@ class Crosscode(Group):
         own = rows.tasks_directory(lab.root)
         tasks = rows.load_tasks(own) if all else {name: rows.find_task(name, own) for name in named}
         every = [TaskDataset(task, rows.task_directory(lab, task)) for task in tasks.values()]
-        built = [one for one in every if (one.directory / rows.PROVENANCE).exists()]
-        absent = tuple(one.task.name for one in every if one not in built)
+        built = [each for each in every if (each.directory / rows.PROVENANCE).exists()]
+        absent = tuple(each.task.name for each in every if each not in built)
         if absent and (named or not built):
             raise UsageError(
                 f"{lab.root} holds no rows of {', '.join(absent[:5])}",

@@ -88,7 +88,8 @@ def score_shortcut(
     answers = list(_answers(directory, shortcut, seed))
     if output:
         _write_answers(output, answers)
-    scores = percentages([one["truth"] for one in answers], [one["answer"] for one in answers])
+    truths, outputs = ([row[name] for row in answers] for name in ("truth", "answer"))
+    scores = percentages(truths, outputs)
     return ShortcutScores(shortcut, seed, len(answers), **scores)
 
 

@@ -152,7 +152,7 @@ def find_split(name: str, splits: Mapping[str, TaskSplit] | None = None) -> str:
 
 
 def assign_tasks(name: str, split: TaskSplit, metas: Iterable[Meta]) -> Assigned:
-    """Say which tasks a split trains on and which it evaluates on; either may be none.
+    """Return the tasks that a split trains on and those that it evaluates on; either may be none.
 
     Tasks of the paper's other types stay out of `intra`, and a task whose source dataset is that
     of an evaluation task is left out of training and named.
@@ -264,8 +264,8 @@ class Spooled:
 
     def inputs(self) -> Iterator[list[str]]:
         """Yield the inputs alone, in batches."""
-        left = (drawn.input for drawn in self.read())
-        while batch := list(islice(left, _BATCH)):
+        inputs = (drawn.input for drawn in self.read())
+        while batch := list(islice(inputs, _BATCH)):
             yield batch
 
     def counts_without(self, dropped: Iterable[int]) -> tuple[TaskCount, ...]:

@@ -42,7 +42,7 @@ _LANGUAGES = {"en": "English"}
 _SHORT = 400
 """Characters of input and output together up to which an instance is no worse for its length."""
 _OUTPUTS = 64
-"""Different outputs that are told apart; further ones share a place."""
+"""Different outputs that are kept apart; further ones share a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +169,8 @@ def _export(dataset: TaskDataset, building: Path, number: int, seed: int) -> Met
     total = write_instances(building / f"{meta.stem}{DATA}", counted())
     if not total:
         raise data.DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
-    said = {**dict(sorted(counts.items())), "total": total}
-    whole = replace(meta, positive=positive, negative=negative, counts=said)
+    sizes = {**dict(sorted(counts.items())), "total": total}
+    whole = replace(meta, positive=positive, negative=negative, counts=sizes)
     (building / f"{meta.stem}{META}").write_bytes(meta_json(whole))
     return whole
 
@@ -240,13 +240,13 @@ class Checked(data.Result):
     tasks: int
     instances: int
     problems: tuple[Problem, ...]
-    """By file, warnings among them."""
+    """Problems by file, warnings among them."""
     unlisted: int
     """Problems beside those, in files with more than 20."""
 
     @property
     def passed(self) -> bool:
-        """Say whether nothing but warnings was found."""
+        """Return whether nothing but warnings was found."""
         return not self.unlisted and all(problem.kind == "warning" for problem in self.problems)
 
     @property
@@ -337,7 +337,7 @@ def _data_without_meta(directory: Path) -> Iterator[Problem]:
 
 
 def _twins(metas: list[Meta]) -> Iterator[Problem]:
-    """Yield the tasks whose number or name another one bears."""
+    """Yield the tasks that share their number or name with another."""
     numbers = Counter(meta.number for meta in metas)
     names = Counter(meta.name for meta in metas)
     for meta in metas:

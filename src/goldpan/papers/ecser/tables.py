@@ -4,7 +4,7 @@ Counts give the steps S6 to S8 and S10, by data set, project or fold. Settings: 
 counts as `goldpan evaluate compare --scores` takes it; `tasks` and `models`, the file's names of
 each of the paper's (a paper with one task names it by an empty text); `parts`, the titles of train,
 validation and test in the table of S6; `undefined`, what a metric that divides by zero counts as.
-`cells_of` tells of which step a cell is; rows of S10 are a task and a metric, its columns Omnibus,
+`cells_of` says which step a cell is of; rows of S10 are a task and a metric, its columns Omnibus,
 p, and two classifiers with `vs` between them.
 
 Requirements of PROMISE NFR are training, other projects the test (section 5). Settings: `train` and
@@ -18,9 +18,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +76,14 @@ def compute_steps(
 ) -> Iterator[CellOutcome]:
     """Yield the cells of the table that the counts of the file give."""
     study = _read(context, settings)
-    _check_names(context.file(settings.file).path, table, study)
+    words = {word for name in (*table.rows, *table.columns) for word in name.split()}
+    models = sorted({model for _, model, _ in study.counted})
+    if words.isdisjoint(models):
+        raise data.EvaluationError(
+            f"{context.file(settings.file).path} has counts of {', '.join(models)}, which "
+            f"{table.title} has not",
+            "Write classifiers in the column model as the table does",
+        )
     for (row, column), value in cells_of(study, settings.parts).items():
         if row in table.rows and column in table.columns:
             yield CellOutcome(row, column, value, "recomputed", facts={"file": settings.file})
@@ -85,16 +92,16 @@ def compute_steps(
 
 def _read(context: PaperContext, settings: _CountSettings) -> CountTable:
     file = context.file(settings.file)
-    held = read_scores(file.path)
-    if held.layout != "counts":
+    scores = read_scores(file.path)
+    if scores.layout != "counts":
         raise data.EvaluationError(
-            f"{file.path} holds {held.layout}, not confusion counts",
+            f"{file.path} holds {scores.layout}, not confusion counts",
             "Name the columns model, task, part, project, fold, tp, fp, tn, fn",
         )
     tasks = {written: task for task, written in settings.tasks.items()}
     models = {written: model for model, written in settings.models.items()}
     counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = defaultdict(list)
-    for key, labels in held.counts.items():
+    for key, labels in scores.counts.items():
         if key.task not in tasks:
             continue
         if len(labels) != 1:
@@ -103,27 +110,16 @@ def _read(context: PaperContext, settings: _CountSettings) -> CountTable:
                 "Give the counts of the positive label alone",
             )
         (counts,) = labels.values()
-        whose = tasks[key.task], models.get(key.model, key.model), key.part
-        answered = BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn)
-        counted[whose].append((key.project or key.fold, answered))
+        part = tasks[key.task], models.get(key.model, key.model), key.part
+        confusion = BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn)
+        counted[part].append((key.project or key.fold, confusion))
     if not counted:
         raise data.EvaluationError(
-            f"{file.path} has counts of {', '.join(sorted({key.task for key in held.counts}))}, "
+            f"{file.path} has counts of {', '.join(sorted({key.task for key in scores.counts}))}, "
             "which are none of the paper's tasks",
             f"Call them {', '.join(tasks)} in the column task",
         )
     return CountTable(counted, settings.undefined)
-
-
-def _check_names(path: Path, table: TableRecipe, study: CountTable) -> None:
-    """Raise `EvaluationError` where the table has none of the file's classifiers."""
-    words = {word for name in (*table.rows, *table.columns) for word in name.split()}
-    models = sorted({model for _, model, _ in study.counted})
-    if not words & set(models):
-        raise data.EvaluationError(
-            f"{path} has counts of {', '.join(models)}, which {table.title} has not",
-            "Write classifiers in the column model as the table does",
-        )
 
 
 def _tests(context: PaperContext, table: TableRecipe, study: CountTable) -> Iterator[CellOutcome]:
@@ -142,9 +138,8 @@ def _tests(context: PaperContext, table: TableRecipe, study: CountTable) -> Iter
             if values.shape[1] < FEWEST_TASKS:
                 context.note(f"{row}: {values.shape[1]} test sets are too few for a test.")
                 continue
-            alpha = context.recipe.statistics.alpha
-            checked = check_assumptions(values, alpha)
-            test = anova(values) if checked.normal and checked.same_variance else friedman(values)
+            assumed = check_assumptions(values, context.recipe.statistics.alpha)
+            test = anova(values) if assumed.normal and assumed.same_variance else friedman(values)
             cells: dict[str, float | str | None] = {"Omnibus": test.name, "p": test.p}
             for first, second in pairs:
                 d = cohen_d(values[models.index(first)], values[models.index(second)])
@@ -160,7 +155,7 @@ class CountTable:
     """All counts of one or more tasks and classifiers."""
 
     counted: Mapping[tuple[str, str, Part], Sequence[tuple[str, BinaryConfusion]]]
-    """By task, classifier and part: the data set, project or fold, and the answers to it."""
+    """Each data set, project or fold with the answers to it, by task, classifier and part."""
     undefined: float = 0.0
     """The value of a metric that divides by zero."""
 
@@ -171,12 +166,7 @@ class CountTable:
 
     def models(self, task: str) -> tuple[str, ...]:
         """Return the classifiers of a task, as they come."""
-        return tuple(dict.fromkeys(model for of, model, _ in self.counted if of == task))
-
-    def pooled(self, task: str, model: str, part: Part) -> BinaryConfusion | None:
-        """Return the cumulative counts of a part (S6), None where there are none."""
-        counts = [counts for _, counts in self.counted.get((task, model, part), ())]
-        return pool(counts) if counts else None
+        return tuple(dict.fromkeys(model for own, model, _ in self.counted if own == task))
 
     def values(self, task: str, model: str, part: Part, metric: str) -> Floats:
         """Return a metric of each data set of a part, by the data sets' names."""
@@ -213,11 +203,11 @@ def cells_of(study: CountTable, parts: Mapping[str, Part]) -> dict[tuple[str, st
     for task in study.tasks:
         for model in study.models(task):
             for title, part in parts.items():
-                counts = study.pooled(task, model, part)
-                if counts is not None:
+                if counts := study.counted.get((task, model, part)):
+                    cumulative = pool([confusion for _, confusion in counts])
                     for kind in ("tp", "fp", "tn", "fn"):
                         key = named(title, model), named(task, kind.upper())
-                        cells[key] = getattr(counts, kind)
+                        cells[key] = getattr(cumulative, kind)
             for metric in METRICS:
                 row = named(task, model)
                 for column, value in _performance(study, task, model, metric).items():
@@ -282,18 +272,17 @@ def compute_sets(
 ) -> Iterator[CellOutcome]:
     """Yield the sizes of the sets that are at hand, and what baselines reach on them."""
     tests = _sets(context, external)
-    file = context.file(train)
-    training = _Set(file, tuple(requirements(file)))
+    training = _read_set(context.file(train))
     by_name = {**tests, _TRAINING: training, **_sets(context, labels)}
-    for name, held in by_name.items():
+    for name, own in by_name.items():
         sizes = {
-            "Size": len(held.requirements),
-            "F": sum(one.functional for one in held.requirements),
-            "Q": sum(one.quality for one in held.requirements),
+            "Size": len(own.requirements),
+            "F": sum(requirement.functional for requirement in own.requirements),
+            "Q": sum(requirement.quality for requirement in own.requirements),
         }
         for column, size in sizes.items():
             if name in table.rows and column in table.columns:
-                note = "; ".join(other_content([held.file]))
+                note = "; ".join(other_content([own.file]))
                 yield CellOutcome(name, column, size, "in part" if note else "run", note)
     if table.own and tests:
         yield from _baselines(context, table, training, tests, total)
@@ -301,14 +290,15 @@ def compute_sets(
 
 def _sets(context: PaperContext, keys: Mapping[str, str]) -> dict[str, _Set]:
     """Return the sets whose files are at hand."""
-    found: dict[str, _Set] = {}
+    sets: dict[str, _Set] = {}
     for name, key in keys.items():
-        try:
-            file = context.file(key)
-        except MissingFileError:
-            continue
-        found[name] = _Set(file, tuple(requirements(file)))
-    return found
+        with suppress(MissingFileError):
+            sets[name] = _read_set(context.file(key))
+    return sets
+
+
+def _read_set(file: FoundFile) -> _Set:
+    return _Set(file, tuple(requirements(file)))
 
 
 def requirements(file: FoundFile) -> Iterator[Requirement]:
@@ -350,16 +340,14 @@ def _baselines(
 ) -> Iterator[CellOutcome]:
     counted: dict[tuple[str, str, Part], list[tuple[str, BinaryConfusion]]] = {}
     train_content = list(other_content([training.file]))
-    fewer = len(external) < total
-    tested = [f"{len(external)} of {total} external sets"] if fewer else []
-    tested += other_content([training.file, *(held.file for held in external.values())])
+    tested = [f"{len(external)} of {total} external sets"] if len(external) < total else []
+    tested += other_content([training.file, *(test.file for test in external.values())])
     # The paper skips S3: training counts are of all 625 requirements, none held back to choose by.
     protocol = replace(find_protocol(context.recipe.protocol), validation="none")
     for model in find_models(context.recipe, context.effort.models):
         for name in _TASKS:
-            held = _data(name, training, external)
-            result = run_of(context, held, model, protocol)
-            if result is not None:
+            rows = _data(name, training, external)
+            if result := run_of(context, rows, model, protocol):
                 for part, counts in _counted(result, name).items():
                     counted[name, model.title, part] = counts
     for (row, column), value in cells_of(CountTable(counted), _SET_PARTS).items():
@@ -378,7 +366,7 @@ def _task(positive: str) -> data.Task:
 
 
 def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> data.TaskData:
-    """Return a task with PROMISE NFR as train and all external sets as test, told by `repo`."""
+    """Return a task with PROMISE NFR as train and all external sets as test, named in `repo`."""
     task = _task(_TASKS[name])
     schema = data.task_family(task).schema
     splits = {}
@@ -388,14 +376,13 @@ def _data(name: str, training: _Set, external: Mapping[str, _Set]) -> data.TaskD
                 "id": f"{task.name}:{project}:{number:04}",
                 "repo": project,
                 "source": f"{project}:{number}",
-                "text": one.text,
-                "label": task.label_names[0 if getattr(one, _TASKS[name]) else 1],
+                "text": requirement.text,
+                "label": task.label_names[0 if getattr(requirement, _TASKS[name]) else 1],
             }
-            for project, held in sets.items()
-            for number, one in enumerate(held.requirements, 1)
+            for project, own in sets.items()
+            for number, requirement in enumerate(own.requirements, 1)
         ]
-        filled = [{field: row.get(field) for field in schema.names} for row in rows]
-        splits[part] = pa.Table.from_pylist(filled, schema=schema).sort_by("id")
+        splits[part] = pa.Table.from_pylist(rows, schema=schema).sort_by("id")
     return data.task_data(task, splits, "external sets")
 
 
@@ -406,6 +393,7 @@ def _counted(result: RunResult, task: str) -> dict[Part, list[tuple[str, BinaryC
         answers = pq.read_table(result.directory / name, columns=["repo", "truth", "answer"])
         for project in sorted(set(answers["repo"].to_pylist())):
             of_set = answers.filter(pc.equal(answers["repo"], project))
-            found = label_counts(of_set, _TASKS[task])
-            counted.append((project, BinaryConfusion(found.tp, found.fp, found.tn, found.fn)))
+            counts = label_counts(of_set, _TASKS[task])
+            confusion = BinaryConfusion(counts.tp, counts.fp, counts.tn, counts.fn)
+            counted.append((project, confusion))
     return parts

@@ -64,7 +64,7 @@ class CommentRules:
 
 RULES = read_toml(Path(__file__).with_name("comment_languages.toml")).read(dict[str, CommentRules])
 RULES["TSX"] = RULES["TypeScript"]
-"""By the name of the language."""
+"""The rules by the name of the language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class Notes:
         return tuple(reversed(lines))
 
     def _stands_alone(self, span: ByteSpan) -> bool:
-        """Tell a comment before which nothing stands on its line."""
+        """Return whether nothing stands before a comment on its line."""
         before = self._data[max(0, span.start - _MOST_SPACE) : span.start]
         line = before[max(before.rfind(b"\n"), before.rfind(b"\r")) + 1 :]
         return not line.strip()

@@ -249,7 +249,7 @@ class _Cut:
 
 @dataclass(frozen=True, slots=True)
 class CommentReading:
-    """How files are read, and how those are fetched that a partial clone lacks."""
+    """Settings of reading files, and of fetching those that a partial clone lacks."""
 
     languages: Collection[str]
     wrapping: Wrapping = "cut"
@@ -295,9 +295,9 @@ def files_of(
 ) -> list[TreeFile]:
     """Return the files of a commit that may hold comments, and fetch what the clone lacks.
 
-    Raises `GitError` where the commit lists no end of files, or its files cannot be fetched.
+    Raises `GitError` where the commit lists too many files, or its files cannot be fetched.
     """
-    # A clone that lacks some is nobody else's while it is completed.
+    # A partial clone is locked while it is completed.
     with workspace.lock(commit.repo) if data.promisor(commit.clone) else nullcontext():
         with Objects(commit.clone) as objects:
             files = wanted_files(objects.files(commit.id), reading.languages)

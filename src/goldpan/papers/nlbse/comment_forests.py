@@ -44,7 +44,7 @@ class SparseRows:
 def compute(
     context: PaperContext, table: TableRecipe, row: str, features: Mapping[str, tuple[str, str]]
 ) -> Iterator[CellOutcome]:
-    """Yield mean precision, recall and F1 over all categories; nothing where one lacks."""
+    """Yield mean precision, recall and F1 over all categories; nothing where one is missing."""
     if not context.effort.run:
         return
     context.files(key for keys in features.values() for key in keys)  # all, or none
@@ -99,8 +99,10 @@ def read_arff(path: Path) -> SparseRows:
     if not names or not rows:
         raise DatasetError(f"{path} has {len(names)} attributes and {len(rows)} rows", _REMEDY)
     *features, label = names
-    labels = [int(row.pop(label, 0.0)) for row in rows]
-    return SparseRows(tuple(features), rows, labels)
+    labels = [row.pop(label, 0.0) for row in rows]
+    if wrong := set(labels) - {0.0, 1.0}:
+        raise DatasetError(f"{path} has the class {wrong.pop():g}, not 0 or 1", _REMEDY)
+    return SparseRows(tuple(features), rows, [int(value) for value in labels])
 
 
 def _cells(text: str, names: Sequence[str], where: str) -> Iterator[tuple[str, float]]:
@@ -110,6 +112,8 @@ def _cells(text: str, names: Sequence[str], where: str) -> Iterator[tuple[str, f
         at, _, value = part.partition(" ")
         try:
             number, cell = int(at), float(value)
+            if not math.isfinite(cell):
+                raise ValueError
         except ValueError:
             raise DatasetError(f"{where}: {part[:40]!r} is no number and value", _REMEDY) from None
         if not 0 <= number < len(names):

@@ -40,7 +40,7 @@ def __getattr__(name: str) -> data.Task:
 
 
 def categories() -> Mapping[str, Category]:
-    """Return what is said of each category, by its task's name."""
+    """Return the facts of each category, by its task's name."""
     return {f"{_PREFIX}{key}": category for key, category in _file()["category"].items()}
 
 
@@ -81,6 +81,7 @@ _ORDER_2025 = data.read_toml(Path(__file__).with_name("categories.toml")).values
 _ID, _CLASS, _TEXT = "comment_sentence_id", "class", "comment_sentence"
 _COLUMNS_2023 = (_ID, _CLASS, _TEXT, "partition", "instance_type", "category")
 _COLUMNS_2025 = (_CLASS, _TEXT, "partition", "labels")
+_MOST_DIGITS = 18
 _PARTITIONS = {"0": "train", "1": "test"}
 _REMEDY_2023 = "Take the file as its authors publish it, in the folder input of each language"
 _REMEDY_2025 = "Take the files of NLBSE/nlbse25-code-comment-classification as they are on the Hub"
@@ -98,9 +99,9 @@ def read_2023(task: data.Task, files: Sequence[Path]) -> Iterator[dict[str, Any]
     file = _file_of(task, files)
     rows = enumerate(_checked_rows(file, _COLUMNS_2023, _REMEDY_2023), 1)
     instances = [_instance(row, file, number) for number, row in rows]
-    wanted = task.settings.get("categories") or [task.settings["category"]]
+    names = task.settings.get("categories") or [task.settings["category"]]
     present = {instance["category"] for instance in instances}
-    if missing := [name for name in wanted if spelled(name) not in present]:
+    if missing := [name for name in names if spelled(name) not in present]:
         raise data.DatasetError(f"{file} holds no category {', '.join(missing)}", _REMEDY_2023)
     classes: dict[str, set[int]] = {}
     for instance in instances:
@@ -136,9 +137,9 @@ def read_2025(task: data.Task, files: Sequence[Path]) -> Iterator[dict[str, Any]
     counts: Counter[str] = Counter()
     for file in named:
         for number, row in enumerate(_checked_rows(file, _COLUMNS_2025, _REMEDY_2025), 1):
-            bits = row["labels"] or []
+            bits = row["labels"]
             partition = _PARTITIONS.get(str(row["partition"]).removesuffix(".0"))
-            if partition is None or len(bits) != len(order):
+            if partition is None or not isinstance(bits, list) or len(bits) != len(order):
                 raise data.DatasetError(f"{file}, row {number}, has another form", _REMEDY_2025)
             marked = {name for name, bit in zip(order, bits, strict=True) if bit}
             yield {
@@ -175,7 +176,7 @@ def _instance(row: Mapping[str, str], file: Path, number: int) -> Instance:
     numbers = (str(row[name]).strip() for name in (_ID, "partition", "instance_type"))
     id, partition, kind = (number.removesuffix(".0") for number in numbers)  # as pandas writes
     problem = ""
-    if not (id.isascii() and id.isdigit()):
+    if not (id.isascii() and id.isdigit() and len(id) <= _MOST_DIGITS):
         problem = f"has the {_ID} {id[:40]!r}, which is not a number"
     elif partition not in _PARTITIONS or kind not in ("0", "1"):
         problem = "has a partition or an instance_type that is neither 0 nor 1"
@@ -215,6 +216,6 @@ def _multi_label(task: data.Task, instances: Sequence[Instance]) -> Iterator[Ins
     labels = _labels(task)
     for _, sentence in groupby(sorted(instances, key=itemgetter("id")), itemgetter("id")):
         first, *others = sentence
-        positive = {one["category"] for one in (first, *others) if one["positive"]}
+        positive = {row["category"] for row in (first, *others) if row["positive"]}
         target = [label for category, label in labels.items() if category in positive]
         yield {**first, "partition": None, "target": target}

@@ -133,12 +133,12 @@ def _add_line(
 
 
 def is_tonel(path: str) -> bool:
-    """Tell the file of a class or trait in Tonel; extensions of others' classes have no comment."""
+    """Return whether a file is a class or trait in Tonel; extensions of classes have no comment."""
     return path.endswith((".class.st", ".trait.st"))
 
 
 def is_filetree(path: str) -> bool:
-    """Tell the file that holds a class comment in FileTree, if properties.json is beside it."""
+    """Return whether a file is a class comment in FileTree, if properties.json is beside it."""
     return path.endswith((".class/README.md", ".trait/README.md"))
 
 

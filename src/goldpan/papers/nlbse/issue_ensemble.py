@@ -5,7 +5,7 @@ reads the same with embeddings of a frozen encoder, its last layers; randomized 
 lines of the template and structure. Their log-probabilities count the same. Nothing is chosen on
 the rows, so folds inside train say what the model is worth.
 
-With `dates`, what the date alone tells counts as much as each of them. That is evidence of how
+With `dates`, the date alone counts as much as each of them. That is evidence of how
 issues were collected, not of what they say.
 """
 
@@ -223,9 +223,9 @@ def _unseen(
     )
     scores = np.zeros((len(targets), len(task.label_names)))
     with context.reporter.task(f"{task.name}: folds", split.n_splits) as progress:
-        for train, left in split.split(targets, targets):
+        for train, held_out in split.split(targets, targets):
             ensemble = _learned(task, issues.at(train), targets[train], settings, context.seed)
-            scores[left] = ensemble.scores(issues.at(left))
+            scores[held_out] = ensemble.scores(issues.at(held_out))
             progress.advance()
     return scores
 

@@ -2,7 +2,7 @@
 
 Beside what two texts say, with what stands around them, it may count how near they stand to each
 other in one document. That reads no answer, yet it lets a model that learned from one sentence
-tell of the next: where a partition cuts documents apart it helps much, and on documents never seen
+judge the next: where a partition cuts documents apart it helps much, and on documents never seen
 not at all.
 """
 

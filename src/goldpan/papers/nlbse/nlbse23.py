@@ -143,7 +143,7 @@ def _mean_value(system: evaluation.System, task: str, metric: str) -> float:
 
 
 def _is_official(run: evaluation.Run) -> bool:
-    """Tell whether the test has as many examples and positives as the official one."""
+    """Return whether the test has as many examples and positives as the official one."""
     base, confusion = BASELINE[run.task], run.scores.label_confusions[0]
     return (run.scores.examples, confusion.tp + confusion.fn) == (base.size, base.tp + base.fn)
 
@@ -158,8 +158,8 @@ def _section(
         return None
     content: list[evaluation.Content] = [_table(ranking)]
     if ranking.incomplete:
-        told_so = "; ".join(ranking.incomplete)
-        content.append(evaluation.Remark(f"Not ranked by the competition's rule: {told_so}."))
+        reasons = "; ".join(ranking.incomplete)
+        content.append(evaluation.Remark(f"Not ranked by the competition's rule: {reasons}."))
     return evaluation.Section("nlbse23", "The NLBSE'23 competition", tuple(content))
 
 

@@ -184,8 +184,10 @@ def _published(
     file = context.file(key)
     try:
         results = orjson.loads(evaluation.read_text(file))
-        return {name: results[name]["average"]["f1-score"] for name in settings.columns.values()}
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        return {
+            name: float(results[name]["average"]["f1-score"]) for name in settings.columns.values()
+        }
+    except (ValueError, KeyError, TypeError) as error:
         raise DatasetError(
             f"{file.path} holds no F1 of every repository ({error})",
             "Give the file as its authors publish it",

@@ -97,7 +97,7 @@ class _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Blend:
-    """How the scores on one label come together; above 0 it is given."""
+    """The way in which scores on one label come together; above 0 the label is given."""
 
     label: str
     heads: Sequence[Head]
@@ -199,8 +199,8 @@ def _fit(weights: Weights, settings: Mapping[str, Any], context: TrainingContext
             scores.append(out)
             progress.advance()
     answers = answers_of(task, np.column_stack(scores), [0.0] * len(scores))
-    left = rows.filter(pa.array(unseen))
-    cross_validated(context, settings["folds"], len(_WEIGHTS), left, answers)
+    unseen_rows = rows.filter(pa.array(unseen))
+    cross_validated(context, settings["folds"], len(_WEIGHTS), unseen_rows, answers)
     return _Stack(task, views, trunks, blends)
 
 

@@ -63,7 +63,7 @@ class SharedRows:
     texts: pa.Table
     """A row a text, without ids and answers, in the order of places."""
     targets: Numbers
-    """1 where a text bears a label, else 0."""
+    """1 where a text has a label, else 0."""
 
 
 def places_of(rows: pa.Table) -> list[Place]:
@@ -192,7 +192,7 @@ class Trunk:
     def scores(
         self, task: str, label: str, pairs: Sequence[Pair], reporter: Reporter
     ) -> Numbers | None:
-        """Return how likely pairs bear a task's label; None where it was not learned.
+        """Return how likely pairs have a task's label; None where it was not learned.
 
         Vectors of pairs are kept beside the trunk, for all tasks that share it.
         """
@@ -210,7 +210,7 @@ class Trunk:
 def find_trunk(cache: Path, lesson: Lesson, reporter: Reporter) -> Trunk:
     """Return the trunk that was fine-tuned on these rows, or fine-tune it now.
 
-    Another process that wants the same waits for this one. What a kill cut short is made anew.
+    Another process that wants the same waits for this one. A killed process leaves no trunk.
     """
     name = lesson.name
     path = cache / name
@@ -311,7 +311,7 @@ def _shuffled(lengths: Sequence[int], draw: np.random.Generator) -> Iterator[lis
 
 
 def fast_in_half() -> bool:
-    """Tell whether this processor computes in bfloat16 by itself."""
+    """Return whether this processor computes in bfloat16 by itself."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -123,7 +123,7 @@ def make_request(
     directory: Path | None = None,
     projects: Sequence[str] = (),
 ) -> BuildRequest:
-    """Return what is wanted where nothing else is said: the profile's split and balance.
+    """Return a request; its split and balance are the profile's unless others are given.
 
     Raises `UsageError` where a split, a balance or the profile's task makes no sense.
     """
@@ -159,7 +159,7 @@ EXPLAINED = closings.EXPLAINED | selection.EXPLAINED
 def build_issue_types(
     request: BuildRequest, engine: data.Engine, reporter: data.Reporter
 ) -> IssueTypeResult:
-    """Write the datasets that are wished for; whatever the engine, the bytes are the same.
+    """Write the datasets of a request; whatever the engine, the bytes are the same.
 
     Raises `WorkspaceError` where hours or tables are missing or damaged, `EngineError` where
     machines are, `DatasetError` where no closing is left, and `UsageError` for a split by project
@@ -196,12 +196,12 @@ def _find(
     search: Search, units: Sequence[SourceUnit], engine: data.Engine, reporter: data.Reporter
 ) -> list[SourceUnitResult]:
     results = []
-    what = "repositories" if search.source.origin == "mined" else "hours"
-    with reporter.task(f"{what} searched", len(units)) as task:
+    noun = "repositories" if search.source.origin == "mined" else "hours"
+    with reporter.task(f"{noun} searched", len(units)) as task:
         for result in engine.map(partial(find_candidates, search), units):
             if not search.candidates(result.unit).exists():
                 raise data.EngineError(
-                    f"What was found in {result.unit} is not in {search.directory}",
+                    f"The candidates of {result.unit} are not in {search.directory}",
                     "Put the workspace where all machines of the cluster see the same files",
                 )
             results.append(result)
@@ -331,10 +331,10 @@ def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.Ca
         f"{count:,} of the hours that were asked for are {state}."
         for state, count in request.source.gaps().items()
     )
-    whence = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
+    origin = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
     return data.CardInputs(
         summary=request.profile.description + ".",
-        made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {whence}.",
+        made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {origin}.",
         apart=request.profile.near_duplicates != "keep",
         redacted=request.profile.redact,
         languages=(request.profile.language,) if request.profile.language else (),

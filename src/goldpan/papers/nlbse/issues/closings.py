@@ -213,7 +213,7 @@ class SourceUnitResult:
     """The digest of the file that was read."""
     closings: int
     dropped: Mapping[str, int]
-    """By reason."""
+    """Closings that are no candidates, by reason."""
 
 
 def find_candidates(search: Search, unit: SourceUnit) -> SourceUnitResult:
@@ -241,7 +241,7 @@ def _select(batch: pa.RecordBatch, profile: IssueTypeProfile, dropped: Counter[s
     """Return the rows of a batch that pass, with their class and text; count the others."""
     rows = pa.Table.from_batches([batch])
     classes = [_classes(labels, profile) for labels in rows["labels"].to_pylist()]
-    names = [max(meant, default="") for meant in classes]
+    names = [max(of_row, default="") for of_row in classes]
     rows = rows.append_column("label", pa.array(names, _TEXT))
     parts = ("repo", "number", "title", "body")
     present = zip(*(pc.is_valid(rows[name]).to_pylist() for name in parts), strict=True)
@@ -270,8 +270,8 @@ def _unfit(present: Sequence[bool], classes: set[str]) -> str | None:
 
 def _classes(labels: Sequence[str | None] | None, profile: IssueTypeProfile) -> set[str]:
     """Return the classes that labels mean, and an empty name where one means another thing."""
-    found = (profile.class_of(label) for label in labels or () if label)
-    return {meant for meant in found if meant is not None}
+    classes = (profile.class_of(label) for label in labels or () if label)
+    return {name for name in classes if name is not None}
 
 
 def _replaced(rows: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:

@@ -28,7 +28,7 @@ _FORM = re.compile(r"(project|project-label):([1-9][0-9]{0,8})")
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """At most `most` rows of a project, or exactly so many of each label in each project.
+    """At most `most` rows of a project, or exactly `most` of each label in each project.
 
     Projects that have fewer of a label are then left out, so that all give the same.
     """
@@ -189,7 +189,7 @@ class LabelClass:
 
     label: str
     issues: int
-    """Closed issues that bear it."""
+    """Closed issues that have it."""
     means: str | None
     """Its class, an empty name for something that is none, None where nothing is known of it."""
 
@@ -247,8 +247,8 @@ def list_labels(
                     own = {label.lower() for label in labels or () if label}
                     counts.update(own)
                     issues += 1
-                    meant = {profile.class_of(label) for label in own} - {None}
-                    classified += len(meant) == 1 and "" not in meant
+                    classes = {profile.class_of(label) for label in own} - {None}
+                    classified += len(classes) == 1 and "" not in classes
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     found = tuple(LabelClass(label, count, profile.class_of(label)) for label, count in ordered)
     if path is not None:

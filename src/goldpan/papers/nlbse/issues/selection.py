@@ -73,7 +73,7 @@ class Chosen:
     folders: Sequence[Path]
     """Each with files of those in a stretch of the ids."""
     dropped: Mapping[str, int]
-    """By reason."""
+    """Candidates that give no row, by reason."""
     projects: Mapping[str, int]
     """How many rows each has, by its name in lower case, sorted."""
     labels: Mapping[str, int]
@@ -213,6 +213,6 @@ def group_rows(
     if not len(links.root):
         return rows
     oldest = np.empty(len(links.root), np.int64)
-    said = numbering.text != data.NO_TEXT
-    oldest[numbering.text[said][::-1]] = by_age[said][::-1]
+    has_text = numbering.text != data.NO_TEXT
+    oldest[numbering.text[has_text][::-1]] = by_age[has_text][::-1]
     return np.where(text == data.NO_TEXT, rows, oldest[links.root[text]])

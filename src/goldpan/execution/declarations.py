@@ -1,0 +1,162 @@
+"""Declared needs of a Python project and its tests, read without running any of its code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from configparser import Error as ConfigError
+from configparser import RawConfigParser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+
+from goldpan.execution.recipe import RunRecipe
+
+_PYTHON_REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
+_LARGEST = 1 << 20  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The needs of a project's tests, as it declares them."""
+
+    extras: tuple[str, ...]
+    groups: tuple[str, ...]
+    files: tuple[str, ...]
+    """Files of requirements."""
+    packages: tuple[str, ...]
+    """Packages that tox and nox install to test, and that setuptools did."""
+    listed: tuple[str, ...]
+    """The same, and the packages in the files; lines that only pip reads are left out."""
+
+
+def declared(recipe: RunRecipe, testbed: Path) -> Declared:
+    """Return the needs of a project's tests, which stand under the usual names."""
+    project, setup = _pyproject(testbed), _configuration(testbed / "setup.cfg")
+    extras = set(_table(_table(project, "project"), "optional-dependencies"))
+    if setup.has_section("options.extras_require"):
+        extras.update(setup.options("options.extras_require"))
+    script = _read(testbed / "setup.py")
+    if "extras_require" in script:  # the likely ones
+        extras.update(re.findall(r"""["']([\w.-]+)["']\s*(?::|\]\s*=)""", script))
+    groups = _table(project, "dependency-groups")
+    names = recipe.fields.extras
+    files = tuple(name for name in recipe.fields.requirements if (testbed / name).is_file())
+    deps = _configuration(testbed / "tox.ini").get("testenv", "deps", fallback="")
+    tests_require = setup.get("options", "tests_require", fallback="")
+    lines = [*deps.splitlines(), *tests_require.splitlines(), *_installed_to_test(testbed)]
+    lines_of_files = [line for name in files for line in _read(testbed / name).splitlines()]
+    return Declared(
+        tuple(name for name in names if name in extras),
+        tuple(name for name in names if name in groups),
+        files,
+        _requirements(lines),
+        _requirements([*lines_of_files, *lines]),
+    )
+
+
+def required_python(testbed: Path) -> SpecifierSet:
+    """Return the versions of Python that a project admits: all where it names none."""
+    requirement = _table(_pyproject(testbed), "project").get("requires-python")
+    if not isinstance(requirement, str):
+        text = "\n".join(_read(testbed / name) for name in ("setup.cfg", "setup.py"))
+        match = _PYTHON_REQUIRES.search(text)
+        requirement = match[1].strip() if match else ""
+    try:
+        specifiers = SpecifierSet(requirement)
+        specifiers.contains("3")  # which reads its numbers
+    except ValueError:  # of thousands of digits, too
+        return SpecifierSet()
+    return specifiers
+
+
+def is_package(testbed: Path) -> bool:
+    """Return whether a project can be installed."""
+    return (testbed / "setup.py").is_file() or not {"build-system", "project"}.isdisjoint(
+        _pyproject(testbed)
+    )
+
+
+def unpinned(line: str) -> str:
+    """Return a line of `Declared.listed` that admits every version of its package."""
+    requirement = Requirement(line)
+    requirement.specifier = SpecifierSet()
+    return str(requirement)
+
+
+def _requirements(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines that ask for a package by its name, each once; no addresses and options."""
+    requirements = []
+    for line in lines:
+        try:
+            requirement = Requirement(re.sub(r"\s#.*", "", line).strip())
+        except InvalidRequirement:
+            continue
+        if requirement.url is None:
+            requirements.append(str(requirement))
+    return tuple(dict.fromkeys(requirements))
+
+
+def _installed_to_test(testbed: Path) -> Iterator[str]:
+    """Yield `tests_require` of setup.py, and what sessions of nox install to test."""
+    for node in _nodes(testbed / "setup.py"):
+        match node:
+            case ast.keyword(arg="tests_require", value=ast.List(elts=items)):
+                yield from _texts(items)
+    for session in _nodes(testbed / "noxfile.py"):
+        if isinstance(session, ast.FunctionDef) and "test" in session.name:
+            for node in ast.walk(session):
+                match node:
+                    case ast.Call(func=ast.Attribute(attr="install"), args=items):
+                        yield from _texts(items)
+
+
+def _texts(items: Iterable[ast.expr]) -> Iterator[str]:
+    """Yield texts, but none behind an option: nobody meant the package requirements.txt."""
+    before = ""
+    for item in items:
+        text = str(item.value) if isinstance(item, ast.Constant) else ""
+        if not before.startswith("-"):
+            yield text
+        before = text
+
+
+def _nodes(script: Path) -> Iterable[ast.AST]:
+    try:
+        return ast.walk(ast.parse(_read(script)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
+def _configuration(path: Path) -> RawConfigParser:
+    """Return a file that tox or setuptools reads, without sections where it is malformed."""
+    parser = RawConfigParser(strict=False)
+    try:
+        parser.read_string(_read(path))
+    except ConfigError:
+        return RawConfigParser()
+    return parser
+
+
+def _pyproject(testbed: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_read(testbed / "pyproject.toml"))
+    except (ValueError, RecursionError):  # also numbers of thousands of digits
+        return {}
+
+
+def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+    table = values.get(name)
+    return table if isinstance(table, dict) else {}
+
+
+def _read(path: Path) -> str:
+    """Return a text of the repository; a link may lead anywhere, so it is not followed."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
