@@ -158,6 +158,19 @@ def test_every_form_of_input_says_the_same(tmp_path: Path, form: str) -> None:
     ]
 
 
+def test_numbers_of_pandas_are_whole(tmp_path: Path) -> None:
+    rows = [example(QA, number, "o/n") for number in (1, 5, 10)]
+    made = write(tmp_path, QA, rows).directory
+    others = tmp_path / "others.csv"
+    names = f"o__n-{'9' * 5_000}"
+    others.write_text(f"instance_id,repo,issue,text\n{names},o/n,5.0,short\n,o/n,2010.0,short\n")
+    result = find_contamination(made, [others])
+    assert [(hit.id, hit.kind) for hit in result.evidence] == [("qa:o/n#5", "issue")]
+    others.write_text("repo,issue,text\no/n,2.0,short\no/n,,short\n")
+    (made_of_floats,) = [find_contamination(others, [others])]
+    assert made_of_floats.contaminated == 1
+
+
 def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
     made = write(tmp_path, QA, [row(1)]).directory
     bench = lines(tmp_path / "bench.jsonl", BENCH)

@@ -26,7 +26,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import features
 from goldpan.datasets.examples import CODE_EDIT, FAMILIES, FAULT_LOCALIZATION, QA
 from goldpan.datasets.family import Family
-from goldpan.datasets.files import spooled, write_dataset
+from goldpan.datasets.files import write_dataset, write_spool
 from goldpan.datasets.splits import SplitPlan
 from tests.examples import CARD, PROVENANCE, example, examples, front_matter, write
 from tests.places import files_below
@@ -357,8 +357,8 @@ def test_a_spool_gives_rows_in_any_order(tmp_path_factory: Any, drawn: Any) -> N
     schema = pa.schema([("number", pa.int64()), ("text", pa.string())])
     table = pa.table({"number": rows, "text": [f"é{row}" for row in rows]}, schema)
     path = tmp_path_factory.mktemp("spool") / "rows.arrow"
-    with spooled(path, schema, table.to_batches(max_chunksize=90), ["number"]) as spool:
-        assert spool.facts == table.select(["number"])
-        read = list(spool.read(order))
+    spool = write_spool(path, schema, table.to_batches(max_chunksize=90), ["number"])
+    assert spool.facts == table.select(["number"])
+    read = list(spool.read(order))
     assert all(len(part) <= 64 for part in read)
     assert pa.concat_tables(read).to_pydict() == table.take(order).to_pydict()

@@ -210,7 +210,7 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     rows = [
         fix(1),
         fix(2, verification=None, FAIL_TO_PASS=None, PASS_TO_PASS=None),
-        fix(3, verification="flaky"),
+        fix(3, verification="flaky", created_at=None),
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
     result = load(dataset).export(to="swe-bench", output=tmp_path / "out")
@@ -223,7 +223,8 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     assert row["problem_statement"] == f"Crash\n{HOSTILE}"
     result = load(dataset).export(to="swe-bench", output=tmp_path / "all", unverified=True)
     assert (sum(result.counts.values()), result.left_out) == (3, {})
-    assert rows_of(tmp_path / "all")[1]["FAIL_TO_PASS"] == "[]"
+    _, unproved, timeless = rows_of(tmp_path / "all")
+    assert (unproved["FAIL_TO_PASS"], timeless["created_at"]) == ("[]", "")
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -45,11 +46,13 @@ def test_harbor_gets_a_folder_a_task_with_no_text_in_its_scripts(tmp_path: Path)
         fix(4, verification="flaky"),
         fix(5, instance_id="../../x"),
         fix(6, instance_id="o__n-101"),
+        fix(7, instance_id="a" * 64 + "!"),
+        fix(8, base_commit=None),
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
     result = load(dataset).export(to="harbor", output=tmp_path / "out")
     assert result.counts == {"test": 1}
-    assert result.left_out == {"flaky": 1, "no-environment": 3, "same-instance": 1}
+    assert result.left_out == {"flaky": 1, "no-environment": 5, "same-instance": 1}
     task = tmp_path / "out" / "test" / "o__n-101"
     settings = tomllib.loads((task / "task.toml").read_text())
     assert settings["task"]["name"] == "goldpan/o__n-101"
@@ -69,6 +72,7 @@ def test_a_task_of_harbor_rewards_the_fix_and_nothing_less(tmp_path: Path) -> No
     testbed = tmp_path / "testbed"
     testbed.mkdir()
     (testbed / "calc.py").write_text(BROKEN)
+    (testbed / os.fsdecode(b"caf\xe9.txt")).touch()
     in_testbed = ("-C", testbed)
     git(*in_testbed, "init", "-q", ".")
     git(*in_testbed, "add", ".")

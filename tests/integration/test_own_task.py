@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
@@ -58,6 +60,16 @@ def test_the_column_says_what_kind_of_task_it_is(
     assert made.exit_code == 0, made.output
     task = load_tasks(tasks_directory(root))["mine"]
     assert (task.type, len(task.labels)) == (kind, labels)
+
+
+def test_labels_are_whole_numbers_where_tables_hold_floats(tmp_path: Path) -> None:
+    table = tmp_path / "reports.parquet"
+    rows = [{"title": f"Crash {at}", "urgent": float(at % 2)} for at in range(20)]
+    pq.write_table(pa.Table.from_pylist(rows), table)
+    columns = ("--text", "title", "--label", "urgent")
+    made = say(tmp_path / "lab", "tasks", "add", "mine", str(table), *columns)
+    assert made.exit_code == 0, made.output
+    assert "the positive class is 1, the other 0" in made.stdout
 
 
 def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:

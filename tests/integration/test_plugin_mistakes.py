@@ -94,6 +94,9 @@ ALL = 'return repository.sql("SELECT number AS issue, {} FROM {}")'
         (ALL.format("true AS kept, '' AS reason", "issues"), "issue", "lacks the column keep; it"),
         (ALL.format("true AS keep, '' AS reason", "issues WHERE number > 20"), "issue",
          "each of the 68 needs exactly one"),
+        (ALL.replace("number", "min(number) OVER ()").format("true AS keep, '' AS reason",
+                                                             "issues"),
+         "issue", "68 rows about 1 issues that exist; each of the 68 needs exactly one"),
         (ALL.format("true AS keep, '' AS reason", "isues"), "issue", 'Did you mean "issues"? Fix'),
     ],
 )  # fmt: skip

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from collections import Counter
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ GITHUB = "ghp_" + DRAWN[:36]
 GITHUB_FINE = "github_pat_" + DRAWN[:22] + "_" + DRAWN
 AWS = "AKIA" + "Z7QK2M4X8T1R5P9W"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+NESTED_HEADER = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1_400).decode().rstrip("=")
 BASE64 = "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi8aAbCdEfGhIjK"
 KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{BASE64}\n{BASE64}==\n-----END RSA PRIVATE KEY-----"
 HEX40 = "3f786850e387550fdab836ed7e6dc881de23001b"
@@ -117,6 +119,7 @@ def test_redacted_texts(text: str, redacted: str) -> None:
         f"sha256:{HEX40}{HEX40[:24]}",
         "eyJhbGciOi is how they begin",
         "eyJub3QganNvbg.eyJub3QganNvbg.x",
+        f"{NESTED_HEADER}.{NESTED_HEADER}.x",
         "password: correct-horse-battery-staple",
         "token = get_token_from_environment(name)",
         "api_key: ${{ secrets.MY_API_KEY_NUMBER_1 }}",

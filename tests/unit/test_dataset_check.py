@@ -154,10 +154,10 @@ def test_a_dataset_without_data_or_card_is_told(dataset: Path) -> None:
             lambda card: splits_of(card)[1].update(num_examples=7),
             "7 examples in test, where 11 are",
         ),
-        (lambda card: splits_of(card).pop(), "tells of None examples in test, where 11 are"),
+        (lambda card: splits_of(card).pop(), "announces None examples in test, where 11 are"),
         (
             lambda card: files_of(card).append({"split": "more", "path": "data/more-*"}),
-            "tells of None examples in more, where 0 are",
+            "announces None examples in more, where 0 are",
         ),
         (lambda card: card["dataset_info"].update(download_size=1), "download_size"),
         (lambda card: card["dataset_info"]["features"].pop(), "features"),
@@ -257,6 +257,12 @@ def test_secrets_are_found_in_code(tmp_path: Path, column: str) -> None:
     rows = examples(CODE_EDIT, 1, **{column: value})
     (problem,) = check_dataset(write(tmp_path, CODE_EDIT, rows).directory)
     assert problem.cause == f"code-edit:o/n#1+10001 has secret:github-token in its {column}"
+
+
+def test_a_secret_in_code_is_no_e_mail_address(tmp_path: Path) -> None:
+    rows = examples(CODE_EDIT, 1, patch=f"git clone {SECRET}@github.com:o/n")
+    (problem,) = check_dataset(write(tmp_path, CODE_EDIT, rows).directory)
+    assert "secret:github-token in its patch" in problem.cause
 
 
 def test_personal_data_is_found_in_prose_and_stays_in_code(tmp_path: Path) -> None:

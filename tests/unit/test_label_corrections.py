@@ -16,7 +16,12 @@ from goldpan.annotation.studio.forms import choice_of, find_form, form_of, make_
 from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey
 from goldpan.annotation.studio.push import choose, read_selection, write_selection
 from goldpan.core.errors import UsageError
-from goldpan.datasets.corrections import Corrections, Decided, corrected_batches, corrected_family
+from goldpan.datasets.corrections import (
+    Corrections,
+    LabelDecision,
+    corrected_batches,
+    corrected_family,
+)
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import task_family
 
@@ -110,7 +115,8 @@ def decided(**labels: tuple[str, ...] | None) -> Corrections:
     outcome = dict.fromkeys(COUNTS, 0)
     facts: dict[str, Any] = {"outcome": outcome, "controls": dict.fromkeys(COUNTS[:2], 0)}
     return Corrections(
-        {name: Decided("p", label, name == "b") for name, label in labels.items()}, {"p": facts}
+        {name: LabelDecision("p", label, name == "b") for name, label in labels.items()},
+        {"p": facts},
     )
 
 

@@ -116,6 +116,7 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
         ({"one": "extends = 3"}, "line 1: extends: Input should be a valid string", "Correct"),
         ({"one": 'extends = "defualt"'}, "no profile 'defualt' .did you mean default", "Choose"),
         ({"one": 'extends = "gone.toml"'}, "gone.toml cannot be read", "Check the file"),
+        ({"default.llm": ""}, "default.llm.toml has a dot in its name", "Give the file another"),
         (
             {"one": 'extends = "default"\n[bots]\nlogin = 1'},
             "line 3: the key bots.login is unknown",

@@ -11,8 +11,8 @@ from goldpan.filters.answers import (
     Choice,
     IssueReply,
     choose,
+    comment_evidence,
     named_comment,
-    of_comment,
     rated_answers,
 )
 from goldpan.text.remarks import read_remarks
@@ -195,7 +195,7 @@ def test_a_report_of_what_does_not_work_is_no_question(title: str) -> None:
 
 
 def test_evidence_names_the_reply_that_answers() -> None:
-    assert named_comment(of_comment(17, "soak the seal")) == 17
-    assert named_comment(of_comment(17, "")) == 17
+    assert named_comment(comment_evidence(17, "soak the seal")) == 17
+    assert named_comment(comment_evidence(17, "")) == 17
     for evidence in (None, "", "soak the seal", "see comment 17: soak", "comment 17 says so"):
         assert named_comment(evidence) is None

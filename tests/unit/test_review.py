@@ -23,7 +23,7 @@ from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.proportions import wilson
 from goldpan.core.schemas import VERDICTS
-from goldpan.filters.answers import of_comment
+from goldpan.filters.answers import comment_evidence
 from goldpan.filters.stored import read_verdicts
 from goldpan.llm.parts import PromptPart, cut
 from goldpan.llm.settings import Price
@@ -292,7 +292,7 @@ def test_who_judged_alone_is_counted_and_who_disagrees_is_listed() -> None:
 def test_verdicts_on_different_replies_are_not_compared() -> None:
     def about(table: pa.Table, *comments: int) -> pa.Table:
         at = table.schema.get_field_index("evidence")
-        return table.set_column(at, "evidence", [[of_comment(n, "words") for n in comments]])
+        return table.set_column(at, "evidence", [[comment_evidence(n, "words") for n in comments]])
 
     calibration = calibrate(
         about(verdicts("kk"), 11, 21), about(verdicts("kd", "gold"), 11, 22), "question-answer"

@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.table_files import table_rows
+from goldpan.datasets.table_files import stem_of, table_rows
 from goldpan.datasets.tasks import table_reader as table
 from goldpan.datasets.tasks.checks import check_task
 from goldpan.datasets.tasks.registry import find_task
@@ -46,15 +47,25 @@ def write_tar(path: Path) -> None:
         archive.addfile(member, io.BytesIO(CSV.encode()))
 
 
+def write_packed_parquet(path: Path) -> None:
+    with gzip.open(path, "wb") as file:
+        pq.write_table(pa.Table.from_pylist(ROWS), file)
+
+
 WRITERS: dict[str, Callable[[Path], Any]] = {
     "toy.csv": lambda path: path.write_text("\ufeff" + CSV, encoding="utf-8"),
     "toy.tsv": lambda path: path.write_text(CSV.replace(",", "\t"), encoding="utf-8"),
     "toy.csv.gz": lambda path: path.write_bytes(gzip.compress(CSV.encode())),
     "toy.tar.gz": write_tar,
     "toy.csv.xz": lambda path: path.write_bytes(lzma.compress(CSV.encode())),
-    "toy.jsonl": lambda path: path.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8"),
+    "toy.TAR.GZ": write_tar,
+    "toy.tar.csv": lambda path: path.write_text(CSV, encoding="utf-8"),
+    "toy.jsonl": lambda path: path.write_text(
+        "\ufeff" + "\n".join(map(json.dumps, ROWS)), encoding="utf-8"
+    ),
     "toy.json": lambda path: path.write_text(json.dumps(ROWS, indent=1), encoding="utf-8"),
     "toy.parquet": lambda path: pq.write_table(pa.Table.from_pylist(ROWS), path),
+    "toy.parquet.gz": write_packed_parquet,
     "toy.xlsx": write_xlsx,
 }
 
@@ -102,6 +113,11 @@ def test_other_hands_leave_rows_as_they_are(tmp_path: Path, content: str) -> Non
     rows = rows_of(tmp_path, content)
     assert [row["label"] for row in rows] == ["bug", "wish", "bug", "wish"]
     assert rows[0]["text"] == "A  falls\napart"
+
+
+def test_columns_that_a_task_does_not_name_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="toy_issues: columns: text or target is missing"):
+        rows_of(tmp_path, CSV, ('target = ["kind"]', ""))
 
 
 def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
@@ -245,7 +261,7 @@ def test_what_does_not_fit_is_told_by_place(tmp_path: Path, content: str, proble
 
 
 @pytest.mark.parametrize(
-    "name", ["toy.csv.gz", "toy.csv.xz", "toy.tar.gz", "toy.parquet", "toy.xlsx"]
+    "name", ["toy.csv.gz", "toy.csv.xz", "toy.tar.gz", "toy.parquet", "toy.parquet.gz", "toy.xlsx"]
 )
 def test_a_cut_file_is_told(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -254,6 +270,32 @@ def test_a_cut_file_is_told(tmp_path: Path, name: str) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DatasetError, match="cannot be read"):
         list(table_rows(path))
+
+
+def test_a_workbook_with_a_broken_sheet_is_told(tmp_path: Path) -> None:
+    write_xlsx(tmp_path / "whole.xlsx")
+    path = tmp_path / "toy.xlsx"
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(path, "w") as broken:
+        for name in whole.namelist():
+            content = whole.read(name)
+            broken.writestr(name, content[:-40] if "sheet1" in name else content)
+    with pytest.raises(DatasetError, match=r"toy\.xlsx cannot be read \(unclosed token"):
+        list(table_rows(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("a.csv", "a"),
+        ("a.v2.JSONL.GZ", "a.v2"),
+        ("a.csv.tar.gz", "a"),
+        ("a.v2.tar.xz", "a.v2"),
+        ("a.arff", "a"),
+        ("a", "a"),
+    ],
+)
+def test_the_name_of_a_file_loses_its_endings(name: str, stem: str) -> None:
+    assert stem_of(Path(name)) == stem
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
@@ -273,10 +315,16 @@ def test_nul_and_long_fields_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "cause"),
-    [("[{}, 3]", "1.: is not an object"), ('{"rows": []}', "\\[ is missing"), ("[{}", ", or ] is")],
+    [
+        ("[{}, 3]", "1.: is not an object"),
+        ('{"rows": []}', "\\[ is missing"),
+        ("[{}", ", or ] is"),
+        (r'[{"title": "\ud83d"}]', "surrogates not allowed"),
+        ("{}\n3\n", "1.: is not an object"),
+    ],
 )
 def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str) -> None:
-    path = tmp_path / "toy.json"
+    path = tmp_path / ("toy.jsonl" if content.endswith("\n") else "toy.json")
     path.write_text(content)
     with pytest.raises(DatasetError, match=cause):
         list(table_rows(path))

@@ -29,6 +29,7 @@ from goldpan.datasets.tasks.data import (
 )
 from goldpan.datasets.tasks.importing import import_files, readers
 from goldpan.datasets.tasks.registry import find_task, load_tasks, parse_task, plain_task, task_of
+from goldpan.datasets.tasks.sources import files_by_task, tasks_of_source
 from goldpan.datasets.tasks.table_reader import SETTINGS
 from goldpan.datasets.tasks.task import (
     CLASSIFICATION,
@@ -118,6 +119,15 @@ def test_every_shipped_task_is_in_order() -> None:
         assert len(task.prompt.examples) >= 4
         assert len(task.prompt.negative_examples) >= 4
         assert task.type not in CLASSIFICATION or task.labels
+
+
+def test_sources_take_the_files_that_their_tasks_name() -> None:
+    tasks = load_tasks()
+    for task in tasks.values():
+        if task.source.reader and task.source.files:
+            source, files = task.source.dataset, [Path(name) for name in task.source.files]
+            chosen = files_by_task(source, tasks_of_source(source, tasks), files)
+            assert chosen[task.name] == files
 
 
 def test_tasks_that_mining_can_feed_say_how() -> None:

@@ -168,7 +168,7 @@ class BuildResult(Result):
             yield Line(f"  kept, though {finding} is not ruled out: {', '.join(counts)}")
         yield from map(Line, self.other_choices)
         for score in written.scores:
-            yield Line(f"  {score.read_in_words}")
+            yield Line(f"  {score.summary}")
         yield from written.dropped_blocks()
         for kind, count in sorted(self.redacted.items()):
             yield Line(f"  {count:,} redacted in texts: {kind}")

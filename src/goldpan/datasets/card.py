@@ -38,7 +38,7 @@ from goldpan.miners.facts import STATED
 
 CARD = "README.md"
 FINDINGS_PAGE = "findings.md"
-"""The page of what an audit found, with the evidence."""
+"""The page with an audit's findings and their evidence."""
 _AUDITED = re.compile(r"^Of [\d,]+ rows, [^\n]* says why a row is good\.\n\n", re.M)
 _AFTER_AUDITED = re.compile(r"^(?:Labels: |## Use$)", re.M)
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$<>&@]|:(?=//)")
@@ -78,7 +78,7 @@ def write_card(written: Written, card: CardInputs, provenance: Provenance) -> No
 
 
 def state_audit(directory: Path, audited: Audited) -> None:
-    """Write into a finished dataset what an audit found; nothing where its card was changed."""
+    """Write an audit's findings into a finished dataset, unless its card was changed."""
     provenance, path = read_provenance(directory), directory / CARD
     files = provenance["files"]
     if CARD not in files or not path.is_file() or not is_as_recorded(path, files[CARD]):
@@ -102,7 +102,7 @@ def state_audit(directory: Path, audited: Audited) -> None:
 
 
 def without_audit(path: Path) -> bytes:
-    """Return a card, or the provenance of a dataset, as it is whether there was an audit or not."""
+    """Return a card, or the provenance of a dataset, without the traces of an audit."""
     if path.name == CARD:
         return _with_audit(path.read_text(encoding="utf-8", errors="replace"), "").encode()
     provenance = read_provenance(path.parent)
@@ -126,7 +126,7 @@ def _with_audit(card: str, sentence: str) -> str:
 
 
 def front_matter(written: Written, card: CardInputs) -> dict[str, Any]:
-    """Return what the Hub reads of a card: how to load the files and what to find them by."""
+    """Return the YAML of a card, by which the Hub loads and finds the dataset."""
     family = written.family
     licenses = hub_licenses(origin.license for origin in written.origins)
     return {
@@ -162,8 +162,8 @@ def title(written: Written, card: CardInputs) -> str:
     if card.title:
         return card.title
     repos = [origin.repo for origin in written.origins]
-    whence = " and ".join(repos) if len(repos) <= 2 else f"{len(repos)} repositories"
-    return f"{written.family.title} from {whence}"
+    source = " and ".join(repos) if len(repos) <= 2 else f"{len(repos)} repositories"
+    return f"{written.family.title} from {source}"
 
 
 def size_category(rows: int) -> str:
@@ -203,7 +203,7 @@ def escape(text: object) -> str:
 
 
 def markdown(template: str, package: str = "goldpan.datasets", **values: Any) -> str:
-    """Return a filled template of a package; what is not marked as raw is escaped."""
+    """Return a filled template of a package; all values but `RawMarkdown` are escaped."""
     text = _environment(package).get_template(template).render(values)
     return re.sub(r"\n{3,}", "\n\n", text)
 
@@ -295,7 +295,7 @@ def _shown_settings(settings: Mapping[str, Any]) -> str:
 
 
 def _sample(written: Written) -> str:
-    """Return what a model is given and should answer in the first row, as JSON on many lines.
+    """Return the inputs and the target of the first row, as JSON on many lines.
 
     JSON escapes line ends, so that no text can end the block of code that it stands in.
     """
@@ -320,7 +320,7 @@ def _cut(value: Any) -> Any:
 
 
 def _citation(written: Written, card: CardInputs, year: int | None) -> str:
-    """Return a BibTeX entry for the dataset itself, with what tells its content apart."""
+    """Return a BibTeX entry for the dataset itself, with a digest of its content."""
     files = "".join(file.sha256 for file in written.files)
     digest = hashlib.sha256(files.encode()).hexdigest()[:12]
     name = " ".join(_UNCITED.sub(" ", title(written, card)).split())

@@ -16,7 +16,7 @@ from goldpan.core.errors import UsageError
 from goldpan.datasets.family import Column, Family
 
 CHECKED = "checked"
-"""The column that says what people made of a label."""
+"""The column with people's decision about a label."""
 _SOURCE = "source_"
 _CHECKED = Column(
     CHECKED,
@@ -26,23 +26,23 @@ _CHECKED = Column(
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class LabelDecision:
     """A decision of people about one row."""
 
     project: str
     labels: tuple[str, ...] | None
-    """None where they chose what is no label of the task: the source's label stays."""
+    """None where no label of the task fits: the source's label stays."""
     control: bool
     """A row drawn among those that nobody suspected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Decisions by the id of the row, and what card and provenance tell of them."""
+    """Decisions by the id of the row, and their description for card and provenance."""
 
-    decided: Mapping[str, Decided] = field(default_factory=dict)
+    decided: Mapping[str, LabelDecision] = field(default_factory=dict)
     projects: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    """By project: how people decided. `corrected_batches` adds what became of the rows."""
+    """By project: how people decided. `corrected_batches` counts the outcomes."""
 
 
 def corrected_family(family: Family, corrections: Corrections | None) -> Family:
@@ -80,15 +80,15 @@ def corrected_batches(
         values: list[Any] = batch.column(at).to_pylist()
         checked: list[str | None] = []
         for row, name in enumerate(batch.column("id").to_pylist()):
-            decided = corrections.decided.get(name)
+            decision = corrections.decided.get(name)
             checked.append(None)
-            if decided is None:
+            if decision is None:
                 continue
             corrected.add(name)
             before = tuple(values[row]) if several else (values[row],)
-            after = decided.labels and tuple(name for name in labels if name in decided.labels)
+            after = decision.labels and tuple(name for name in labels if name in decision.labels)
             outcome = _outcome(before, after)
-            _count(corrections.projects[decided.project], outcome, control=decided.control)
+            _count(corrections.projects[decision.project], outcome, control=decision.control)
             if outcome != "outside":
                 checked[row] = outcome
                 values[row] = list(after or ()) if several else (after or ("",))[0]

@@ -1,4 +1,4 @@
-"""Croissant metadata (MLCommons, version 1.1) as JSON-LD, which other tools load the rows by."""
+"""Croissant metadata (MLCommons, version 1.1) as JSON-LD, by which other tools load the rows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def write_croissant(written: Written, card: CardInputs, provenance: Provenance) 
 
 
 def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dict[str, Any]:
-    """Return the metadata: each file with its hash, a record set a split, and how labels came."""
+    """Return the metadata: files with hashes, a record set a split, and the label statement."""
     family = written.family
     until = [source.mined_until for source in provenance.sources if source.mined_until]
     licenses = {spdx(origin.license) for origin in written.origins}

@@ -18,10 +18,10 @@ EDITED_SINCE: str = _DECLARED["edited_since"]
 
 
 def _columns(declared: list[str | dict[str, Any]]) -> tuple[Column, ...]:
-    whole: list[dict[str, Any]] = []
-    for one in declared:
-        whole += _DECLARED["shared"][one] if isinstance(one, str) else [one]
-    return tuple(map(column_of, whole))
+    columns: list[dict[str, Any]] = []
+    for entry in declared:
+        columns += _DECLARED["shared"][entry] if isinstance(entry, str) else [entry]
+    return tuple(map(column_of, columns))
 
 
 def _family(declared: Mapping[str, Any], before: tuple[Column, ...] = ()) -> Family:
@@ -37,7 +37,7 @@ FAMILIES = {declared["name"]: _family(declared) for declared in _DECLARED["famil
 QA, FAULT_LOCALIZATION, CODE_EDIT, ISSUE_RESOLUTION = FAMILIES.values()
 
 
-def _of_both(column: Column) -> Column:
+def _with_discussions(column: Column) -> Column:
     """Return a column of `QA` described for discussions, too."""
     text = column.description.replace("the issue", "the issue or discussion")
     text = text.replace("where the first counts", "where the first counts or one was accepted")
@@ -45,7 +45,8 @@ def _of_both(column: Column) -> Column:
 
 
 QA_WITH_DISCUSSIONS = _family(
-    {**_DECLARED["families"][0], **_DECLARED["discussed"]}, tuple(map(_of_both, QA.columns[:-1]))
+    {**_DECLARED["families"][0], **_DECLARED["discussed"]},
+    tuple(map(_with_discussions, QA.columns[:-1])),
 )
 """Question answering where discussions are a source, too."""
 

@@ -31,7 +31,7 @@ _KINDS = {
 
 
 class _ByName:
-    """Has pydantic read a type by its name; pydantic itself is imported then alone."""
+    """Makes pydantic read a type by its name; it is imported only then."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:
         from pydantic_core import core_schema
@@ -110,9 +110,9 @@ class Family:
 
     def __post_init__(self) -> None:
         names = {column.name for column in self.columns}
-        named = {*self.order, *self.subject, *self.inputs, self.target, self.moment}
-        named |= {self.stratum, self.partition, self.works}
-        if missing := named - names - {"", GROUP}:
+        used = {*self.order, *self.subject, *self.inputs, self.target, self.moment}
+        used |= {self.stratum, self.partition, self.works}
+        if missing := used - names - {"", GROUP}:
             raise ValueError(f"{self.name} has no column {', '.join(sorted(missing))}")
 
     @property
@@ -130,14 +130,14 @@ class Family:
         return next(column for column in self.columns if column.name == name)
 
     def batches(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
-        """Pack rows, as builders yield them, into what `write_dataset` takes.
+        """Yield rows of builders as batches for `write_dataset`.
 
         Raises `ValueError` for a row that lacks a column, which would be published as null.
         """
         schema = self.schema.append(pa.field(GROUP, pa.string()))
         names = set(self.schema.names)
-        left = iter(rows)
-        while chunk := list(islice(left, _BATCH)):
+        remaining = iter(rows)
+        while chunk := list(islice(remaining, _BATCH)):
             for row in chunk:
                 if missing := names - row.keys():
                     raise ValueError(f"{row.get('id')} lacks {', '.join(sorted(missing))}")
@@ -155,28 +155,23 @@ def read_columns(path: Path) -> tuple[Column, ...]:
 
 
 COLUMNS = "columns"
-"""Where provenance describes the columns."""
-
-_ORIGIN = "origin"
-
-_WORKS = "works"
-
+"""The key of provenance that describes the columns."""
 _HOLDS = ("fact", "prose", "code")
 
 
 def described_family(family: Family) -> dict[str, Any]:
-    """Return what provenance says of a family, so that `known_family` knows it again."""
+    """Return the description of a family for provenance, which `known_family` reads."""
     columns = [
         {"name": column.name, "type": _type(column.kind), "holds": column.holds}
         for column in family.columns
     ]
-    origin = {_ORIGIN: family.origin, _WORKS: family.works}
-    named = {name: text for name, text in origin.items() if text}
-    return {"family": family.name, COLUMNS: columns, **named}
+    origins = {"origin": family.origin, "works": family.works}
+    stated = {name: text for name, text in origins.items() if text}
+    return {"family": family.name, COLUMNS: columns, **stated}
 
 
 def _type(kind: pa.DataType) -> str:
-    """Return a type's name; Parquet calls what a list holds otherwise than Arrow does."""
+    """Return a type's name; Parquet names the items of a list differently than Arrow."""
     if pa.types.is_list(kind):
         return f"list<{_type(kind.value_type)}>"
     if pa.types.is_struct(kind):
@@ -207,8 +202,8 @@ def described_by(provenance: Mapping[str, Any], schema: pa.Schema | None) -> Fam
             target="",
             task_categories=(),
             moment="",  # nothing is split by it any more
-            origin=str(provenance.get(_ORIGIN, "")),
-            works=str(provenance.get(_WORKS, "")),
+            origin=str(provenance.get("origin", "")),
+            works=str(provenance.get("works", "")),
         )
     except (KeyError, TypeError, ValueError):
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
 from itertools import count, islice
@@ -46,7 +45,7 @@ from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, st
 _GROUP_ROWS = 1_000
 _GROUP_BYTES = 32 * 2**20
 SHARD_BYTES = 512 * 2**20
-"""How large a Parquet file may get, before compression."""
+"""The largest size of a Parquet file, before compression."""
 
 
 def write_shards(
@@ -113,11 +112,11 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     )
 
 
-# Rows on disk that are read back in another order, a few in memory at a time.
+# Rows on disk, read back in another order, a few in memory at a time.
 
 _STEP = 64
 _STEPS_IN_MEMORY = 100
-"""Steps after which what was read of the file no longer counts as this process's memory."""
+"""Steps after which the pages read so far are released."""
 
 
 class Spool:
@@ -131,9 +130,9 @@ class Spool:
 
     def read(self, order: Sequence[int]) -> Iterator[pa.Table]:
         """Yield rows in this order, by their number in the spool, up to 64 at a time."""
-        left = iter(order)
+        remaining = iter(order)
         for step in count(1):
-            rows = list(islice(left, _STEP))
+            rows = list(islice(remaining, _STEP))
             if not rows:
                 return
             yield self._take(rows)
@@ -147,31 +146,30 @@ class Spool:
             offsets[batch].append(index)
         parts = [
             self._source.get_batch(batch).take(
-                pa.array([rows[index] - int(self._starts[batch]) for index in mine], pa.int64())
+                pa.array([rows[index] - int(self._starts[batch]) for index in indexes], pa.int64())
             )
-            for batch, mine in offsets.items()
+            for batch, indexes in offsets.items()
         ]
-        where = np.argsort([index for mine in offsets.values() for index in mine])
+        where = np.argsort([index for indexes in offsets.values() for index in indexes])
         return pa.Table.from_batches(parts).combine_chunks().take(pa.array(where))
 
 
-@contextmanager
-def spooled(
+def write_spool(
     path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], facts: Sequence[str]
-) -> Iterator[Spool]:
-    """Write batches to a file and give them back as a spool while the block runs."""
+) -> Spool:
+    """Write batches to a file, and open it as a spool."""
     sizes: list[int] = []
-    light = [schema.empty_table().select(facts)]
+    fact_tables = [schema.empty_table().select(facts)]
     with pa.ipc.new_file(path, schema) as sink:
         for batch in batches:
             rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
-            light.append(rows.select(facts))
+            fact_tables.append(rows.select(facts))
             for part in rows.to_batches(max_chunksize=_STEP):
                 sink.write_batch(part)
                 sizes.append(len(part))
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-    yield Spool(mapped, sizes, pa.concat_tables(light).combine_chunks())
+    return Spool(mapped, sizes, pa.concat_tables(fact_tables).combine_chunks())
 
 
 def write_dataset(
@@ -190,13 +188,12 @@ def write_dataset(
 ) -> Written:
     """Write the rows as a dataset to a directory, in place of an earlier dataset there.
 
-    Card and provenance tell how the rows fare against each of `golds`.
-
     `rows` have the family's columns in any order, and may have `group`: rows that share it are
     near duplicates. Memory follows the batch, beside a few light columns. The directory appears
-    by a rename when all is written. Mappings in `provenance` are read after the last row. The card
-    tells what changed since the older version in `since`, which may be `directory` itself.
-    `extras` has what the family has beside that.
+    by a rename when all is written. Mappings in `provenance` are read after the last row. Card and
+    provenance have the scores of the rows against each of `golds`; the card has the changes since
+    the older version in `since`, which may be `directory` itself. `extras` are further files and
+    facts.
 
     Raises `DatasetError` where there are no rows, an id stands twice or is missing, or the
     directory holds something else than a dataset.
@@ -205,22 +202,22 @@ def write_dataset(
     batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
     built_by = digests(("builder", family.name))
     provenance = replace(provenance, plugins={**provenance.plugins, **built_by})
-    more = extras or Extras()
+    extras = extras or Extras()
     try:
         with workspace.replacing(directory) as building:
             spool_path = building.with_name("rows.arrow")
             written = _write_data(building, spool_path, family, batches, plan, shard_bytes)
             paths = [building / file.path for file in written.files]
             written = replace(written, scores=tuple(score_labels(paths, gold) for gold in golds))
-            written = replace(written, origins=_with_quoted(written.origins, more.quoted))
-            for name, content in more.files.items():
+            written = replace(written, origins=_with_quoted(written.origins, extras.quoted))
+            for name, content in extras.files.items():
                 path = building / PurePosixPath(name)
                 path.parent.mkdir(exist_ok=True)
                 path.write_bytes(content)
-            _describe(written, card, provenance, more)
+            _describe(written, card, provenance, extras)
             if since is not None:
                 changes = changelog(compare_versions(since, building, workspace))
-                _describe(written, replace(card, changes=changes), provenance, more)
+                _describe(written, replace(card, changes=changes), provenance, extras)
     except OSError as error:
         raise unwritable(directory, error, DatasetError) from None
     return replace(written, directory=directory)
@@ -254,28 +251,28 @@ def _write_data(
         else batch.append_column(GROUP, pa.nulls(len(batch), pa.string()))
         for batch in batches
     )
-    with spooled(spool_path, schema, grouped, list(facts)) as spool:
-        splits = assign_splits(_candidates(spool.facts, family), plan)
-        by = [(name, "ascending") for name in (*family.order, "id")]
-        order = pc.sort_indices(spool.facts, sort_keys=by).to_pylist()
-        written = []
-        for name in plan.names:
-            mine = [index for index in order if splits.names[index] == name]
-            tables = (table.drop_columns(GROUP) for table in spool.read(mine))
-            paths, rows, size = write_shards(data, name, family.schema, tables, shard_bytes)
-            if rows:
-                moments = spool.facts.take(pa.array(mine))[family.moment] if family.moment else None
-                shards = tuple(_data_file(building, path) for path in paths)
-                written.append(WrittenSplit(name, rows, size, shards, *_first_and_last(moments)))
-        has_split = pa.array([name is not None for name in splits.names])
-        origins = origins_of(count_origins(spool.facts.filter(has_split), family))
+    spool = write_spool(spool_path, schema, grouped, list(facts))
+    splits = assign_splits(_candidates(spool.facts, family), plan)
+    by = [(name, "ascending") for name in (*family.order, "id")]
+    order = pc.sort_indices(spool.facts, sort_keys=by).to_pylist()
+    written = []
+    for name in plan.names:
+        chosen = [index for index in order if splits.names[index] == name]
+        tables = (table.drop_columns(GROUP) for table in spool.read(chosen))
+        paths, rows, size = write_shards(data, name, family.schema, tables, shard_bytes)
+        if rows:
+            moments = spool.facts.take(pa.array(chosen))[family.moment] if family.moment else None
+            shards = tuple(_data_file(building, path) for path in paths)
+            written.append(WrittenSplit(name, rows, size, shards, *_first_and_last(moments)))
+    has_split = pa.array([name is not None for name in splits.names])
+    origins = origins_of(count_origins(spool.facts.filter(has_split), family))
     return Written(building, family, tuple(written), splits.report, origins)
 
 
 def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
-    """Return what splitting needs; rows about one subject are a group, whatever else they share.
+    """Return the rows as split candidates; rows about one subject are always one group.
 
-    Raises `ValueError` where rows about one subject bear different groups.
+    Raises `ValueError` where rows about one subject have different groups.
     """
     if not len(facts):
         raise DatasetError(
@@ -316,7 +313,7 @@ def _first_and_last(moments: pa.ChunkedArray | None) -> tuple[datetime | None, d
 
 
 def _with_quoted(origins: Iterable[Origin], quoted: Iterable[Origin]) -> tuple[Origin, ...]:
-    """Add those that have no row of their own, with no rows."""
+    """Add the origins that are only quoted, with no rows."""
     rows = {(origin.repo, origin.license): origin.rows for origin in origins}
     return origins_of({(origin.repo, origin.license): 0 for origin in quoted} | rows)
 
@@ -345,9 +342,9 @@ def _write_provenance(written: Written, provenance: Provenance, extras: Extras) 
 
 
 def refuse_foreign(directory: Path, family: str = "") -> Mapping[str, Any]:
-    """Return the provenance of what a dataset replaces; empty where there is nothing yet.
+    """Return the provenance of the dataset in a directory; empty where there is nothing yet.
 
-    Raises `DatasetError` where the directory holds what Goldpan did not write, or not of `family`.
+    Raises `DatasetError` where it is not a dataset of Goldpan, or not of `family`.
     """
     remedy = "Choose another directory, or empty this one"
     try:

@@ -3,11 +3,11 @@
 A gold set is a CSV file with the columns `repo`, `issue`, `label` and one of `comment_id`, for
 answers (answers, partly, not, cannot-tell), `pull`, for fix pairs (fixes, partly, not,
 cannot-tell), and `changed_path`, for the file that a fix changed (right, wrong, cannot-tell). A
-column `half` may tell the rows that rules were made on (`dev`) from the others (`test`).
+column `half` may separate the rows that rules were made on (`dev`) from the others (`test`).
 
 With a column `reader` it holds judgements of a sample, a line for each row and reader, as
-`goldpan evaluate labels --sample` keeps them. `seed` and `sample` say which rows were drawn, so
-that of any dataset only those count that are drawn of it, too.
+`goldpan evaluate labels --sample` keeps them. By `seed` and `sample`, the rows are drawn again from
+any dataset, and only judgements of these count.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class GoldKind:
     """The column of a dataset that does."""
     right: str
     labels: tuple[str, ...]
-    """From right to wrong; what is none of them decides nothing."""
+    """From right to wrong; any other label decides nothing."""
     read: type[int] | type[str] = int
     """The type of the item's name: a number or a text."""
 
@@ -75,7 +75,7 @@ class RowJudgement:
     """The digest of the rows that the sample was drawn of, as the card's citation names it."""
     seed: int
     sample: int
-    """How many rows were to be drawn."""
+    """The size of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class Gold:
     by_reader: Mapping[Item, Mapping[str, str]] = field(default_factory=dict)
     """The judgements of each reader on each row, where it holds those of a sample."""
     seed: int = 0
-    """By which the rows of the sample were drawn."""
+    """The seed of the sample."""
     size: int = 0
-    """How many rows were to be drawn."""
+    """The size of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +102,24 @@ class ReaderPair:
     readers: tuple[str, str]
     rows: int
     same: int
-    """Rows of which they say the same."""
+    """Rows with the same label."""
     kappa: float | None
-    """Cohen's; None where it is not defined, as where both say the same of all rows."""
+    """Cohen's; None where it is not defined, as where both give all rows one label."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleScore:
-    """How a sample was read of which the labels are scored."""
+    """The reading of a sample whose labels are scored."""
 
     seed: int
     size: int
-    """How many rows were to be drawn."""
+    """The size of the sample."""
     drawn: int
     """Rows that the seed draws of this dataset, fewer where it has no more."""
     read: int
     """Drawn rows that somebody judged."""
     cannot_tell: int
-    """Judged rows that could not be decided by what is shown."""
+    """Judged rows that their readers could not decide."""
     differing: int
     """Judged rows without a majority of readers: the less favourable judgement counts."""
     elsewhere: int
@@ -151,7 +151,7 @@ class GoldScore:
     kept: Estimate
     """The share of these for which the dataset has a row; of a sample it is not asked."""
     sample: SampleScore | None = None
-    """How the rows were drawn and read, where the gold set is a sample."""
+    """The drawing and the reading of the rows, where the gold set is a sample."""
 
     @property
     def labelled(self) -> int:
@@ -159,8 +159,8 @@ class GoldScore:
         return sum(self.labels.values())
 
     @property
-    def read_in_words(self) -> str:
-        """Return how many rows were judged, and which judgements are of no row."""
+    def summary(self) -> str:
+        """How many rows were judged, and how many judgements are of other rows."""
         if self.sample is None:
             return f"{self.gold}: {self.labelled:,} of {self.rows:,} rows labelled"
         judged = f"{self.gold}: {self.sample.read:,} of {self.sample.drawn:,} rows judged"
@@ -177,6 +177,7 @@ def half_of(repo: str, issue: int) -> str:
 
 def read_gold(path: Path, half: str | None = None) -> Gold:
     """Read a gold set, or one half of it; raises `UsageError` where it is none."""
+    labels: dict[Item, str]
     rows, kind = _read(path)
     if rows and "reader" in rows[0]:
         if half is not None:
@@ -185,13 +186,13 @@ def read_gold(path: Path, half: str | None = None) -> Gold:
         by_reader: dict[Item, dict[str, str]] = defaultdict(dict)
         for each in judgements:
             by_reader[each.item][each.reader] = each.label
-        settled = {item: _settled(said.values(), kind)[0] for item, said in by_reader.items()}
+        labels = {item: _settled(votes.values(), kind)[0] for item, votes in by_reader.items()}
         size = max(each.sample for each in judgements)
         seed = judgements[0].seed
-        return Gold(path.name, file_digest(path), kind, None, settled, by_reader, seed, size)
+        return Gold(path.name, file_digest(path), kind, None, labels, by_reader, seed, size)
     if half is not None and half not in {row.get("half") for row in rows}:
         raise UsageError(f"The gold set {path} has no half {half!r}", "Leave --half out")
-    labels: dict[Item, str] = {}
+    labels = {}
     for line, row in enumerate(rows, 2):
         if half is not None and row["half"] != half:
             continue
@@ -210,28 +211,28 @@ def read_judgements(path: Path, kind: GoldKind) -> list[RowJudgement]:
         return []
     rows, found = _read(path)
     if found != kind or "reader" not in rows[0]:
-        held = f"judgements of {found.name}" if "reader" in rows[0] else "a gold set of its own"
-        raise UsageError(f"{path} holds {held}", "Give another file with --output")
+        content = f"judgements of {found.name}" if "reader" in rows[0] else "a gold set of its own"
+        raise UsageError(f"{path} holds {content}", "Give another file with --output")
     return _judgements(path, rows, kind)
 
 
 def keep_judgement(path: Path, kind: GoldKind, judgement: RowJudgement) -> None:
-    """Write a judgement into a file, in place of what its reader said of the same row before.
+    """Write a judgement into a file, in place of its reader's earlier one on the same row.
 
-    Others may read the same sample at the same time.
+    A lock keeps other processes from writing at the same time.
     """
     with hold_lock(path.with_name(f".{path.name}.lock")):
         kept = {(old.item, old.reader): old for old in read_judgements(path, kind)}
         kept[judgement.item, judgement.reader] = judgement
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["repo", "issue", kind.gold_column, *_OF_JUDGEMENT])
+        writer.writerow(["repo", "issue", kind.gold_column, *_JUDGEMENT_COLUMNS])
         for each in kept.values():
-            writer.writerow([*each.item, *(getattr(each, name) for name in _OF_JUDGEMENT)])
+            writer.writerow([*each.item, *(getattr(each, name) for name in _JUDGEMENT_COLUMNS)])
         write_whole(path, text.getvalue().encode())
 
 
-_OF_JUDGEMENT = ("reader", "label", "note", "dataset", "seed", "sample")
+_JUDGEMENT_COLUMNS = ("reader", "label", "note", "dataset", "seed", "sample")
 
 
 def checked_reader(name: str) -> str:
@@ -291,11 +292,11 @@ def _judgements(
     return found
 
 
-def _settled(said: Iterable[str], kind: GoldKind) -> tuple[str, bool]:
-    """Return what most readers say, and whether most do; else the least favourable label."""
-    counts = Counter(said)
-    label, votes = counts.most_common(1)[0]
-    if votes * 2 > counts.total():
+def _settled(votes: Iterable[str], kind: GoldKind) -> tuple[str, bool]:
+    """Return the label of most readers and True, or without a majority the least favourable."""
+    counts = Counter(votes)
+    label, count = counts.most_common(1)[0]
+    if count * 2 > counts.total():
         return label, True
     return max(counts, key=[*kind.labels[:-1], CANNOT_TELL, kind.labels[-1]].index), False
 
@@ -351,24 +352,24 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
 
 
 def _sample_score(gold: Gold, drawn: Sequence[Item]) -> SampleScore:
-    said = {item: gold.by_reader[item] for item in drawn if item in gold.by_reader}
-    readers = Counter(reader for labels in said.values() for reader in sorted(labels))
-    places = [*gold.kind.labels, CANNOT_TELL]
+    judged = {item: gold.by_reader[item] for item in drawn if item in gold.by_reader}
+    readers = Counter(reader for votes in judged.values() for reader in sorted(votes))
+    labels = [*gold.kind.labels, CANNOT_TELL]
     pairs = []
     for first, second in combinations(sorted(readers), 2):
-        both = [(s[first], s[second]) for s in said.values() if first in s and second in s]
+        both = [(by[first], by[second]) for by in judged.values() if first in by and second in by]
         if both:
-            table = [[both.count((one, other)) for other in places] for one in places]
-            same = sum(one == other for one, other in both)
+            table = [[both.count((left, right)) for right in labels] for left in labels]
+            same = sum(left == right for left, right in both)
             pairs.append(ReaderPair((first, second), len(both), same, cohen_kappa(table)))
     return SampleScore(
         gold.seed,
         gold.size,
         len(drawn),
-        len(said),
-        sum(gold.labels[item] == CANNOT_TELL for item in said),
-        sum(not _settled(labels.values(), gold.kind)[1] for labels in said.values()),
-        len(gold.by_reader) - len(said),
+        len(judged),
+        sum(gold.labels[item] == CANNOT_TELL for item in judged),
+        sum(not _settled(votes.values(), gold.kind)[1] for votes in judged.values()),
+        len(gold.by_reader) - len(judged),
         dict(sorted(readers.items())),
         tuple(pairs),
     )

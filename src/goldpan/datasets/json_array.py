@@ -1,7 +1,7 @@
 """Reads the elements of a long JSON array one by one: memory follows the longest of them.
 
-`ijson` is faster, but a number of 5,000 digits ends the process, nesting without end
-takes all memory, and it accepts a file that has the array twice or not at all.
+`ijson` is faster, but a number of 5,000 digits ends the process, endless nesting takes all memory,
+and it accepts a file that has the array twice or not at all.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class FieldError(ValueError):
 def read_array(file: IO[str], name: str = "") -> Iterator[object]:
     """Yield the elements of the array `name` of the JSON object that a file holds, or of the file.
 
-    An element may have 64 Mi characters. Other members of the object are passed over. Raises
-    `FieldError` where the file is none such, after what could be read.
+    An element may have 64 Mi characters. Other members of the object are skipped. Raises
+    `FieldError` at the first error, after the elements before it.
     """
     text = _Text(file)
     if name:
@@ -38,8 +38,8 @@ def read_array(file: IO[str], name: str = "") -> Iterator[object]:
     else:
         yield from _elements(text, "")
     if text.peek():
-        what = "object" if name else "array"
-        raise FieldError("", f"more follows after the end of the JSON {what}")
+        kind = "object" if name else "array"
+        raise FieldError("", f"more follows after the end of the JSON {kind}")
 
 
 def _member(text: _Text, name: str) -> Iterator[object]:
@@ -102,8 +102,8 @@ class _Text:
         """Go past a character; raises `FieldError` where another stands there."""
         text = self.peek()
         if text != mark:
-            stands = f"{text!r} stands there" if text else "the file ends"
-            raise FieldError(field, f"{expected or mark} is missing, {stands}")
+            actual = f"{text!r} stands there" if text else "the file ends"
+            raise FieldError(field, f"{expected or mark} is missing, {actual}")
         self.skip()
 
     def goes_on(self, end: str, field: str) -> bool:
@@ -119,6 +119,8 @@ class _Text:
         while True:
             try:
                 value, end = self._json.raw_decode(self._buffer, self._at)
+                if "\\u" in self._buffer[self._at : end]:  # which may be half of a character
+                    json.dumps(value, ensure_ascii=False).encode()
             except json.JSONDecodeError as error:
                 if self._at_end:
                     raise FieldError(field, f"is not JSON ({error.msg})") from None
@@ -126,7 +128,7 @@ class _Text:
                     raise FieldError(field, "is not JSON, or longer than 64 MiB") from None
             except RecursionError:
                 raise FieldError(field, "is nested too deeply") from None
-            except ValueError as error:  # a number of many digits, or NaN
+            except ValueError as error:  # a number of many digits, NaN, or half of a character
                 raise FieldError(field, str(error)) from None
             else:
                 if self._at_end or len(self._buffer) - end >= _PENDING:
@@ -136,11 +138,11 @@ class _Text:
 
     def _fill(self) -> None:
         """Read as much again as is waiting, so that long values cost linear time."""
-        rest = self._buffer[self._at :]
+        pending = self._buffer[self._at :]
         try:
-            more = self._file.read(max(_CHUNK, len(rest)))
+            more = self._file.read(max(_CHUNK, len(pending)))
         except UnicodeDecodeError as error:
             raise FieldError("", f"is not UTF-8 ({error.reason})") from None
         self._at_end = not more
-        self._buffer = rest + more
+        self._buffer = pending + more
         self._at = 0

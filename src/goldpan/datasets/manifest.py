@@ -1,4 +1,4 @@
-"""The record of a written dataset: its splits, files and licenses, and what its card says."""
+"""The record of a written dataset: its splits, files and licenses, and the texts of its card."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Written:
     origins: tuple[Origin, ...]
     """Sorted by name."""
     scores: tuple[GoldScore, ...] = ()
-    """How the rows fare against gold sets."""
+    """The scores of the rows against gold sets."""
 
     @property
     def rows(self) -> int:
@@ -99,7 +99,7 @@ class Written:
         return tuple(file for split in self.splits for file in split.files)
 
     def plain(self) -> dict[str, Any]:
-        """Return what was written as plain data."""
+        """Return the record as plain data."""
         return {
             "directory": str(self.directory),
             "family": self.family.name,
@@ -130,7 +130,7 @@ class Extras:
     about: Mapping[str, Any] = field(default_factory=dict)
     """Further members of its provenance."""
     quoted: tuple[Origin, ...] = ()
-    """Where texts are from that stand in rows of others, or in `files`; `rows` does not count."""
+    """The sources of texts that only other rows, or `files`, quote; `rows` does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class FunnelStep:
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """The outcome of an audit, as a dataset tells it; empty where there was none."""
+    """The outcome of an audit, as a dataset states it; empty where there was none."""
 
     sentence: str = ""
     """How many rows are free of all findings, for the card."""
@@ -182,7 +182,7 @@ class CardInputs:
     title: str = ""
     """The name for people; empty for one made of the family and the repositories."""
     summary: str = ""
-    """A paragraph on this dataset, in the words of who makes it."""
+    """A paragraph on this dataset by its author."""
     label_rule: str = ""
     """The rule that made the labels, in words; empty where they are somebody else's."""
     label_threshold: str = ""
@@ -192,7 +192,7 @@ class CardInputs:
     label_accuracy: str = ""
     """How right such labels are, where that was measured."""
     notes: str = ""
-    """Markdown of who makes it, put into the card as it is."""
+    """The author's Markdown, put into the card as it is."""
     version: str = "1.0.0"
     languages: tuple[str, ...] = ("en",)
     """The natural languages of the texts, ISO 639-1."""
@@ -207,7 +207,7 @@ class CardInputs:
     answer_choice: str = ""
     """How the reply that answers was chosen, in words; empty where there is none."""
     texts: str = ""
-    """As of when texts are, in words; empty where that is when they were mined."""
+    """The moment of which the texts are, in words; empty for that of mining."""
     explained: Mapping[str, str] = field(default_factory=dict)
     """The meaning of the reasons in the provenance's counts."""
     tasks: tuple[TaskLine, ...] = ()
@@ -225,8 +225,7 @@ class CardInputs:
     redacted: bool = True
     """True where private data was searched for and made unreadable."""
     audited: Callable[[Mapping[str, str]], Audited] = lambda _: Audited()
-    """Returns what an audit of exactly these files found, which are given by name with their
-    digests."""
+    """Returns the outcome of an audit of exactly these files: digests by name."""
 
 
 _MOST_NAMED = 3
@@ -234,7 +233,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class LabelStatement:
-    """How labels were made, how right they are, and what share of the subjects has one."""
+    """The making and the accuracy of labels, and the share of the subjects that has one."""
 
     rule: str
     threshold: str | None
@@ -242,11 +241,11 @@ class LabelStatement:
     profile: str | None
     reviews: tuple[str, ...]
     made: str
-    """The above in a sentence."""
+    """Rule, threshold, profile and reviews in a sentence."""
     accuracy: str
     """How right the labels are, in a sentence, with its interval."""
     measured_on: Literal["sample", "gold set", "other repositories", "nothing"]
-    """The data that this rests on."""
+    """The data behind `accuracy`."""
     rows: int
     considered: int
     """The subjects that there were."""

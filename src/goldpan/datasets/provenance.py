@@ -1,4 +1,4 @@
-"""Provenance: where a dataset came from, and what rests on a file of the workspace.
+"""Provenance: the origin of a dataset, and the results that depend on a file of the workspace.
 
 Nothing in it depends on when, where or by whom the dataset was built: times are those of the
 mined replies, names of files are relative. So building twice gives the same bytes.
@@ -42,8 +42,8 @@ class MinedSource:
     mined_until: datetime | None = None
     """When the last one came."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of what was read, by a name that needs no machine: raw/run-0001.zst; tables over all
-    that was judged; verdicts, duplicates, reviews and annotations/PROJECT of what judged it, and
+    """SHA-256 of the inputs, by names that hold on any machine: raw/run-0001.zst; tables over all
+    that was judged; verdicts, duplicates, reviews and annotations/PROJECT of the judgements;
     verification over the records of tests with their logs; of a history the commit of its default
     branch (git HEAD), and over all its refs (git refs)."""
     license: str | None = None
@@ -59,7 +59,7 @@ class MinedSource:
     complete: bool | None = None
     """True where all that GitHub announced is stored, as `goldpan status` tells it."""
     announced: Mapping[str, int | None] = field(default_factory=dict)
-    """How many of each kind GitHub announced; null where it did not tell."""
+    """How many of each kind GitHub announced; null where it did not say."""
     stored: Mapping[str, int] = field(default_factory=dict)
     """How many of each kind are stored."""
 
@@ -97,7 +97,7 @@ _MAPPINGS = ("profile", "digests", "settings", "counts", "redactions", "reviews"
 def write_provenance(
     directory: Path, provenance: Provenance, about: Mapping[str, Any], files: Mapping[str, Any]
 ) -> None:
-    """Write `provenance.json` beside the files of a dataset; `about` is what it says of itself."""
+    """Write `provenance.json` beside the files of a dataset, with further members in `about`."""
     written = {
         **about,
         "sources": [
@@ -150,7 +150,7 @@ def is_as_recorded(path: Path, about: Mapping[str, Any]) -> bool:
 
 
 def shard_paths(directory: Path, split: str = "*") -> list[Path]:
-    """Return the Parquet files of a split, or all, once they are what the provenance says.
+    """Return the Parquet files of a split, or all, after checking them against the provenance.
 
     A directory without `provenance.json` is taken as it is. Raises `DatasetError` that names a
     file that is damaged, gone or of elsewhere.
@@ -195,14 +195,14 @@ def finished_datasets(workspace: WorkspaceLayout) -> list[Path]:
 
 
 def describe_build(directory: Path) -> str | None:
-    """Return how many examples a dataset has and by which rules and profile, if there is one.
+    """Return the number of a dataset's examples, its rules and its profile; None without one.
 
-    Where it cannot be read, that is for whoever replaces it to say.
+    One that cannot be read counts as none: replacing it reports that.
     """
     provenance = _read(directory)
     if provenance is None:
         return None
-    rules, profile = _chosen(provenance)
+    rules, profile = _rules_and_profile(provenance)
     by = [f"rules {' and '.join(rules)}"] if rules else []
     by += [f"profile {profile}"] if profile else []
     count = provenance.get("examples", 0)
@@ -210,8 +210,8 @@ def describe_build(directory: Path) -> str | None:
 
 
 def build_options(directory: Path) -> str:
-    """Return the options by which a command takes the rules and the profile of a dataset."""
-    rules, profile = _chosen(_read(directory) or {})
+    """Return a command's options for the rules and the profile of a dataset."""
+    rules, profile = _rules_and_profile(_read(directory) or {})
     options = [f" --profile {profile}"] if profile else []
     options += [f" --rules {name}" for name in rules if name != DEFAULT_RULES]
     return "".join(options)
@@ -239,7 +239,7 @@ def _read(directory: Path) -> dict[str, Any] | None:
         return None
 
 
-def _chosen(provenance: dict[str, Any]) -> tuple[list[str], str | None]:
+def _rules_and_profile(provenance: dict[str, Any]) -> tuple[list[str], str | None]:
     rules = {source["rules"] for source in provenance.get("sources", ()) if source.get("rules")}
     return sorted(rules), provenance.get("profile", {}).get("name")
 
@@ -259,11 +259,11 @@ class Dependents:
                 try:
                     self._datasets[path.parent] = read_provenance(path.parent)
                 except GoldpanError:
-                    continue  # that is told of the file itself
+                    continue  # checks of the file itself report that
 
     def of(self, path: Path) -> tuple[str, ...]:
-        """Return what rests on a file, by paths within the workspace, in the order of stages."""
-        return tuple(str(found.relative_to(self._root)) for found in self._of(path))
+        """Return the results of a file, as paths within the workspace, in the order of stages."""
+        return tuple(str(dependent.relative_to(self._root)) for dependent in self._of(path))
 
     def proved_datasets(self, repo: str) -> list[Path]:
         """Return the datasets with rows of a repository whose fixes can be proved by tests."""
@@ -287,11 +287,13 @@ class Dependents:
                 yield from self._made_of(repo)
             case "reviews":
                 yield from self._existing("verdicts/**/*.llm.parquet")
-                yield from self._if(_was_reviewed)
+                yield from self._datasets_where(_was_reviewed)
             case "verdicts" if rest[0] == "labels":
                 return
             case "verdicts" if len(rest) == 1:
-                yield from self._if(lambda facts: "near-duplicates" in facts.get("digests", {}))
+                yield from self._datasets_where(
+                    lambda facts: "near-duplicates" in facts.get("digests", {})
+                )
             case "verdicts":
                 profile, _, reviewed = path.stem.partition(".")
                 yield from self._made_of(
@@ -303,11 +305,11 @@ class Dependents:
                     ),
                 )
             case "annotations":
-                yield from self._if(lambda facts: _was_annotated(facts, rest[0]))
+                yield from self._datasets_where(lambda facts: _was_annotated(facts, rest[0]))
             case "gharchive":
-                yield from self._if(lambda facts: any(path.name in s["inputs"] for s in _of(facts)))
-            case "audits":
-                return
+                yield from self._datasets_where(
+                    lambda facts: any(path.name in source["inputs"] for source in _sources(facts))
+                )
             case "prompts":
                 yield from self._existing("runs")
             case "datasets":
@@ -322,29 +324,27 @@ class Dependents:
         yield from sorted(self._root.glob(pattern))
 
     def _made_of(
-        self, repo: str, which: Callable[[_Facts, _Facts], bool] = lambda _, __: True
+        self, repo: str, condition: Callable[[_Facts, _Facts], bool] = lambda _, __: True
     ) -> Iterator[Path]:
-        """Yield the datasets of a repository of which something is true, with its source."""
-
-        def is_of(facts: _Facts) -> bool:
-            return any(
-                str(source["repo"]).lower() == repo and which(facts, source)
-                for source in _of(facts)
+        """Yield the datasets of a repository for which, with its source, a condition holds."""
+        return self._datasets_where(
+            lambda facts: any(
+                str(source["repo"]).lower() == repo and condition(facts, source)
+                for source in _sources(facts)
             )
+        )
 
-        yield from self._if(is_of)
-
-    def _if(self, which: Callable[[_Facts], bool]) -> Iterator[Path]:
-        yield from (path for path, facts in self._datasets.items() if which(facts))
+    def _datasets_where(self, condition: Callable[[_Facts], bool]) -> Iterator[Path]:
+        return (path for path, facts in self._datasets.items() if condition(facts))
 
 
 def tested_repository(parts: Sequence[str]) -> str:
-    """Return the repository that a path below `verification` is of: its tests or its packages."""
+    """Return the repository of a path below `verification`: of its tests or its packages."""
     owner, name = [part for part in parts if part not in (".packages", ".seals")][:2]
     return f"{owner}/{name.removesuffix('.json') if parts[0] == '.seals' else name}"
 
 
-def _of(facts: _Facts) -> list[_Facts]:
+def _sources(facts: _Facts) -> list[_Facts]:
     return list(facts.get("sources", ()))
 
 

@@ -1,13 +1,13 @@
-"""Splits: which rows are for training and which for testing, with no near duplicate across.
+"""Splits into training and test rows, with near duplicates on one side.
 
 Every row has a side of its own, by the hash of its group, the hash or the name of its repository,
-or its time. A group of near duplicates goes to the side of its earliest row, and its rows whose own
-side is another are dropped: moved to the earlier side they would show training what comes after
-the cut-off, moved to the later one they would show tests what training has seen.
+or its time. A group of near duplicates goes to the side of its earliest row, and its rows of
+another side are dropped: on the earlier side they would show training what comes after the
+cut-off, on the later one they would show tests what training has seen.
 
-A hash depends on the seed and the name alone, so rows stay where they are as a dataset grows.
-Stratified splits cannot give that: they keep the share of every label instead,
-and put whole groups on a side. The split `given` is the source's own, taken as it is.
+A hash depends on the seed and the name alone, so rows keep their side as a dataset grows.
+Stratified splits do not: they keep the share of every label, and put whole groups on a side. The
+split `given` is the source's own, taken as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # it takes long to import, and help needs the forms alone
     import pyarrow as pa
 
 
-# Draws by hash: what is drawn depends on the seed and the names alone, and stays as data grow.
+# Draws by hash depend on the seed and the names alone, and stay as data grow.
 
 Item = TypeVar("Item")
 
@@ -44,9 +44,9 @@ def draw_number(seed: int, *names: str) -> int:
 def sample_by_hash(
     items: Iterable[Item], most: int, seed: int, name: Callable[[Item], str]
 ) -> list[Item]:
-    """Return at most so many items, those with the least numbers, in their own order.
+    """Return at most `most` items, those with the least numbers, in their own order.
 
-    No more than `most` are held. Names have to differ.
+    No more than `most` are kept in memory. Names have to differ.
     """
 
     def number(entry: tuple[int, Item]) -> int:
@@ -60,8 +60,8 @@ def sample_by_hash(
 #
 # Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011), which SELU uses for multi-
 # label tasks: labels are dealt out one after the other, the rarest first, each name to the side
-# that still wants most of that label; names that stand for many examples come first. With one
-# label an example it is plain stratification, within one example of each label's share.
+# that lacks most of that label; names that stand for many examples come first. With one label an
+# example it is plain stratification, within one example of each label's share.
 
 
 def stratify(
@@ -90,8 +90,8 @@ def stratify(
     sides: dict[str, int] = {}
 
     def assign(name: str, label: str | None) -> None:
-        wishes = needed[label] if label is not None else room
-        side = max(range(len(shares)), key=lambda side_: (wishes[side_], room[side_], -side_))
+        lacking = needed[label] if label is not None else room
+        side = max(range(len(shares)), key=lambda place: (lacking[place], room[place], -place))
         sides[name] = side
         room[side] -= parts * sizes[name]
         for other in labels[name]:
@@ -138,8 +138,8 @@ class SplitPlan:
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> Self:
         """Read a plan such as ``random:0.8,0.1,0.1``; raises `UsageError` where it is none."""
-        kind, _, rest = text.strip().partition(":")
-        values = [value.strip() for value in rest.split(",")] if rest else []
+        kind, _, listed = text.strip().partition(":")
+        values = [value.strip() for value in listed.split(",")] if listed else []
         match kind:
             case "none" | "given" if not values:
                 return cls(kind, seed=seed)
@@ -170,7 +170,7 @@ class SplitPlan:
 
 @dataclass(frozen=True, slots=True)
 class SplitCandidate:
-    """A row as far as splitting needs it."""
+    """The facts of a row that splitting needs."""
 
     id: str
     group: str
@@ -206,7 +206,7 @@ class Splits:
 
 
 def assign_splits(rows: Sequence[SplitCandidate], plan: SplitPlan) -> Splits:
-    """Decide on which side each row lies, whatever the order of the rows.
+    """Assign each row to a split, whatever the order of the rows.
 
     Raises `DatasetError` where a plan by time meets a row without one, or the plan `given` a row
     without an official split.
@@ -244,16 +244,16 @@ def strata(table: pa.Table, column: str) -> list[tuple[str, ...]]:
 
 
 def _own_sides(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
-    """Return the side of each row, were it alone in its group: a place in the plan's names."""
+    """Return each row's own side, regardless of its group: a place in the plan's names."""
     match plan.kind:
         case "none":
             return [0] * len(rows)
         case "time":
             return [sum(_moment(row, plan) >= cut for cut in plan.cuts) for row in rows]
         case "random":
-            return _drawn([row.group for row in rows], plan)
+            return _sides_by_hash([row.group for row in rows], plan)
         case "repository":
-            return _drawn([row.repo.lower() for row in rows], plan)
+            return _sides_by_hash([row.repo.lower() for row in rows], plan)
         case "project":
             return [int(row.repo.lower() in plan.projects) for row in rows]
         case "stratified":
@@ -290,7 +290,7 @@ def _stratified(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
     return [sides[row.group] for row in rows]
 
 
-def _drawn(names: list[str], plan: SplitPlan) -> list[int]:
+def _sides_by_hash(names: list[str], plan: SplitPlan) -> list[int]:
     bounds = [ceil(bound * _HASHES) for bound in accumulate(plan.shares)][:-1]
     seed = hashlib.sha256(f"{plan.seed}\0".encode())
     sides = []

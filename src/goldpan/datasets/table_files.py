@@ -6,11 +6,13 @@ memory follows the row.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import gzip
 import io
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -33,7 +35,7 @@ _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
 _BATCH = 1_024
 _LARGEST_BOOK = 512 * 2**20
-"""Bytes of a workbook, which is held in memory."""
+"""Bytes of a workbook or a compressed Parquet file, which are held in memory."""
 _BROKEN = (
     OSError,
     UnicodeError,
@@ -48,6 +50,9 @@ _BROKEN = (
 )
 _OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 FORMS = "csv, tsv, json, jsonl, xlsx, xls or parquet, plain or as .gz, .xz or .tar.gz"
+_ENDINGS = re.compile(
+    r"(?:(?:\.(?:csv|tsv|jsonl?|ndjson|xlsx?|parquet))?\.tar|\.[^.]*)?(?:\.gz|\.xz)?\Z", re.I
+)
 
 
 def form_of(path: Path) -> str:
@@ -55,20 +60,20 @@ def form_of(path: Path) -> str:
 
     Of a tar archive, it is the form of the first file in it.
     """
-    name = path.name.lower().removesuffix(".gz").removesuffix(".xz")
-    form = name.rpartition(".")[2]
+    form = _packed_form(path)
     if form != "tar":
         return form
     with _explained(path), tarfile.open(path, "r:*") as archive:
         return _first(archive, path).name.lower().rpartition(".")[2]
 
 
+def _packed_form(path: Path) -> str:
+    return path.name.lower().removesuffix(".gz").removesuffix(".xz").rpartition(".")[2]
+
+
 def stem_of(path: Path) -> str:
-    """Return a file's name without its endings."""
-    name = path.name
-    for ending in (".gz", ".xz", f".{form_of(path)}"):
-        name = name[: -len(ending)] if name.lower().endswith(ending) else name
-    return name
+    """Return a file's name without its endings, whether the file exists or not."""
+    return _ENDINGS.sub("", path.name, count=1)
 
 
 def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
@@ -86,18 +91,18 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                     yield from _separated(lines, "\t" if form == "tsv" else "", path, unquoted)
             case "jsonl" | "ndjson":
                 with open_bytes(path) as lines:
-                    yield from (orjson.loads(line) for line in lines if line.strip())
+                    filled = (line.removeprefix(codecs.BOM_UTF8) for line in lines if line.strip())
+                    yield from _objects(map(orjson.loads, filled))
             case "json":
                 with open_text(path, newline="") as file:
-                    for number, row in enumerate(read_array(file)):
-                        if not isinstance(row, dict):
-                            raise FieldError(f"[{number}]", "is not an object")
-                        yield row
+                    yield from _objects(read_array(file))
             case "parquet":
-                for batch in pq.ParquetFile(path).iter_batches(_BATCH):
-                    yield from batch.to_pylist()
+                plain = path.suffix.lower() == ".parquet"
+                with pq.ParquetFile(path if plain else _whole(path)) as table:
+                    for batch in table.iter_batches(_BATCH):
+                        yield from batch.to_pylist()
             case "xlsx" | "xls":
-                rows = _sheet(path) if form == "xlsx" else _old_sheet(path)
+                rows = _sheet(path, form)
                 names = _column_names(next(rows, ()), path)
                 for cells in rows:
                     if any(value is not None for value in cells):
@@ -108,9 +113,16 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                 raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
 
 
+def _objects(values: Iterable[object]) -> Iterator[dict[str, Any]]:
+    for number, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise FieldError(f"[{number}]", "is not an object")
+        yield value
+
+
 @contextlib.contextmanager
 def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
-    """Open a UTF-8 text, decompressed; what breaks while it is read is told for people."""
+    """Open a UTF-8 text, decompressed; errors while it is read name the file and the remedy."""
     with (
         _explained(path),
         open_bytes(path) as raw,
@@ -122,7 +134,7 @@ def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
 @contextlib.contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, decompressed; of a tar archive, the first file in it."""
-    if ".tar" in path.suffixes[-2:]:
+    if _packed_form(path) == "tar":
         with tarfile.open(path, "r:*") as archive:
             member = archive.extractfile(_first(archive, path))
             if member is not None:
@@ -191,36 +203,35 @@ def _column_names(written: Iterable[Any], path: Path) -> list[str]:
     return names
 
 
-def _sheet(path: Path) -> Iterator[Sequence[Any]]:
-    openpyxl = load("openpyxl", f"Reading {path}")
+def _sheet(path: Path, form: str) -> Iterator[Sequence[Any]]:
+    library = load("openpyxl" if form == "xlsx" else "xlrd", f"Reading {path}")
+    content = _whole(path)
     try:
-        book = openpyxl.load_workbook(_whole(path), read_only=True, data_only=True)
-    except (KeyError, TypeError) as error:
-        raise DatasetError(
-            f"{path} is not an XLSX file ({error})", "Fetch the file again"
-        ) from None
-    with contextlib.closing(book):
+        yield from (_xlsx_rows if form == "xlsx" else _xls_rows)(library, content)
+    except Exception as error:  # noqa: BLE001 - a broken workbook raises whatever it hits upon
+        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+
+
+def _xlsx_rows(openpyxl: Any, content: IO[bytes]) -> Iterator[Sequence[Any]]:
+    with contextlib.closing(
+        openpyxl.load_workbook(content, read_only=True, data_only=True)
+    ) as book:
         yield from book.active.iter_rows(values_only=True)
 
 
-def _old_sheet(path: Path) -> Iterator[Sequence[Any]]:
-    xlrd = load("xlrd", f"Reading {path}")
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints what is odd in a file
-            book = xlrd.open_workbook(file_contents=_whole(path).read())
-            sheet = book.sheet_by_index(0)
-    except Exception as error:  # noqa: BLE001 - a broken workbook raises whatever it hits upon
-        raise DatasetError(f"{path} cannot be read ({error})", "Fetch the file again") from None
+def _xls_rows(xlrd: Any, content: IO[bytes]) -> Iterator[Sequence[Any]]:
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints what is odd in a file
+        sheet = xlrd.open_workbook(file_contents=content.read()).sheet_by_index(0)
     yield from (sheet.row_values(number) for number in range(sheet.nrows))
 
 
 def _whole(path: Path) -> IO[bytes]:
-    """Return a workbook, decompressed: it is read from end to start, so it stays in memory."""
+    """Return a file, decompressed in memory: what is read from its end needs all of it."""
     with open_bytes(path) as file:
         content = file.read(_LARGEST_BOOK + 1)
     if len(content) > _LARGEST_BOOK:
         raise DatasetError(
-            f"{path} holds more than {_LARGEST_BOOK:,} bytes", "Save the workbook as CSV"
+            f"{path} holds more than {_LARGEST_BOOK:,} bytes", "Save it uncompressed, or as CSV"
         )
     return io.BytesIO(content)
 

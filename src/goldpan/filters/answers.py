@@ -1,11 +1,11 @@
-"""Which reply answers an issue, by rules that say why.
+"""The reply that answers an issue, chosen by rules that give their reasons.
 
-A reply that only mentions people, triages, closes, thanks, announces or asks back is no answer. Of
-the others each earns points for what answers have: it is the first reply of another person, by
-somebody who knows the repository, holds steps, reasons and code, takes up words of the title, is
-thanked for or confirmed, or closes the issue; and loses some for what discussions have. The best
-reply answers if it reaches the threshold. `tests/gold` has what the points were weighed on, and
-docs/labels.md how often the choice is right.
+A reply that only mentions people, triages, closes, thanks, announces or asks back is no answer.
+The others earn points for traits of answers: the first reply of another person, by somebody who
+knows the repository, with steps, reasons and code, with words of the title, thanked for or
+confirmed, or closing the issue; and lose points for traits of discussions. The best reply answers
+if it reaches the threshold. The weights come from `tests/gold`; docs/labels.md says how often the
+choice is right.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Literal
 from goldpan.text.remarks import Remarks, read_remarks
 
 Choice = Literal["best", "first", "all"]
-"""Which replies are answers: the `best` by the rules above, if it is good enough; the `first` of
+"""The replies that are answers: the `best` by the rules above, if it is good enough; the `first` of
 another person, of those who speak for the repository if there are any; `all` that are no notes."""
 
 LEAST = 9
 """The points from which on a reply is taken as the answer."""
 
-_LEAST_TOLD = 5  # words; with fewer a reply without code is a note
+_FEWEST_WORDS = 5  # with fewer a reply without code is a note
 _RANKS = {"owner": 0, "member": 0, "collaborator": 0, "contributor": 1}
 _ASKS_BACK = re.compile(r"\?[\s)*_`]*\Z")
 _KNOWS = frozenset({"owner", "member", "collaborator", "contributor"})
@@ -100,7 +100,7 @@ def choose(
 def choose_rated(
     question: AskedQuestion, answers: Sequence[Answer], choice: Choice, least: int = LEAST
 ) -> tuple[Answer, ...]:
-    """Return those of rated replies that are taken as answers, by any choice but `first`."""
+    """Return the rated replies that are taken as answers, by any choice but `first`."""
     if choice == "all":
         return tuple(
             answer
@@ -111,13 +111,13 @@ def choose_rated(
     return (best,) if best and best.points is not None and best.points >= least else ()
 
 
-def of_comment(comment_id: int, text: str) -> str:
-    """Return the evidence of a verdict that a reply answers: which one it is, and a text."""
+def comment_evidence(comment_id: int, text: str) -> str:
+    """Return the evidence of a verdict that a reply answers: its id, and a text."""
     return f"comment {comment_id}: {text}" if text else f"comment {comment_id}"
 
 
 def named_comment(evidence: str | None) -> int | None:
-    """Return the id of the reply that `of_comment` names, if the evidence names one."""
+    """Return the id of the reply that `comment_evidence` names, if the evidence names one."""
     named = _COMMENT.match(evidence or "")
     return int(named[1]) if named else None
 
@@ -143,28 +143,28 @@ def rated_answers(question: AskedQuestion, replies: Sequence[IssueReply]) -> lis
     """Return the replies that are no notes, in order of time, with their points."""
     remarks = [read_remarks(reply.text) for reply in replies]
     title = set(_TERM.findall(question.title.lower()))
-    of_question = _of_question(question)
+    question_points = _question_points(question)
     quotes = [_quotes(reply.text) for reply in replies]
     texts: set[str] = set()
     rated = []
     for index, reply in enumerate(replies):
         if not is_note(remarks[index]):
-            earned = {**_earned(question, replies, remarks, index, title), **of_question}
-            earned["to another reply"] = -1 if quotes[index] & texts else 0
-            because = tuple(why for why, points in earned.items() if points > 0)
-            rated.append(Answer(reply, sum(earned.values()), because))
+            points = {**_reply_points(question, replies, remarks, index, title), **question_points}
+            points["to another reply"] = -1 if quotes[index] & texts else 0
+            because = tuple(reason for reason, count in points.items() if count > 0)
+            rated.append(Answer(reply, sum(points.values()), because))
         if any(quotes[index + 1 :]):
             texts.update(line.strip()[:_ALIKE] for line in reply.text.splitlines())
     return rated
 
 
 def _quotes(text: str) -> set[str]:
-    """Return how the lines begin that a reply quotes."""
+    """Return the beginnings of the lines that a reply quotes."""
     return {line[:_ALIKE] for line in _QUOTED.findall(text)} if ">" in text else set()
 
 
-def _of_question(question: AskedQuestion) -> dict[str, int]:
-    """Return the points that every reply has for what the issue asks.
+def _question_points(question: AskedQuestion) -> dict[str, int]:
+    """Return the points of every reply for the kind of issue.
 
     A question has an answer more often than a report, and a wish has opinions.
     """
@@ -182,20 +182,20 @@ def _of_question(question: AskedQuestion) -> dict[str, int]:
 
 
 def is_note(remarks: Remarks) -> bool:
-    """Tell a reply that says nothing of its own, or mostly asks."""
+    """Return whether a reply says nothing of its own, or mostly asks."""
     if remarks.question_words * 2 > remarks.words:
         return True
-    return remarks.statement_words < _LEAST_TOLD and not remarks.code and not remarks.solved
+    return remarks.statement_words < _FEWEST_WORDS and not remarks.code and not remarks.solved
 
 
-def _earned(
+def _reply_points(
     question: AskedQuestion,
     replies: Sequence[IssueReply],
     remarks: Sequence[Remarks],
     index: int,
     title: set[str],
 ) -> dict[str, int]:
-    """Return the points of a reply, by what it has them for."""
+    """Return the points of a reply by their reasons."""
     reply, remark = replies[index], remarks[index]
     asker = reply.author is not None and reply.author == question.author
     earlier = any(
@@ -236,7 +236,7 @@ def _earned(
 def _confirmed(
     question: AskedQuestion, replies: Sequence[IssueReply], remarks: Sequence[Remarks], index: int
 ) -> bool:
-    """Tell whether the asker, in the replies that follow at once, thanks or says that it helped."""
+    """Return whether the asker, in the replies right after, thanks or says that it helped."""
     if question.author is None or replies[index].author == question.author:
         return False
     for later in range(index + 1, len(replies)):

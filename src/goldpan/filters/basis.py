@@ -1,4 +1,4 @@
-"""Which pairing rules and which profile stand behind what is told of a repository."""
+"""The pairing rules and the profile behind a repository's results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Basis:
 def find_basis(
     workspace: WorkspaceLayout, repos: Sequence[str], profile: str | None
 ) -> list[Basis]:
-    """Return what stands behind each repository.
+    """Return the rules and the profile behind each repository's results.
 
     Raises `WorkspaceError` where one was not paired by the workspace's rules.
     """
@@ -39,9 +39,9 @@ def filtered_by(workspace: WorkspaceLayout, repo: str) -> list[str]:
 
 
 def stored_profiles(workspace: WorkspaceLayout, repo: str) -> dict[str, list[str]]:
-    """Return by which profiles a repository was filtered, by the rules of its pairs.
+    """Return the profiles that filtered a repository, by the rules of its pairs.
 
-    `UNPAIRED` stands for what was filtered without pairs.
+    `UNPAIRED` stands for verdicts without pairs.
     """
     stored = {
         rules: filtered_by(workspace.by_rules(rules), repo)
@@ -51,7 +51,7 @@ def stored_profiles(workspace: WorkspaceLayout, repo: str) -> dict[str, list[str
 
 
 def basis_blocks(bases: Sequence[Basis]) -> Iterator[Block]:
-    """Yield what stands behind repositories, a line for those of which the same is true."""
+    """Yield a line for each basis, with the repositories that share it."""
     repos: dict[Basis, list[str]] = {}
     for basis in bases:
         repos.setdefault(replace(basis, repo=""), []).append(basis.repo)
@@ -61,7 +61,7 @@ def basis_blocks(bases: Sequence[Basis]) -> Iterator[Block]:
 
 
 def stored_blocks(stored: Mapping[str, Sequence[str]]) -> Iterator[Block]:
-    """Yield by which rules and profiles a repository was paired and filtered."""
+    """Yield the rules and profiles by which a repository was paired and filtered."""
     parts = []
     for rules, profiles in stored.items():
         pairs = "without pairs" if rules == UNPAIRED else f"--rules {rules}"

@@ -1,8 +1,8 @@
-"""Tells bots from people: by the type and name of an account, and by what it says.
+"""Tells bots from people: by the type and name of an account, and by its texts.
 
 GitHub marks its apps as bots, but many bots run as plain accounts, and some speak through
-people's accounts. Names alone mislead: `abbott` and `robot-dreams` are people. What is known of
-bots stands in `bots.toml` (FAUN-Eval, section 3.3.1, Robot Detection).
+people's accounts. Names alone mislead: `abbott` and `robot-dreams` are people. `bots.toml` lists
+known bots (FAUN-Eval, section 3.3.1, Robot Detection).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def catalogue() -> Catalogue:
 
 
 def bot_sign(login: str, kind: str | None, bots: Bots) -> str | None:
-    """Return what shows that an account is a bot's: type, login or catalogue; None for people."""
+    """Return the sign of a bot's account: type, login or catalogue; None for people."""
     lower = login.lower()
     if kind in bots.types:
         return "type"
@@ -108,14 +108,14 @@ _AUTOMATIC = """
 CREATE TEMP TABLE robot_texts AS
 WITH gists AS MATERIALIZED (
   SELECT number, comment_id, regexp_replace(left(text, $compared), $variable, '', 'g') AS gist
-  FROM said
+  FROM all_texts
   WHERE $repeated > 0 AND source = 'comment' AND length(text) >= $shortest
 ), often AS (
   SELECT gist FROM gists WHERE length(gist) >= $shortest
   GROUP BY gist HAVING count(DISTINCT number) >= $repeated
 ), series AS MATERIALIZED (
   SELECT number, author, regexp_replace(left(text, $compared), $date, '', 'g') AS gist
-  FROM said
+  FROM all_texts
   WHERE $repeated > 0 AND source = 'title'
 ), found AS (
   SELECT number, comment_id, 'repeated' AS sign FROM gists SEMI JOIN often USING (gist)
@@ -125,7 +125,7 @@ WITH gists AS MATERIALIZED (
   GROUP BY author, gist HAVING count(DISTINCT number) >= $repeated
   UNION ALL
   SELECT number, coalesce(comment_id, 0), 'response'
-  FROM said
+  FROM all_texts
   WHERE $responses AND source <> 'title' AND regexp_matches(left(text, $start), $pattern)
 )
 SELECT number, comment_id, max(sign) AS sign FROM found GROUP BY ALL
@@ -136,7 +136,7 @@ _VIEWS = """
 CREATE TEMP TABLE robot_accounts AS FROM found_accounts;
 CREATE TEMP VIEW texts AS
   SELECT s.*, coalesce(a.sign, t.sign) IS NOT NULL AS robot
-  FROM said s LEFT JOIN robot_accounts a
+  FROM all_texts s LEFT JOIN robot_accounts a
     ON a.author = s.author AND a.author_type IS NOT DISTINCT FROM s.author_type
   LEFT JOIN robot_texts t ON t.number = s.number AND t.comment_id = coalesce(s.comment_id, 0);
 CREATE TEMP VIEW issues AS
@@ -158,14 +158,13 @@ def mark_bots(
     bots: Bots,
     kind: Literal["issue", "discussion"] = "issue",
 ) -> None:
-    """Turn `said` and `entries` into the views `texts`, `issues` and `pulls`, with `robot`.
+    """Turn `all_texts` and `entries` into the views `texts`, `issues` and `pulls`, with `robot`.
 
-    The `issues` are the entries of that kind.
-    The last two also tell by which sign a bot was known, as `robot_sign`: type, login,
-    catalogue, response or repeated.
+    The `issues` are the entries of that kind. The last two have the sign of a bot as `robot_sign`:
+    type, login, catalogue, response or repeated.
     """
     accounts = connection.execute(
-        "SELECT author, author_type FROM said WHERE author IS NOT NULL"
+        "SELECT author, author_type FROM all_texts WHERE author IS NOT NULL"
         " UNION SELECT author, author_type FROM entries WHERE author IS NOT NULL ORDER BY ALL"
     ).fetchall()
     signs = [
@@ -176,7 +175,11 @@ def mark_bots(
     connection.register("found_accounts", pa.Table.from_pylist(signs, _SIGNS))
     known = {"responses": bots.responses, "pattern": catalogue().pattern(), "start": _START}
     gists = {"variable": _VARIABLE, "compared": _COMPARED, "date": _DATE}
-    often = {"repeated": bots.repeated, "shortest": _SHORTEST_REPEATED, "titled": _SHORTEST_SERIES}
-    connection.execute(_AUTOMATIC, {**known, **gists, **often})
+    repeats = {
+        "repeated": bots.repeated,
+        "shortest": _SHORTEST_REPEATED,
+        "titled": _SHORTEST_SERIES,
+    }
+    connection.execute(_AUTOMATIC, {**known, **gists, **repeats})
     connection.execute(_VIEWS.format(kind=kind))
     connection.unregister("found_accounts")

@@ -50,7 +50,7 @@ def workspace_duplicates(
 ) -> pa.Table:
     """Return the table `duplicates` over the issues of all mined repositories.
 
-    It lies where `duplicates_path` says and is found anew only when an issue changed; the engine
+    It is stored at `duplicates_path` and computed again only when an issue changed; the engine
     makes no difference to it (`open_engine`). Raises `WorkspaceError` where a table cannot be
     read.
     """
@@ -63,7 +63,8 @@ def workspace_duplicates(
     path = duplicates_path(workspace, settings)
     if path.exists() and read_metadata(path).get(_INPUTS_KEY) == inputs:
         return read_table(path)
-    portions = deal_out(replace(workspace, root=workspace.root.absolute()), repos)
+    absolute = replace(workspace, root=workspace.root.absolute())
+    portions = deal_out(absolute, repos)
     processes = min(workers, len(portions)) if engine == "local" else workers
     with workspace.scratch() as scratch, open_engine(engine, max(1, processes), address) as opened:
         with named(scratch), reporter.task("near duplicates", len(portions)) as task:
@@ -74,7 +75,7 @@ def workspace_duplicates(
                 engine=opened,
                 on_source=task.advance,
             )
-            duplicates = _told_apart(workspace, duplicates, opened)
+            duplicates = _with_siblings(absolute, duplicates, opened)
         unfinished = scratch / path.name
         with writer(unfinished, DUPLICATES) as target:
             target.add_key_value_metadata({_INPUTS_KEY: inputs})
@@ -84,16 +85,15 @@ def workspace_duplicates(
 
 
 def duplicates_path(workspace: WorkspaceLayout, settings: DuplicateSettings) -> Path:
-    """Return the file of the near duplicates that settings find: each has its own."""
+    """Return the file of near duplicates; each settings have their own."""
     own = "" if settings == DuplicateSettings() else f".{settings.digest()}"
     return workspace.root / "verdicts" / f"duplicates{own}.parquet"
 
 
-def _told_apart(workspace: WorkspaceLayout, duplicates: pa.Table, engine: Engine) -> pa.Table:
+def _with_siblings(workspace: WorkspaceLayout, duplicates: pa.Table, engine: Engine) -> pa.Table:
     """Return duplicates with their siblings marked, which takes the texts of whole clusters."""
     if not len(duplicates):
         return duplicates
-    absolute = replace(workspace, root=workspace.root.absolute())
     clusters = duplicates.sort_by([("representative_repo", "ascending"), ("cluster", "ascending")])
     near = pc.equal(clusters["relation"], "near").to_numpy()
     names = clusters["cluster"].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -101,7 +101,7 @@ def _told_apart(workspace: WorkspaceLayout, duplicates: pa.Table, engine: Engine
     before = (np.cumsum(near) - near)[starts] // _NEAR
     cuts = [0, *starts[1:][np.diff(before) > 0].tolist(), len(clusters)]
     parts = [Clusters(clusters.slice(start, end - start)) for start, end in pairwise(cuts)]
-    marked = pa.concat_tables(engine.map(partial(_mark, absolute), parts))
+    marked = pa.concat_tables(engine.map(partial(_mark, workspace), parts))
     return DUPLICATES.ordered(marked).combine_chunks()
 
 
@@ -115,7 +115,7 @@ class Clusters:
         return f"near duplicates of {self.rows['cluster'][0]}"
 
     def __reduce__(self) -> tuple[Callable[[pa.Table], Clusters], tuple[pa.Table]]:
-        """Leave behind the rows of the table that this is a part of."""
+        """Pickle the rows of this slice alone, not the table behind it."""
         return Clusters, (self.rows.take(pa.array(np.arange(len(self.rows)))),)
 
 
@@ -124,7 +124,7 @@ def _mark(workspace: WorkspaceLayout, clusters: Clusters) -> pa.Table:
 
 
 def _tasks(workspace: WorkspaceLayout, duplicates: pa.Table) -> dict[Name, ComparedIssue]:
-    """Return what near duplicates and their representatives say, the earliest first."""
+    """Return near duplicates and their representatives, the earliest first."""
     near = duplicates.filter(pc.equal(duplicates["relation"], "near"))
     repos = {*near["repo"].to_pylist(), *near["representative_repo"].to_pylist()}
     tasks: list[tuple[int, str, int, ComparedIssue]] = []
@@ -140,7 +140,7 @@ def _tasks(workspace: WorkspaceLayout, duplicates: pa.Table) -> dict[Name, Compa
 
 
 def _digest(workspace: WorkspaceLayout, repos: Sequence[str], settings: DuplicateSettings) -> bytes:
-    """Return a hash of all that the clusters depend on."""
+    """Return a hash of everything that the clusters depend on."""
     whole = hashlib.sha256(settings.digest().encode())
     for repo in repos:
         whole.update(bytes.fromhex(file_digest(workspace.table(repo, "entries"))))
@@ -158,7 +158,7 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The entries of a repository from one number on, up to another that is not among them."""
+    """The entries of a repository with numbers from `low` up to, but without, `high`."""
 
     repo: str
     low: int = _FIRST

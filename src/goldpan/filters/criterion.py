@@ -83,8 +83,8 @@ _ANSWER = {
 
 def answer_table(rows: Sequence[Mapping[str, object]], *keys: str) -> pa.Table:
     """Return a judge's answer from its rows, of which `keys` name the subject."""
-    named = {key: pa.string() if key == "pull_repo" else pa.int64() for key in keys}
-    return pa.Table.from_pylist(rows, pa.schema(named | _ANSWER))
+    key_types = {key: pa.string() if key == "pull_repo" else pa.int64() for key in keys}
+    return pa.Table.from_pylist(rows, pa.schema(key_types | _ANSWER))
 
 
 def query_judge(query: str) -> Callable[[RepoView, Any], pa.Table]:
@@ -100,7 +100,7 @@ def query_judge(query: str) -> Callable[[RepoView, Any], pa.Table]:
 
 @dataclass(frozen=True, slots=True)
 class StoredCriterion:
-    """A plugin's criterion as its verdicts tell of it: whoever reads them needs no plugin."""
+    """A plugin's criterion as stored with its verdicts, which are read without the plugin."""
 
     name: str
     subject: Subject

@@ -1,4 +1,4 @@
-"""Counts what each criterion takes out, the funnel, and writes out what was dropped."""
+"""Counts what each criterion drops, the funnel, and writes out the dropped subjects."""
 
 from __future__ import annotations
 
@@ -82,21 +82,21 @@ class Funnels(Result):
     discussions: Funnel
     pairs: Funnel
     basis: tuple[Basis, ...]
-    """Which pairing rules and which profile stand behind each repository."""
+    """The pairing rules and the profile behind each repository's verdicts."""
 
     @property
     def shown(self) -> tuple[Funnel, ...]:
-        """Return the funnels that people see."""
+        """The funnels that people see."""
         discussions = (self.discussions,) if self.discussions.rows else ()
         return (self.issues, *discussions, self.pairs)
 
     def plain(self) -> list[dict[str, Any]]:
-        """Return each funnel with what stands behind it."""
+        """Return each funnel with its basis."""
         basis = [asdict(item) for item in self.basis]
         return [{**asdict(funnel), "basis": basis} for funnel in self.shown]
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what stands behind the funnels, then each."""
+        """Yield the basis of the funnels, then each funnel."""
         yield from basis_blocks(self.basis)
         for funnel in self.shown:
             yield from funnel.blocks()
@@ -135,7 +135,7 @@ SELECT first, count(*), count(*) FILTER (drops = 1) FROM subjects GROUP BY first
 
 
 def sum_funnels(funnels: Sequence[Funnel], decide: Sequence[str]) -> Funnel:
-    """Return the funnel over all that funnels count, one at least; its subject is the first's."""
+    """Return the sum of at least one funnel; its subject is the first's."""
     names = {step.criterion for funnel in funnels for step in funnel.steps}
     ordered = [name for name in decide if name in names]
     steps = tuple(
@@ -162,7 +162,7 @@ def _sum(funnels: Sequence[Funnel], criterion: str, ordered: Sequence[str]) -> F
 
 
 def _left(funnel: Funnel, criteria: Sequence[str]) -> int:
-    """Return how many subjects are left after these criteria, not all of which need be known."""
+    """Return how many subjects are left after these criteria, some of which may be unknown."""
     left = [step.left for step in funnel.steps if step.criterion in criteria]
     return next((count for count in reversed(left) if count is not None), funnel.rows)
 
@@ -178,14 +178,14 @@ SELECT subject, count(*) FILTER (kept) FROM (
 
 def count_funnel(verdicts: pa.Table, subject: Subject, decide: Sequence[str]) -> Funnel:
     """Count the verdicts on one kind of subject; `decide` gives the order of the steps."""
-    only_subject = {"subject": subject}
+    values = {"subject": subject}
     with connect() as connection:
         connection.register("verdicts", verdicts)
-        counts = connection.execute(_COUNTS, only_subject).fetchall()
+        counts = connection.execute(_COUNTS, values).fetchall()
         reasons: dict[str, dict[str, int]] = {}
-        for criterion, reason, count in connection.execute(_REASONS, only_subject).fetchall():
+        for criterion, reason, count in connection.execute(_REASONS, values).fetchall():
             reasons.setdefault(criterion, {})[reason] = count
-        dropped = connection.execute(_DROPPED, {**only_subject, "decide": list(decide)}).fetchall()
+        dropped = connection.execute(_DROPPED, {**values, "decide": list(decide)}).fetchall()
     first = {decide[position - 1]: count for position, count, _ in dropped}
     alone = {decide[position - 1]: count for position, _, count in dropped}
     by_name = {row[0]: row[1:] for row in counts}
@@ -216,7 +216,7 @@ def count_funnels(verdicts: pa.Table, decide: Sequence[str]) -> tuple[Funnel, Fu
 
 
 def count_kept(workspace: WorkspaceLayout, repo: str, profile: str) -> dict[Subject, int]:
-    """Count what a profile keeps of a repository, by kind: `Funnel.kept` alone.
+    """Count the subjects that a profile keeps of a repository, by kind: `Funnel.kept` alone.
 
     Raises `WorkspaceError` where it was not filtered by the profile.
     """

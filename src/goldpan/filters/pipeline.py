@@ -66,13 +66,13 @@ class FilterResult(Result):
     cloned: bool
     """True where the history of the code is present, which some criteria need."""
     basis: Basis
-    """Which pairs were judged, and by which profile."""
+    """The rules of the pairs that were judged, and the profile."""
     seconds: float
     changed: tuple[str, ...] = ()
-    """Settings over those of the profile that it is built on: ``CRITERION.KEY=VALUE``."""
+    """Settings that differ from the profile's: ``CRITERION.KEY=VALUE``."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what was judged, and the funnels of each kind of subject."""
+        """Yield the number of judged subjects, and the funnels of each kind."""
         rows = self.issues.rows + self.discussions.rows + self.pairs.rows
         yield Title(
             self.repo,
@@ -97,7 +97,7 @@ class FilterResult(Result):
 
 
 class FilterResults(Results[FilterResult]):
-    """The results of filtering repositories, and where what they drop was written."""
+    """The results of filtering repositories, and the file of dropped subjects."""
 
     __slots__ = ("dropped", "rejects")
 
@@ -110,14 +110,14 @@ class FilterResults(Results[FilterResult]):
         """How many subjects `rejects` holds."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield each result, then where what is dropped was written."""
+        """Yield each result, then the file of dropped subjects."""
         yield from super().blocks()
         if self.rejects is not None:
             yield Line(f"{self.dropped:,} dropped subjects are in {self.rejects}")
 
 
 class CriterionList(Results[FilterResult]):
-    """The criteria, and which of them decide in a profile; nothing was judged."""
+    """The criteria, with those that decide in a profile; nothing was judged."""
 
     __slots__ = ("profile",)
 
@@ -130,7 +130,7 @@ class CriterionList(Results[FilterResult]):
         return self.profile.plain()
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what each criterion means and whether it decides."""
+        """Yield each criterion's definition, and whether it decides."""
         yield Table(
             ("criterion", "judges", "decides", "definition", "source"),
             [
@@ -206,7 +206,7 @@ def _filter(
     started = time.monotonic()
     inputs = inputs_digest(workspace, repo)
     names = (profile.name, *profile.extends[:1])
-    earlier = _Earlier([workspace.verdicts(repo, name) for name in names], inputs)
+    earlier = _EarlierVerdicts([workspace.verdicts(repo, name) for name in names], inputs)
     run = _Run(profile, earlier, reporter)
     bots = profile.settings["bots"]
     with open_repo_view(workspace, repo, bots, duplicates, workers) as view:
@@ -235,10 +235,10 @@ def _filter(
 
 @dataclass(slots=True)
 class _Run:
-    """Judges the subjects of a repository, or takes what was said of them before."""
+    """Judges the subjects of a repository, or reuses earlier verdicts on them."""
 
     profile: Profile
-    earlier: _Earlier
+    earlier: _EarlierVerdicts
     reporter: Reporter
     judged: dict[str, None] = field(default_factory=dict)
     """By name, in order."""
@@ -246,24 +246,24 @@ class _Run:
 
     def verdicts(self, view: RepoView, subjects: Sequence[Subject]) -> Iterator[pa.Table]:
         """Yield the verdicts on the subjects that a view shows, a criterion each."""
-        asked = [
+        pending = [
             (criterion, subject)
             for criterion in self.profile.criteria().values()
             for subject in criterion.subjects
             if subject in subjects
         ]
-        with self.reporter.task(f"{view.repo} filters", len(asked)) as task:
-            for criterion, subject in asked:
+        with self.reporter.task(f"{view.repo} filters", len(pending)) as task:
+            for criterion, subject in pending:
                 rows = self.earlier.rows(criterion, subject, self.profile)
                 if rows is None and isinstance(criterion, StoredCriterion):
                     _refuse_unloaded(criterion, view.repo, self.profile)
-                    continue  # what it said before holds no more, and nothing rests on it
+                    continue  # its earlier verdicts are outdated, and nothing depends on them
                 (self.judged if rows is None else self.reused)[criterion.name] = None
                 if rows is None and isinstance(criterion, Criterion):
                     with attribute_to_plugin("criterion", criterion.name):
                         settings = self.profile.settings[criterion.name]
                         rows = judge(view, criterion, subject, settings)
-                rows = _complete(rows, view.repo, criterion, subject, self.profile)
+                rows = _with_all_columns(rows, view.repo, criterion, subject, self.profile)
                 yield rows
                 if subject == "issue":
                     _show_to_pairs(view, rows)
@@ -282,10 +282,11 @@ def judge(view: RepoView, criterion: AnyCriterion, subject: Subject, settings: o
             f"it has {', '.join(answer.column_names)}"
         )
     subjects = view.sql(_SUBJECTS[subject])
-    matched = answer.select(keys).join(subjects, list(keys), join_type="inner")
-    if not len(answer) == len(subjects) == len(matched):
+    distinct = answer.select(keys).group_by(list(keys)).aggregate([])
+    judged = distinct.join(subjects, list(keys), join_type="inner")
+    if not len(answer) == len(subjects) == len(judged):
         raise ValueError(
-            f"{criterion.name} returned {len(answer):,} rows, {len(matched):,} of them for "
+            f"{criterion.name} returned {len(answer):,} rows about {len(judged):,} "
             f"{subject}s that exist; each of the {len(subjects):,} needs exactly one"
         )
     dropped = answer.filter(pc.invert(pc.fill_null(answer["keep"], False)))
@@ -305,7 +306,7 @@ def _refuse_unloaded(criterion: StoredCriterion, repo: str, profile: Profile) ->
         )
 
 
-def _complete(
+def _with_all_columns(
     rows: pa.Table,
     repo: str,
     criterion: AnyCriterion | StoredCriterion,
@@ -313,7 +314,7 @@ def _complete(
     profile: Profile,
 ) -> pa.Table:
     """Return verdicts in the columns of the table."""
-    arguments: dict[str, object] = {
+    constants: dict[str, object] = {
         "repo": repo,
         "subject": subject,
         "stage": _STAGE,
@@ -324,8 +325,8 @@ def _complete(
     }
     columns = []
     for column in VERDICTS.schema:
-        if column.name in arguments:
-            columns.append(pa.repeat(pa.scalar(arguments[column.name], column.type), len(rows)))
+        if column.name in constants:
+            columns.append(pa.repeat(pa.scalar(constants[column.name], column.type), len(rows)))
         elif column.name in rows.column_names:
             columns.append(rows[column.name].cast(column.type))
         else:
@@ -339,10 +340,10 @@ def _show_to_pairs(view: RepoView, rows: pa.Table) -> None:
     view.connection.unregister("new_verdicts")
 
 
-class _Earlier:
-    """The verdicts of the last run, as far as its tables were these.
+class _EarlierVerdicts:
+    """The verdicts of the last run on the same tables.
 
-    Where the profile has none, those of the one that it extends: most criteria are set alike.
+    Where the profile has none, those of the one that it extends: most settings are the same.
     """
 
     def __init__(self, paths: Sequence[Path], inputs: str) -> None:
@@ -356,19 +357,18 @@ class _Earlier:
     def rows(
         self, criterion: AnyCriterion | StoredCriterion, subject: Subject, profile: Profile
     ) -> pa.Table | None:
-        """Return what the criterion said with the same settings, if it did."""
+        """Return the criterion's verdicts by the same settings, if there are any."""
         if self._verdicts is None or not criterion.reusable:
             return None
-        if isinstance(criterion, StoredCriterion):  # whose digest is not made anew
+        if isinstance(criterion, StoredCriterion):  # its digest is stored, not computed
             used = {name: profile.digest(name) for name in criterion.uses}
             if self._profile is None or self._profile.version != __version__:
                 return None
             if used != criterion.uses:
                 return None
-        same = pc.and_(
-            pc.equal(self._verdicts["criterion"], criterion.name),
-            pc.equal(self._verdicts["settings"], profile.digest(criterion.name)),
+        rows = self._verdicts.filter(
+            (pc.field("criterion") == criterion.name)
+            & (pc.field("settings") == profile.digest(criterion.name))
+            & (pc.field("subject") == subject)
         )
-        same = pc.and_(same, pc.equal(self._verdicts["subject"], subject))
-        rows = self._verdicts.filter(same)
         return rows if len(rows) else None

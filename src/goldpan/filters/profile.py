@@ -78,24 +78,24 @@ class Profile:
     stated: Mapping[str, Any] = field(default_factory=dict)
     """The settings in its own file, over those of the profiles that it is built on."""
     stored: Mapping[str, StoredCriterion] = field(default_factory=dict)
-    """Criteria whose plugins are not loaded, as verdicts by this profile tell of them."""
-    given: str = ""
-    """The value of --profile for it where that is not its name: the path of its file, or the
-    profile whose settings it changes."""
+    """Criteria whose plugins are not loaded, as stored with verdicts by this profile."""
+    origin: str = ""
+    """The value of --profile where that is not its name: the path of its file, or the profile whose
+    settings it changes."""
     changed: Mapping[str, Any] = field(default_factory=dict)
     """Settings that --set changes in that profile, by CRITERION.KEY."""
 
     @property
     def option(self) -> str:
-        """Return the options by which a command takes this profile."""
-        return _option(self.given or self.name, self.changed)
+        """The options by which a command takes this profile."""
+        return _option(self.origin or self.name, self.changed)
 
     def criteria(self) -> dict[str, AnyCriterion | StoredCriterion]:
         """Return all criteria known here or from verdicts, those that judge issues first."""
         return _in_order({**criteria(), **self.stored})
 
     def digest(self, name: str) -> str:
-        """Return what tells a criterion's verdicts of other settings or another version apart."""
+        """Return a hash of a criterion's settings and version, which its verdicts bear."""
         criterion = self.stored.get(name) or criteria()[name]
         if isinstance(criterion, StoredCriterion):
             return criterion.digest
@@ -123,7 +123,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class StoredProfile:
-    """A profile as verdicts by it tell of it."""
+    """A profile as stored with verdicts by it."""
 
     stated: Mapping[str, Any]
     extends: tuple[str, ...]
@@ -154,13 +154,13 @@ def profile_name(name: str) -> str:
 def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
     """Load a shipped profile by name, one's own from a path that ends in ``.toml``, or `stored`.
 
-    What a profile that it `extends` sets holds unless it sets that itself, setting by setting.
-    Criteria whose plugins are not loaded are those of `stored`. Raises `UsageError` for an unknown
-    profile, criterion or setting, a value of another type, or profiles that extend each other.
+    It inherits the settings of a profile that it `extends`, one by one. Criteria whose plugins are
+    not loaded are those of `stored`. Raises `UsageError` for an unknown profile, criterion or
+    setting, a value of another type, or profiles that extend each other.
     """
-    judged = stored.criteria if stored is not None else {}
+    stored_criteria = stored.criteria if stored is not None else {}
     if stored is not None and not name.endswith(".toml") and name not in shipped_profiles():
-        return _read(name, _source(name, stored.stated), stored.extends, judged, "")
+        return _read(name, _source(name, stored.stated), stored.extends, stored_criteria)
     label, source = profile_name(name), _load(name)
     values = dict(source.values)
     chain: dict[Path | str, str] = {_identity(name): name}
@@ -172,23 +172,23 @@ def load_profile(name: str, stored: StoredProfile | None = None) -> Profile:
             circle = " extends ".join([*chain.values(), base])
             raise UsageError(f"Profiles extend each other: {circle}", "Remove one extends")
         chain[_identity(base)] = base
-        values = _over(_load(base).values, values)
+        values = _merged(_load(base).values, values)
     extends = tuple(Path(parent).stem for parent in list(chain.values())[1:])
     source = replace(source, values=values)
-    return _read(label, source, extends, judged, name if name.endswith(".toml") else "")
+    return _read(label, source, extends, stored_criteria, name if name.endswith(".toml") else "")
 
 
 def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
-    """Return a profile with other settings of criteria, which are given by ``CRITERION.KEY``.
+    """Return a profile with other settings of criteria, by ``CRITERION.KEY``.
 
-    Its name ends in their digest, so that verdicts by it lie beside those by the profile itself,
+    Its name ends in their digest, so that its verdicts lie beside those by the profile itself,
     which is returned where nothing changes. Raises `UsageError` as `load_profile` does.
     """
     by_criterion = _by_criterion(profile, settings)
-    stated = _over(dict(profile.stated), by_criterion)
-    given = profile.given or profile.name
+    stated = _merged(dict(profile.stated), by_criterion)
+    origin = profile.origin or profile.name
     source = Source("--set", stated, _PAGE)
-    new = _read(profile.name, source, profile.extends, profile.stored, given, settings)
+    new = _read(profile.name, source, profile.extends, profile.stored, origin, settings)
     changed = {
         f"{criterion}.{key}": new.settings_of(criterion)[key]
         for criterion, keys in by_criterion.items()
@@ -199,7 +199,7 @@ def change_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
         return profile
     digest = hashlib.sha256(orjson.dumps(changed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
     description = f"{profile.name} with {', '.join(setting_texts(changed))}"
-    stated = _over(dict(profile.stated), _by_criterion(profile, changed))
+    stated = _merged(dict(profile.stated), _by_criterion(profile, changed))
     return replace(
         new,
         name=f"{profile.name}+{digest}",
@@ -235,9 +235,9 @@ def setting_texts(changed: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _option(given: str, changed: Mapping[str, Any]) -> str:
+def _option(profile: str, changed: Mapping[str, Any]) -> str:
     settings = [f" --set {shlex.quote(text)}" for text in setting_texts(changed)]
-    return f"--profile {shlex.quote(given)}{''.join(settings)}"
+    return f"--profile {shlex.quote(profile)}{''.join(settings)}"
 
 
 def _in_order(
@@ -247,24 +247,21 @@ def _in_order(
 
 
 def profile_of(plain: Mapping[str, Any]) -> Profile:
-    """Return the profile that `Profile.plain` told of, as in a dataset's provenance.
+    """Return the profile of `Profile.plain`, as in a dataset's provenance.
 
     Raises `UsageError` where it names a criterion or a setting that is not known here.
     """
     values = {**plain["settings"], "description": plain["description"], "decide": plain["decide"]}
     name = str(plain["name"])
-    return _read(name, _source(name, values), tuple(plain.get("extends", ())), {}, "")
+    return _read(name, _source(name, values), tuple(plain.get("extends", ())), {})
 
 
 def _identity(name: str) -> Path | str:
     return Path(name).resolve() if name.endswith(".toml") else name
 
 
-def _over(base: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a profile over those of the one that it extends.
-
-    What describes that one need not be true of this.
-    """
+def _merged(base: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return a profile's values over those of its base, whose description is not inherited."""
     both = {**base, "description": "", **values}
     for name, settings in values.items():
         if isinstance(settings, dict) and isinstance(base.get(name), dict):
@@ -273,14 +270,13 @@ def _over(base: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load(name: str) -> Source:
-    """Return what the file of a profile says."""
+    """Read the file of a profile."""
     if not name.endswith(".toml"):
         return read_toml(PROFILES.find(name), _PAGE)
-    if profile_name(name) in shipped_profiles():
-        raise UsageError(
-            f"The profile {name} has the name of one that ships with Goldpan",
-            "Give the file another name",
-        )
+    own = profile_name(name)
+    if own in shipped_profiles() or "." in own:  # DEFAULT.REVIEW names the verdicts of a review
+        reason = "a dot in its name" if "." in own else "the name of one that ships with Goldpan"
+        raise UsageError(f"The profile {name} has {reason}", "Give the file another name")
     return read_toml(Path(name), _PAGE)
 
 
@@ -292,18 +288,19 @@ def _read(
     label: str,
     source: Source,
     extends: tuple[str, ...],
-    judged: Mapping[str, StoredCriterion],
-    given: str,
+    stored: Mapping[str, StoredCriterion],
+    origin: str = "",
     changed: Mapping[str, Any] = MappingProxyType({}),
 ) -> Profile:
     known = criteria()
-    elsewhere = {name: criterion for name, criterion in judged.items() if name not in known}
-    available = list(_in_order({**known, **elsewhere}))
+    unloaded = {name: criterion for name, criterion in stored.items() if name not in known}
+    available = list(_in_order({**known, **unloaded}))
     values = dict(source.values)
     description = str(values.pop("description", ""))
     decide = source.read(tuple[str, ...], values.pop("decide", available), ("decide",))
-    if twice := sorted({name for name in decide if decide.count(name) > 1}):
-        raise UsageError(f"{source.place('decide')}: decide names {twice[0]} twice", "Name it once")
+    if repeated := sorted({name for name in decide if decide.count(name) > 1}):
+        problem = f"{source.place('decide')}: decide names {repeated[0]} twice"
+        raise UsageError(problem, "Name it once")
     for name in (*decide, *values):
         if name not in available:
             where = source.place(name if name in values else "decide")
@@ -314,8 +311,8 @@ def _read(
         else criterion.settings()
         for name, criterion in known.items()
     }
-    option = _option(given or label, changed)
-    for name, criterion in elsewhere.items():
+    option = _option(origin or label, changed)
+    for name, criterion in unloaded.items():
         if values.get(name, {}) != criterion.stated:
             raise UsageError(
                 f"Profile {label} changed the settings of {name}, which a plugin judges by",
@@ -323,5 +320,5 @@ def _read(
             )
         settings[name] = criterion.settings
     return Profile(
-        label, description, decide, settings, extends, dict(source.values), elsewhere, given
+        label, description, decide, settings, extends, dict(source.values), unloaded, origin
     )

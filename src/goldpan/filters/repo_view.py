@@ -1,4 +1,4 @@
-"""The view of one repository that criteria look at: its tables, bots marked.
+"""The view of one repository that criteria query: its tables, with bots marked.
 
 ===============  =================================================================================
 `issues`         the issues of `entries`, with `robot`: whether a bot wrote the issue
@@ -15,7 +15,7 @@
 `discussions`    what discussions have beside their entries (empty where none were mined)
 `discussion_comments`  the same of their comments
 `duplicates`     the clusters of near duplicates that touch this repository
-`issue_verdicts` what the criteria said of issues, for criteria that judge pairs
+`issue_verdicts` the verdicts on issues, for criteria that judge pairs
 ===============  =================================================================================
 
 In a view of discussions `issues` are these, and `texts` what readers see of them: no comments that
@@ -56,7 +56,7 @@ _TABLES = ("repositories", "entries", "comments", "references")
 _OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DISCUSSION_COMMENTS)
 
 _TEXTS = """
-CREATE TABLE said AS
+CREATE TABLE all_texts AS
 SELECT number, 'title' AS source, NULL::BIGINT AS comment_id, author, author_type,
        author_association, created_at, coalesce(title, '') AS text
 FROM entries WHERE kind = $kind
@@ -120,8 +120,8 @@ class RepoView:
     def keep(self, verdicts: pa.Table, subject: str, required: Sequence[str]) -> int:
         """Make the table `kept` (issue, pull_repo, pull) out of verdicts; return its rows.
 
-        Kept is what every deciding criterion and every `required` one keeps; `subject` is issue
-        or pair.
+        It has the subjects that every deciding and every `required` criterion keeps; `subject` is
+        issue or pair.
         """
         self.connection.register("stored_verdicts", verdicts)
         self.connection.execute(_KEPT, {"subject": subject, "required": list(required)})
@@ -163,11 +163,8 @@ def open_repo_view(
             if not workspace.table(repo, table.name).exists():
                 _create_empty(connection, table)
         _create_empty(connection, VERDICTS, "issue_verdicts")
-        name = str(
-            connection.execute(
-                "SELECT coalesce(max(repo), $1) FROM repositories", [repo]
-            ).fetchall()[0][0]
-        )
+        named = connection.execute("SELECT coalesce(max(repo), $1) FROM repositories", [repo])
+        name = str(named.fetchall()[0][0])
         connection.execute(_CLOSINGS)
         comments = "comment" if kind == "issue" else "discussion_comment"
         connection.execute(_TEXTS, {"kind": kind, "comments": comments})

@@ -1,4 +1,4 @@
-"""Reads stored verdicts and the profiles that made them, and knows whether they still hold."""
+"""Reads stored verdicts and the profiles behind them, and checks that they are up to date."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def _verdict_files(workspace: WorkspaceLayout, repo: str) -> list[Path]:
 
 
 def read_stored_profile(path: Path) -> StoredProfile | None:
-    """Return what a file of verdicts tells of the profile by which they were made, if it does."""
+    """Return the profile stored with verdicts; None where there is none or the file is damaged."""
     try:
         text = read_metadata(path).get(PROFILE_KEY) if path.exists() else None
-    except (OSError, pa.ArrowException):  # whoever reads the verdicts tells of the damage
+    except (OSError, pa.ArrowException):  # the damage is reported where the verdicts are read
         return None
     if text is None:
         return None
@@ -88,21 +88,21 @@ def read_stored_profile(path: Path) -> StoredProfile | None:
 
 
 def stored_profile(profile: Profile, judged: Sequence[str]) -> bytes:
-    """Return what a file of verdicts is to tell of the profile by which these criteria judged."""
+    """Return the record of a profile that is stored with verdicts by these criteria."""
     criteria = []
     for name in judged:
         criterion = profile.stored.get(name) or _as_stored(profile, name)
         if criterion.plugins:
             facts = asdict(criterion)
             criteria.append((facts.pop("name"), facts))
-    told = {
+    record = {
         "stated": dict(profile.stated),
         "extends": profile.extends,
         "version": __version__,
         "judged": judged,
         "criteria": criteria,
     }
-    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
 
 
 def _as_stored(profile: Profile, name: str) -> StoredCriterion:
@@ -131,7 +131,7 @@ def read_verdicts(
 ) -> pa.Table:
     """Return a repository's verdicts under a profile, or some of their columns.
 
-    `option` is how a command takes the profile, where that is not by its name. Raises
+    `option` has the command's option for the profile, where that is not its name. Raises
     `WorkspaceError` where there are none or their file is damaged.
     """
     path = workspace.verdicts(repo, profile)
@@ -151,10 +151,10 @@ def read_verdicts(
 def profile_verdicts(
     workspace: WorkspaceLayout, repo: str, profile: Profile, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Return a repository's verdicts, of which the same criteria decide as in the profile.
+    """Return a repository's verdicts, in which the same criteria decide as in the profile.
 
-    Of some `columns`, `criterion` and `decides` have to be two. Raises `WorkspaceError` where there
-    are none, or others decided when they were made.
+    `columns` have to include `criterion` and `decides`. Raises `WorkspaceError` where there are no
+    verdicts, or other criteria decided then.
     """
     verdicts = read_verdicts(workspace, repo, profile.name, columns, option=profile.option)
     decided = set(verdicts.filter(verdicts["decides"])["criterion"].unique().to_pylist())
@@ -170,10 +170,10 @@ def profile_verdicts(
 
 
 def current_verdicts(workspace: WorkspaceLayout, repo: str, profile: Profile) -> pa.Table:
-    """Return a repository's verdicts, made of today's tables with today's settings.
+    """Return a repository's verdicts, which are up to date with its tables and settings.
 
-    Of a criterion whose plugin is not loaded, they are those that it gave when it was. Raises
-    `WorkspaceError` where they are older than the tables or the profile.
+    Those of a criterion whose plugin is not loaded are taken as stored. Raises `WorkspaceError`
+    where they are older than the tables or the profile.
     """
     verdicts = profile_verdicts(workspace, repo, profile)
     metadata = read_metadata(workspace.verdicts(repo, profile.name))
@@ -204,10 +204,7 @@ def _command(
 
 
 def inputs_digest(workspace: WorkspaceLayout, repo: str) -> str:
-    """Return a hash of all tables that criteria read.
-
-    Raises `DamagedError` for one that is not as it was written.
-    """
+    """Return a hash of all tables that criteria read; raises `DamagedError` for a damaged one."""
     whole = hashlib.sha256()
     for name in _INPUTS:
         path = workspace.table(repo, name)

@@ -1,10 +1,8 @@
 """Secrets in a text: tokens, keys and passwords.
 
-The formats of tokens come from the plugins of detect-secrets. The library only tells that a line
-has one; so its expressions are matched here, each at a hint of its own, which gives the exact
-place in linear time. Its detectors of keywords and of entropy are not used: see
-`docs/decisions.md`. `SECRET_HINT` holds for every text in which something can be found; it is
-written for both `re` and RE2.
+The formats of tokens come from the plugins of detect-secrets, which only report that a line has
+one. So their expressions are matched here, each at a hint of its own, which gives the exact place
+in linear time. Its detectors of keywords and of entropy are not used: see `docs/decisions.md`.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from detect_secrets.plugins.stripe import StripeDetector
 from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
 from detect_secrets.plugins.twilio import TwilioKeyDetector
 
-# Whether a value that stands where a secret would is one, or only shows where one belongs.
+# Checks that tell secrets from the examples that stand in their place.
 
 _LEAST_ENTROPY = 3.4  # bits a character; 16 different ones have 4
 _FEWEST_CHARACTERS = 6  # different ones, among the last 16
@@ -55,7 +53,7 @@ _WEAK = frozenset(_WEAK_WORDS.split())
 
 
 def is_real(value: str) -> bool:
-    """Say whether a token is none that documentation shows in place of one."""
+    """Return whether a token is real, and not an example from documentation."""
     tail = value[-16:]
     return (
         len(set(tail)) >= _FEWEST_CHARACTERS
@@ -66,7 +64,7 @@ def is_real(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Say whether a value looks drawn and not written: digits and letters that often change."""
+    """Return whether a value looks random: digits and letters alternate often."""
     return (
         _CHANGES.search(value) is not None
         and not _FILE.match(value)
@@ -76,15 +74,12 @@ def is_random(value: str) -> bool:
 
 
 def is_random_but_hex(value: str) -> bool:
-    """Say whether a value is random and no hexadecimal number.
-
-    Secret keys in hexadecimal are test vectors in every text about cryptography.
-    """
+    """Return whether a value is random and not hexadecimal, as published test vectors are."""
     return not _HEX.fullmatch(value) and is_random(value)
 
 
 def is_password(value: str) -> bool:
-    """Say whether the password of a URL is none that everyone uses in examples."""
+    """Return whether the password of a URL is not one that examples use."""
     return (
         len(value) >= _SHORTEST_PASSWORD
         and value.lower() not in _WEAK
@@ -94,12 +89,15 @@ def is_password(value: str) -> bool:
 
 
 def is_token_header(value: str) -> bool:
-    """Say whether a value begins with the header of a JSON Web Token."""
-    return JwtTokenDetector.is_formally_valid(value.partition(".")[0])
+    """Return whether a value begins with the header of a JSON Web Token."""
+    try:
+        return JwtTokenDetector.is_formally_valid(value.partition(".")[0])
+    except RecursionError:  # no header is nested that deeply
+        return False
 
 
 def is_key_block(value: str) -> bool:
-    """Say whether the block of a private key holds a key, and not dots in its place."""
+    """Return whether the block of a private key holds a key, and not dots in its place."""
     return _KEY_BODY.search(value) is not None
 
 
@@ -109,7 +107,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A kind of secret: its expressions, matched where its hint begins, and what must hold."""
+    """A kind of secret: expressions, matched where the hint begins, and a check of the match."""
 
     kind: str
     hint: str
@@ -123,8 +121,8 @@ class _Format:
     words: tuple[str, ...] = ()  # one of them, in lower case, is in every text with the hint
 
 
-def _own(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for pattern in patterns)
+def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(map(re.compile, patterns))
 
 
 _VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
@@ -149,7 +147,9 @@ _FORMATS = (
         DiscordBotTokenDetector.denylist,
     ),
     _Format("github-token", "gh[pousr]_", GitHubTokenDetector.denylist, alone=False),
-    _Format("github-token", "github_pat_", _own("github_pat_[A-Za-z0-9_]{36,255}"), alone=False),
+    _Format(
+        "github-token", "github_pat_", _patterns("github_pat_[A-Za-z0-9_]{36,255}"), alone=False
+    ),
     _Format(
         "gitlab-token",
         "gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-|GR1348941",
@@ -158,11 +158,11 @@ _FORMATS = (
     ),
     _Format("jwt", "eyJ", JwtTokenDetector.denylist, is_token_header, longest=2048),
     _Format("mailchimp-key", "-us[0-9]", MailchimpDetector.denylist, before=32, exact=True),
-    _Format("npm-token", "npm_", _own("npm_[A-Za-z0-9]{36}"), exact=True),
-    _Format("npm-token", "_authToken=", _own(r"_authToken=([A-Za-z0-9+/=_-]{30,})"), group=1),
+    _Format("npm-token", "npm_", _patterns("npm_[A-Za-z0-9]{36}"), exact=True),
+    _Format("npm-token", "_authToken=", _patterns(r"_authToken=([A-Za-z0-9+/=_-]{30,})"), group=1),
     _Format("openai-key", "sk-", OpenAIDetector.denylist),
-    _Format("openai-key", "sk-", _own("sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,}")),
-    _Format("anthropic-key", "sk-ant-", _own("sk-ant-[A-Za-z0-9_-]{32,}")),
+    _Format("openai-key", "sk-", _patterns("sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,}")),
+    _Format("anthropic-key", "sk-ant-", _patterns("sk-ant-[A-Za-z0-9_-]{32,}")),
     _Format("pypi-token", "pypi-AgE", PypiTokenDetector.denylist, longest=1024),
     _Format("sendgrid-key", r"SG\.", SendGridDetector.denylist),
     _Format("slack-token", "[xX][oO][xX][a-zA-Z]-", SlackDetector.denylist),
@@ -176,12 +176,12 @@ _FORMATS = (
         exact=True,
     ),
     _Format("twilio-key", r"\b(?:AC|SK)[a-z0-9]{32}", TwilioKeyDetector.denylist, exact=True),
-    _Format("google-key", "AIza", _own("AIza[A-Za-z0-9_-]{35}"), exact=True),
-    _Format("huggingface-token", "hf_", _own("hf_[A-Za-z0-9]{34}"), exact=True),
+    _Format("google-key", "AIza", _patterns("AIza[A-Za-z0-9_-]{35}"), exact=True),
+    _Format("huggingface-token", "hf_", _patterns("hf_[A-Za-z0-9]{34}"), exact=True),
     _Format(
         "private-key",
         _KEY_BLOCK,
-        _own(
+        _patterns(
             _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
             _KEY_BLOCK + r"(?:(?:\s|\\[nr]|>)*[A-Za-z0-9+/=]{16,80}+)+",
         ),
@@ -193,14 +193,14 @@ _FORMATS = (
     _Format(
         "url-password",
         "https?://[A-Za-z0-9_-]{20,200}@",
-        _own("https?://([A-Za-z0-9_-]{20,200})@"),
+        _patterns("https?://([A-Za-z0-9_-]{20,200})@"),
         group=1,
         alone=False,
     ),
     _Format(
         "assigned",
         _SERVICE + _ASSIGNED,
-        _own(_SERVICE + _ASSIGNED + _QUOTED_VALUE),
+        _patterns(_SERVICE + _ASSIGNED + _QUOTED_VALUE),
         is_random,
         longest=300,
         group=1,
@@ -210,7 +210,7 @@ _FORMATS = (
     _Format(
         "assigned",
         _SIGNING + _ASSIGNED,
-        _own(_SIGNING + _ASSIGNED + _QUOTED_VALUE),
+        _patterns(_SIGNING + _ASSIGNED + _QUOTED_VALUE),
         is_random_but_hex,
         longest=300,
         group=1,
@@ -220,7 +220,7 @@ _FORMATS = (
     _Format(
         "assigned",
         _BEARER,
-        _own(_BEARER + " {0,3}" + _VALUE),
+        _patterns(_BEARER + " {0,3}" + _VALUE),
         is_random,
         longest=300,
         group=1,
@@ -229,10 +229,10 @@ _FORMATS = (
 )
 _HINTS = tuple((form, re.compile(form.hint, re.A)) for form in _FORMATS)
 _WORD = re.compile(r"[A-Za-z0-9_-]")
-_REST = re.compile(r"[A-Za-z0-9_-]*")
-_TOKEN_REST = re.compile(r"[A-Za-z0-9_.=-]*")
+_WORD_TAIL = re.compile(r"[A-Za-z0-9_-]+")
+_TOKEN_TAIL = re.compile(r"[A-Za-z0-9_.=-]+")
 SECRET_HINT = "|".join(form.hint for form in _FORMATS)
-"""Expression that holds for every text in which `find_secrets` finds something."""
+"""Expression, for `re` and RE2, that matches every text in which `find_secrets` finds something."""
 
 
 def find_secrets(text: str) -> Iterator[tuple[str, Span]]:
@@ -241,14 +241,14 @@ def find_secrets(text: str) -> Iterator[tuple[str, Span]]:
     for form, hint in _HINTS:
         if form.words and not any(word in lower for word in form.words):
             continue
-        free = 0
+        last_end = 0
         for anchor in hint.finditer(text):
             start = anchor.start() - form.before
-            if start < free or (form.alone and _WORD.match(text, max(0, start - 1), start)):
+            if start < last_end or (form.alone and _WORD.match(text, max(0, start - 1), start)):
                 continue
             if span := _match(form, text, start):
                 yield form.kind, span
-                free = span[1]
+                last_end = span[1]
 
 
 def _match(form: _Format, text: str, start: int) -> Span | None:
@@ -257,10 +257,10 @@ def _match(form: _Format, text: str, start: int) -> Span | None:
         if not match or not form.check(match[form.group]):
             continue
         end = match.end(form.group)
-        rest = (_TOKEN_REST if form.kind == "jwt" else _REST).match(text, end)
-        if rest and rest.end() > end and form.group == 0:
+        tail = (_TOKEN_TAIL if form.kind == "jwt" else _WORD_TAIL).match(text, end)
+        if tail and form.group == 0:
             if form.exact:
                 continue
-            end = rest.end()
+            end = tail.end()
         return match.start(form.group), end
     return None

@@ -66,23 +66,22 @@ def find_mentions(text: str, hosts: tuple[str, ...] = GITHUB) -> list[Mention]:
     else:
         return []
     mentions: list[Mention] = []
-    free = 0
+    last_end = 0
     for anchor in anchors.finditer(text):
-        if anchor.start() < free:
+        if anchor.start() < last_end:
             continue
         mention = _mention_at(text, anchor, hosts)
-        if mention is None or mention.start < free or mention.number > LARGEST_NUMBER:
+        if mention is None or mention.start < last_end or mention.number > LARGEST_NUMBER:
             continue
         mentions.append(mention)
-        free = mention.end
-        if mention.pattern == "url":
-            tail = _URL_TAIL.match(text, free)
-            free = tail.end() if tail else free
+        last_end = mention.end
+        if mention.pattern == "url" and (tail := _URL_TAIL.match(text, last_end)):
+            last_end = tail.end()
     return mentions
 
 
 def leading_mention(text: str, hosts: tuple[str, ...] = GITHUB) -> Mention | None:
-    """Return the mention with which a text begins, such as an address; the rest is not read."""
+    """Return the mention with which a text begins, such as an address, whatever follows it."""
     _, longest = _url_before(hosts)
     mentions = find_mentions(text[: longest + _NUMBER_LENGTH], hosts)
     return mentions[0] if mentions and not mentions[0].start else None
@@ -203,17 +202,16 @@ def find_closing_keywords(
 
     `markdown=False` is for titles and commit messages. Each issue needs its own keyword.
     """
-    if not markdown:
-        source = paragraphs(text) if _holds_stem(text) else iter(())
-    elif may_close(text):
-        source = blocks(text)
+    if markdown:
+        source = blocks(text) if may_close(text) else iter(())
     else:
-        return []
+        lower = text.lower()
+        source = paragraphs(text) if any(stem in lower for stem in _STEMS) else iter(())
     return [keyword for block in source for keyword in closing_keywords(block, hosts)]
 
 
 def may_close(text: str) -> bool:
-    """Tell cheaply whether a Markdown text may hold a closing keyword; False is certain."""
+    """Return whether a Markdown text may hold a closing keyword; cheap, and False is certain."""
     if "&#" in text:
         return True
     lower = text.lower()
@@ -226,11 +224,6 @@ def may_close(text: str) -> bool:
                 return True
             at = lower.find(stem, at + 1)
     return False
-
-
-def _holds_stem(text: str) -> bool:
-    lower = text.lower()
-    return any(stem in lower for stem in _STEMS)
 
 
 def closing_keywords(
@@ -272,7 +265,7 @@ def _target(
     mentions: dict[int, Mention],
     hosts: tuple[str, ...],
 ) -> Mention | None:
-    """Return what the reference at `offset` leads to; a link's address outranks its text."""
+    """Return the target of the reference at `offset`; a link's address outranks its text."""
     node = block.node_at(offset)
     mention = mentions.get(offset)
     if node.href is None:
@@ -290,7 +283,7 @@ def _end_of_target(block: MarkdownBlock, offset: int, mentions: dict[int, Mentio
 
 
 def _stance(before: str, keyword: str, after: str) -> Stance:
-    """Tell how a keyword is meant from what stands before it and after its reference."""
+    """Return how a keyword is meant, by the text before it and after its reference."""
     own_line = keyword.istitle() and before.rstrip(" \t").endswith("\n")
     # A line of its own says nothing of the one before, as after "Do not merge yet".
     clause = "" if own_line else _CLAUSE_END.split(before)[-1]
@@ -300,9 +293,9 @@ def _stance(before: str, keyword: str, after: str) -> Stance:
         return "negated"
     negations = list(_NEGATION.finditer(near))
     if negations:
-        rest = negations[-1].end()
-        wholly = _WHOLE.search(near, rest) or _PART.search(near, rest)
-        return "partial" if wholly else "negated"
+        end = negations[-1].end()
+        is_partial = _WHOLE.search(near, end) or _PART.search(near, end)
+        return "partial" if is_partial else "negated"
     question = _QUESTION.match(after)
     if question and (after.lstrip().startswith("?") or _ASKED.search(clause)):
         return "asked"

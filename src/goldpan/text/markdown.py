@@ -42,7 +42,7 @@ _BLOCK_TAGS = frozenset(block_names) | {"pre", "script", "style"}
 _HIDDEN_TAGS = frozenset({"blockquote", "code", "pre", "script", "style", "tt"})
 _BREAKS = frozenset(block_names) | {"br", "pre"}
 _TOKENS = {"a": URL, "code": CODE, "kbd": CODE, "samp": CODE, "tt": CODE}
-_GONE = frozenset({"script", "style"})
+_DROPPED_TAGS = frozenset({"script", "style"})
 _HTML = re.compile(
     r"<!--(?:-?>|.*?(?:-->|\Z))|<(/?)([A-Za-z][A-Za-z0-9-]*+)([^<>]*+)>|<[!?][^<>]*+>", re.S
 )
@@ -54,7 +54,7 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A stretch of a block's text without markup inside; `href` is where its link leads."""
+    """A stretch of a block's text without markup inside; `href` is the address of its link."""
 
     start: int
     end: int
@@ -153,7 +153,7 @@ def _visible(markup: str) -> Iterator[str]:
             yield " "
         elif name in _BREAKS:
             yield "\n"
-        elif not closes and name in _GONE:
+        elif not closes and name in _DROPPED_TAGS:
             masked, depth = name, 1
         elif not closes and name in _TOKENS and not in_pre and not (match[3] or "").endswith("/"):
             yield _TOKENS[name]
@@ -163,7 +163,7 @@ def _visible(markup: str) -> Iterator[str]:
 
 
 class _Page:
-    """Collects visible text into blocks, and knows which hiding HTML elements are open."""
+    """Collects visible text into blocks; counts the open HTML elements that hide text."""
 
     def __init__(self) -> None:
         self.line = 1
@@ -293,7 +293,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 @dataclass(frozen=True, slots=True)
 class ExcerptBlock:
-    """A part of a text: prose, or what stands between fences."""
+    """A part of a text: prose, or code between fences."""
 
     text: str
     code: bool
@@ -303,7 +303,7 @@ class ExcerptBlock:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text in two parts: what is seen at once, what opens, and how much is left out."""
+    """A text in two parts, of which the second is shown on request; the end may be left out."""
 
     shown: tuple[ExcerptBlock, ...]
     more: tuple[ExcerptBlock, ...]
@@ -312,7 +312,7 @@ class Excerpt:
 
 
 def excerpt(text: str | None, shown: int = 1200, most: int = 8000) -> Excerpt:
-    """Cut a text into what is seen at once and what opens, at line ends where there are some."""
+    """Cut a text into a part shown at once and one on request, at line ends where possible."""
     whole = text or ""
     visible_text = visible(whole[:most].replace("\r\n", "\n")).rstrip()
     # Written out, one character takes eight: hostile texts may not grow that much.

@@ -1,9 +1,9 @@
 """Keeps texts from imitating the lines that give a prompt its structure.
 
-The paper's prompts are plain: a line ``Output:`` is all that tells an output from an input. So a
-line of a text that begins like one of these lines gets a backslash before it, which no line of
-the structure has; `unescaped` gives the text back. What stands in the line itself stays readable,
-and a model may still be talked into anything: a prompt can mark where a text ends, not more.
+The paper's prompts are plain: only a line ``Output:`` separates an output from an input. So a line
+of a text that begins like one of these lines gets a backslash before it, which no line of the
+structure has; `unescaped` undoes it. The line stays readable, and a model may still be persuaded of
+anything: a prompt can mark where a text ends, and no more.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _HEAD = 200
 
 
 def escaped(text: str) -> str:
-    """Return a text none of whose lines can be taken for a line of the structure."""
+    """Return a text in which no line can be mistaken for a line of the structure."""
     if not _HINT.search(text if text.isascii() else _folded(text)):
         return text
     lines = text.splitlines(keepends=True)
@@ -67,13 +67,13 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Return the text of which `escaped` made this one."""
+    """Undo `escaped`."""
     lines = text.splitlines(keepends=True)
     return "".join(line[1:] if line[0] == "\\" and _is_marker(line[1:]) else line for line in lines)
 
 
 def _is_marker(line: str) -> bool:
-    """Say whether a line begins with a marker, whatever white space, or backslashes, it has first.
+    """Return whether a line begins with a marker, after any white space and backslashes.
 
     Backslashes do not count, so that escaping a line twice can be undone twice.
     """

@@ -165,7 +165,7 @@ def _inline(match: re.Match[str]) -> str:
 
 
 def white_space(text: str) -> str:
-    """Make every run of white space one blank, and cut it off at both ends."""
+    """Collapse every run of white space to one blank, and strip both ends."""
     return " ".join(text.split())
 
 
@@ -198,42 +198,35 @@ def ordered_steps(names: Sequence[str], order: str) -> tuple[str, ...]:
     return tuple(names if wanted is None else (name for name in wanted if name in names))
 
 
-def prepared(text: str, names: Sequence[str]) -> str:
-    """Return a text after these steps, in this order."""
+def run_steps(texts: Iterable[str], names: Sequence[str]) -> list[str]:
+    """Return texts after these steps, in this order."""
     for name in names:
-        text = STEPS[name](text)
-    return text
+        texts = map(STEPS[name], texts)
+    return list(texts)
 
 
 _ROWS = 2_048
 """Rows in memory at once; fewer are not worth other processes."""
 _UNIT = 128
-"""Rows that a process is given at once."""
+"""Rows that a process gets at once."""
 
 
-def prepared_rows(
+def preprocess_rows(
     rows: Iterable[dict[str, Any]], steps: Sequence[str], processes: int
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows in order, their column `text` after these steps."""
-    left = iter(rows)
-    first = list(islice(left, _ROWS))
-    if not steps or processes == 1 or len(first) < _ROWS:
-        for row in chain(first, left):
-            yield {**row, "text": prepared(row["text"], steps)}
+    remaining = iter(rows)
+    block = list(islice(remaining, _ROWS))
+    if not steps or processes == 1 or len(block) < _ROWS:
+        for row in chain(block, remaining):
+            (text,) = run_steps([row["text"]], steps)
+            yield {**row, "text": text}
         return
     with open_engine("local", processes) as engine:
-        block = first
         while block:
             texts = [row["text"] for row in block]
             units = [texts[start : start + _UNIT] for start in range(0, len(texts), _UNIT)]
-            unit_texts = engine.map(partial(prepared_texts, tuple(steps)), units)
-            for row, text in zip(
-                block, (text for unit in unit_texts for text in unit), strict=True
-            ):
+            processed = engine.map(partial(run_steps, names=tuple(steps)), units)
+            for row, text in zip(block, chain.from_iterable(processed), strict=True):
                 yield {**row, "text": text}
-            block = list(islice(left, _ROWS))
-
-
-def prepared_texts(steps: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return texts after these steps."""
-    return [prepared(text, steps) for text in texts]
+            block = list(islice(remaining, _ROWS))

@@ -128,7 +128,7 @@ def letters(text: str) -> int:
 
 
 def opening_letters(line: str) -> int:
-    """Return how many letters has the sentence with which a line begins; cleaning keeps them."""
+    """Return the number of letters in a line's first sentence, all of which cleaning keeps."""
     sentence = _SENTENCE.match(line.lstrip())
     return letters(sentence[0]) if sentence else 0
 
@@ -174,7 +174,7 @@ _SPECIAL = re.compile(r"[^\w,.@#&^%!?]|_")
 
 
 def split_sentences(text: str, wrapping: Wrapping = "cut") -> list[Sentence]:
-    """Return where the sentences of a comment stand, in order; those without a word are left out.
+    """Return the positions of a comment's sentences, in order, without those that have no word.
 
     A sentence ends at a full stop, question or exclamation mark after which no word goes on, but
     not at those of numbers, initials and abbreviations such as e.g. and etc.
@@ -206,7 +206,7 @@ def normalize_sentence(sentence: str) -> str:
 
 
 def has_words(sentence: str) -> bool:
-    """Tell whether a text says anything: a letter that is not part of a tag."""
+    """Return whether a text has a letter that is not part of a tag."""
     return any(char.isalpha() for char in _TAG.sub("", sentence))
 
 
@@ -214,19 +214,13 @@ def _blocks(text: str, wrapping: Wrapping) -> Iterator[tuple[int, int]]:
     """Yield the parts of a text that sentences do not cross, without their line ends."""
     open_block: tuple[int, int] | None = None
     for start, end in _lines(text):
-        goes_on = (
-            wrapping == "join"
-            and open_block is not None
-            and not text[start:end].isspace()
-            and start < end
-            and not _NEW_ITEM.match(text, start, end)
-        )
-        if goes_on and open_block is not None:
-            open_block = (open_block[0], end)
-            continue
+        is_blank = not text[start:end].strip()
         if open_block is not None:
+            if wrapping == "join" and not is_blank and not _NEW_ITEM.match(text, start, end):
+                open_block = (open_block[0], end)
+                continue
             yield open_block
-        open_block = (start, end) if text[start:end].strip() else None
+        open_block = None if is_blank else (start, end)
     if open_block is not None:
         yield open_block
 
@@ -240,7 +234,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(text: str, stop: re.Match[str], start: int) -> bool:
-    """Tell a full stop that ends no sentence."""
+    """Return whether a full stop ends no sentence."""
     before = text[max(start, stop.start() - _LOOK_BACK) : stop.start()]
     return stop[0].startswith(".") and _GOES_ON.search(before) is not None
 

@@ -1,8 +1,7 @@
 """Secrets and personal data in a text: where they stand, and the text without them.
 
-What is found is told by kind and place only, so nothing private reaches a log or a table.
-Phone numbers and names are not looked for: in technical texts they cannot be told from other
-numbers and words.
+Findings have a kind and a place alone, so nothing private reaches a log or a table. Phone numbers
+and names are not looked for: technical texts are full of numbers and words that look like them.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ _SMALL = 20  # three parts below make a version number, were there no other sign
 
 
 def find_emails(text: str, allowed: tuple[str, ...] = ()) -> Iterator[Span]:
-    """Yield the spans of e-mail addresses, but for those that match an `allowed` pattern.
+    """Yield the spans of e-mail addresses, except those that match an `allowed` pattern.
 
     Patterns are of the shell's kind (`*@example.org`). Names of users in URLs and in remote
     addresses (`git@github.com:owner/name` where `git@*` is allowed) are no e-mail addresses.
@@ -150,7 +149,7 @@ ALLOWED_EMAILS = (
 
 @dataclass(frozen=True, slots=True)
 class PrivateRules:
-    """Rules of what is private: kinds of text, and e-mail addresses that are not."""
+    """Rules for private data: its kinds, and e-mail addresses that are not private."""
 
     kinds: tuple[str, ...] = KINDS
     allowed_emails: tuple[str, ...] = ALLOWED_EMAILS  # patterns of the shell's kind
@@ -162,7 +161,7 @@ SECRETS_ONLY = PrivateRules((SECRET,))
 
 @dataclass(frozen=True, slots=True)
 class PrivateSpan:
-    """Something private: its kind (`email`, `ip-address`, `secret:...`) and code point offsets."""
+    """Private data: its kind (`email`, `ip-address`, `secret:...`) and code point offsets."""
 
     kind: str
     start: int
@@ -171,14 +170,14 @@ class PrivateSpan:
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text without what is private, and how many findings of each kind were replaced."""
+    """A text without private data, and how many findings of each kind were replaced."""
 
     text: str
     counts: dict[str, int]
 
 
 def find_private(text: str, rules: PrivateRules = PrivateRules()) -> tuple[PrivateSpan, ...]:
-    """Find what is private, in reading order, none overlapping."""
+    """Find private data, in reading order, none overlapping."""
     findings: list[PrivateSpan] = []
     if SECRET in rules.kinds:
         findings += [PrivateSpan(f"{SECRET}:{kind}", *span) for kind, span in find_secrets(text)]
@@ -190,11 +189,9 @@ def find_private(text: str, rules: PrivateRules = PrivateRules()) -> tuple[Priva
 
 
 def _merge(findings: Iterable[PrivateSpan]) -> list[PrivateSpan]:
-    """Join findings that overlap under the kind that says most: of a format, or the first."""
+    """Join findings that overlap under the more specific kind: that of a format, or the first."""
     merged: list[PrivateSpan] = []
-    for finding in sorted(
-        findings, key=lambda finding_: (finding_.start, -finding_.end, finding_.kind)
-    ):
+    for finding in sorted(findings, key=lambda item: (item.start, -item.end, item.kind)):
         if merged and finding.start < merged[-1].end:
             last = merged.pop()
             kind = finding.kind if last.kind == _ASSIGNED else last.kind
@@ -204,11 +201,11 @@ def _merge(findings: Iterable[PrivateSpan]) -> list[PrivateSpan]:
 
 
 def redact(text: str, rules: PrivateRules = PrivateRules()) -> Redacted:
-    """Replace what is private by `<EMAIL>`, `<IP_ADDRESS>` or `<SECRET:...>`.
+    """Replace private data by `<EMAIL>`, `<IP_ADDRESS>` or `<SECRET:...>`.
 
-    The number of lines stays, and what stays of a line keeps its place in it. Redacting again
-    changes nothing. What is replaced may bare something else beside it; a text that goes on like
-    that was made to, and is replaced as a whole after `_MOST_ROUNDS` rounds.
+    The number of lines stays. Redacting again changes nothing: a replacement may expose a finding
+    beside it, so this goes on until there is none. After `_MOST_ROUNDS` rounds, which only a text
+    made for that needs, the whole text is replaced.
     """
     counts: Counter[str] = Counter()
     rounds = 0

@@ -89,7 +89,7 @@ class Remarks:
 
 
 def read_remarks(text: str) -> Remarks:
-    """Return what a reply consists of; the time is linear in the text's length."""
+    """Read the contents of a reply in time linear in its length."""
     lines = classify(text)
     written = prose_of(lines)
     stretches = split_sentences(written, "join")[:_MOST_SENTENCES]
@@ -128,7 +128,7 @@ def read_remarks(text: str) -> Remarks:
 
 
 def _is_status(sentences: list[str]) -> bool:
-    """Tell whether a reply only reports how the problem stands, whatever else it says."""
+    """Return whether a reply only reports the problem's status."""
     if not sentences:
         return False
     if _TRIAGE.match(sentences[0]):

@@ -19,7 +19,7 @@ from goldpan.text.preprocessing import (
     mask_mentions,
     mask_urls,
     ordered_steps,
-    prepared,
+    run_steps,
     white_space,
 )
 
@@ -103,13 +103,13 @@ def test_the_paper_collapses_white_space_first() -> None:
     assert paper == ("white_space", "jira_to_markdown", "markdown_to_text", "mask_code")
     assert ordered_steps(steps, "none") == ()
     text = "# Head\n\nText\n\n    code()\n"
-    assert prepared(text, ["markdown_to_text", "white_space"]) == "Head Text code()"
+    assert run_steps([text], ["markdown_to_text", "white_space"]) == ["Head Text code()"]
     # Without its lines the text is one long heading.
     order = ordered_steps(["markdown_to_text", "white_space"], "selu-paper")
-    assert prepared(text, order) == "Head Text code()"
+    assert run_steps([text], order) == ["Head Text code()"]
     bullets = "- one\n- two"
-    assert prepared(bullets, ["markdown_to_text", "white_space"]) == "one two"
-    assert prepared(bullets, ["white_space", "markdown_to_text"]) == "one - two"
+    assert run_steps([bullets], ["markdown_to_text", "white_space"]) == ["one two"]
+    assert run_steps([bullets], ["white_space", "markdown_to_text"]) == ["one - two"]
 
 
 def test_unknown_steps_and_orders_are_refused() -> None:

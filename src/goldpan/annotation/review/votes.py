@@ -24,7 +24,7 @@ from goldpan.annotation.review.request import (
 from goldpan.annotation.review.subjects import PROMPTS, CaseFile, ReviewItem
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
-from goldpan.filters.answers import of_comment
+from goldpan.filters.answers import comment_evidence
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.llm.budget import CostBudget, RequestEstimate
 from goldpan.llm.exchange import RequestOutcome
@@ -134,7 +134,10 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     if winner == "keep":
         quote = _quote(votes, winner)
         return ReviewDecision(
-            True, None, value, of_comment(case.comment_ids[reply - 1], quote) if reply else quote
+            True,
+            None,
+            value,
+            comment_evidence(case.comment_ids[reply - 1], quote) if reply else quote,
         )
     return ReviewDecision(False, _reason(votes), value, _quote(votes, winner))
 

@@ -38,7 +38,7 @@ from goldpan.core.schemas import DECISIONS, VERDICTS, TableSchema
 from goldpan.core.storage.parquet import read_table, reading, replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.filters.answers import of_comment
+from goldpan.filters.answers import comment_evidence
 
 
 def adjudication_name(name: str) -> str:
@@ -250,7 +250,7 @@ def _verdict(decision: Decision, form: Form) -> dict[str, Any]:
         "decides": True,
         "keep": keep,
         "reason": None if keep else (decision.values[0] if settled else decision.how),
-        "evidence": evidence if comment is None else of_comment(comment, evidence),
+        "evidence": evidence if comment is None else comment_evidence(comment, evidence),
     }
 
 

@@ -29,7 +29,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
-from goldpan.datasets.corrections import Corrections, Decided
+from goldpan.datasets.corrections import Corrections, LabelDecision
 from goldpan.datasets.gold import KINDS, Item, half_of
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task
 
@@ -250,7 +250,7 @@ def read_corrections(
         return None
     if task.type not in CLASSIFICATION:
         raise UsageError(f"{task.name} has no labels to correct", "Choose a classification task")
-    decided: dict[str, Decided] = {}
+    decided: dict[str, LabelDecision] = {}
     projects: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(names):
         project = open_project(workspace, name)
@@ -263,7 +263,7 @@ def read_corrections(
             if decision.how in SETTLED:
                 subject = decision.key.subject_id
                 labels = _labels(decision, meant, several=task.type == "multi-label")
-                own = Decided(name, labels, subject in controls)
+                own = LabelDecision(name, labels, subject in controls)
                 if decided.setdefault(subject, own).labels != labels:
                     raise UsageError(
                         f"{decided[subject].project} and {name} decided differently about "

@@ -1,4 +1,4 @@
-"""Rows of a dataset that other data hold too, such as a benchmark: by text and by identity."""
+"""Rows of a dataset that also occur in other data, such as a benchmark: by text and identity."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS: tuple[Kind, ...] = ("pull", "issue", "commit", "exact", "near", "ngram")
 
 @dataclass(frozen=True, slots=True)
 class ContaminationEvidence:
-    """Why a row of the dataset counts as standing in other data."""
+    """Evidence that a row of the dataset occurs in other data."""
 
     id: str
     """The id of the row."""
@@ -56,14 +56,14 @@ class AgainstResult:
     kinds: Mapping[str, int]
     """Rows by kind of evidence; a row may have several."""
     same_repository: int | None
-    """Rows of a repository that stands there, which alone is no evidence; None where none does."""
+    """Rows of a repository that occurs there, which alone is no evidence; None where none does."""
     common: int
     """n-grams that were left out, as too many rows or items share them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContaminationResult(Result):
-    """The rows of a dataset that other data hold too."""
+    """The rows of a dataset that also occur in other data."""
 
     dataset: str
     total: int
@@ -80,12 +80,12 @@ class ContaminationResult(Result):
     """The limits of such a search."""
 
     def plain(self) -> dict[str, Any]:
-        """Return what was found as plain data."""
+        """Return the result as plain data."""
         plain = asdict(self)
         return {"rows": plain.pop("total"), **plain}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield which rows stand in other data."""
+        """Yield the rows that occur in other data."""
         yield Line(
             f"{self.dataset}: {self.contaminated:,} of {self.total:,} rows ({self.share:.1%}) also "
             "occur in what it was compared with"
@@ -125,7 +125,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class _Side:
-    """Facts about one side of a comparison; its texts are not kept."""
+    """The items on one side of a comparison; their texts are not kept."""
 
     items: list[Item] = field(default_factory=list)
     texts: list[tuple[int, str]] = field(default_factory=list)
@@ -142,12 +142,12 @@ def find_contamination(
     most: int = 20,
     output: Path | None = None,
 ) -> ContaminationResult:
-    """Return which rows of a dataset stand in other files or datasets, and by which evidence.
+    """Return the rows of a dataset that occur in other files or datasets, with the evidence.
 
-    `columns` names the texts of the dataset to compare, where those known by name shall not
-    count. Texts with fewer words than `ngram` are not compared; an n-gram in more than `common`
-    rows or items is left out. The evidence for the first `most` rows is returned; `output` takes
-    all. Raises `UsageError` and `DatasetError` for what cannot be read.
+    `columns` names the texts of the dataset to compare, in place of those known by name. Texts
+    with fewer words than `ngram` are not compared; an n-gram in more than `common` rows or items
+    is left out. The evidence for the first `most` rows is returned; `output` takes all. Raises
+    `UsageError` and `DatasetError` for unreadable input.
     """
     if ngram < 2 or common < 1:
         raise UsageError(
@@ -185,7 +185,7 @@ def find_contamination(
 def _compare(
     rows: ComparedSource, other: ComparedSource, ngram: int, common: int
 ) -> tuple[list[str], list[ContaminationEvidence], AgainstResult]:
-    """Return the ids of the rows, and what they share with the items of the other data."""
+    """Return the ids of the rows, and their evidence in the other data."""
     index = GramIndex(ngram, common)
     items, side = _Side(), _Side()
     settings = DuplicateSettings(min_words=max(ngram, DuplicateSettings().min_words))
@@ -196,24 +196,26 @@ def _compare(
     )
     name = str(other.path)
 
-    def found(
+    def evidence_of(
         row: int, item: int, kind: Kind, column: str | None, value: float, shared: int | None = None
     ) -> ContaminationEvidence:
         ids = side.items[row].id, items.items[item].id
         return ContaminationEvidence(ids[0], name, ids[1], kind, column, value, shared)
 
     evidence = [
-        found(row, item, kind, None, 1.0)
+        evidence_of(row, item, kind, None, 1.0)
         for row, item, kind in _same_identities(side.items, items.items)
     ]
     best: dict[int, ContaminationEvidence] = {}
     for leak in leaks:
         (row, _), (item, column) = side.texts[leak.query], items.texts[leak.match]
         if row not in best or leak.similarity > best[row].value:
-            best[row] = found(row, item, leak.relation, column, leak.similarity)
+            best[row] = evidence_of(row, item, leak.relation, column, leak.similarity)
     evidence += best.values()
-    shared, left_out = index.shared()
-    evidence += [found(hit.row, hit.item, "ngram", None, hit.share, hit.shared) for hit in shared]
+    grams, common_count = index.shared()
+    evidence += [
+        evidence_of(hit.row, hit.item, "ngram", None, hit.share, hit.shared) for hit in grams
+    ]
     kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
     repos = {item.repo for item in items.items} - {None}
     result = AgainstResult(
@@ -223,7 +225,7 @@ def _compare(
         rows=len({hit.id for hit in evidence}),
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
         same_repository=sum(row.repo in repos for row in side.items) if repos else None,
-        common=left_out,
+        common=common_count,
     )
     return [row.id for row in side.items], evidence, result
 
@@ -255,15 +257,15 @@ def _texts(
     ngram: int,
     add: Callable[[int, Sequence[Sequence[str]]], None],
 ) -> Iterator[list[str]]:
-    """Yield texts that are long enough to say something, those of many rows together.
+    """Yield texts with at least `ngram` words, those of many rows together.
 
-    Their rows are noted in `side`, and their words added to an index.
+    Their rows are added to `side`, and their words to an index.
     """
     batch: list[str] = []
     for number, item in enumerate(source.items()):
         side.items.append(replace(item, texts=()))
         tokenized = [(column, text, words(fold(text))) for column, text in item.texts]
-        long = [one for one in tokenized if len(one[2]) >= ngram]
+        long = [entry for entry in tokenized if len(entry[2]) >= ngram]
         side.texts += ((number, column) for column, _, _ in long)
         batch += (text for _, text, _ in long)
         add(number, [tokens for _, _, tokens in long])
@@ -305,7 +307,7 @@ class SharedGrams:
 
 @dataclass(slots=True)
 class GramIndex:
-    """n-grams of items, and which of them rows have: first all items come, then all rows.
+    """n-grams of items, and those that rows share: first all items are added, then all rows.
 
     As in Brown et al. 2020, appendix C, an n-gram that more than `common` items or rows have is of
     a template or a license and says nothing. Words are those of near duplicates. Memory follows the
@@ -321,7 +323,7 @@ class GramIndex:
     _distinct: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
     _starts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     _filter: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(2, np.bool_))
-    """Known first bits of n-grams: they tell nine of ten others apart."""
+    """Known first bits of n-grams: they exclude nine of ten others."""
     _shift: np.uint64 = field(default_factory=lambda: np.uint64(63))
 
     def add_item(self, number: int, texts: Iterable[Sequence[str]]) -> None:
@@ -351,28 +353,28 @@ class GramIndex:
         if self._grams:
             self._finish_items()
         grams = self._all(texts)
-        perhaps = np.unique(grams[self._filter[grams >> self._shift]])
-        if not len(perhaps):
+        candidates = np.unique(grams[self._filter[grams >> self._shift]])
+        if not len(candidates):
             return
-        at = np.minimum(np.searchsorted(self._distinct, perhaps), len(self._distinct) - 1)
-        matched = at[self._distinct[at] == perhaps]
+        at = np.minimum(np.searchsorted(self._distinct, candidates), len(self._distinct) - 1)
+        matched = at[self._distinct[at] == candidates]
         if len(matched):
             self._found.append(matched)
             self._rows.append((number, len(np.unique(grams))))
 
     def shared(self) -> tuple[list[SharedGrams], int]:
-        """Return what each row shares, and how many n-grams were left out as common."""
+        """Return the shared n-grams of each row, and how many were left out as common."""
         rows = np.bincount(
             np.concatenate([np.empty(0, np.int64), *self._found]), minlength=len(self._distinct)
         )
-        often = (rows > self.common) | (np.diff(self._starts) > self.common)
+        is_common = (rows > self.common) | (np.diff(self._starts) > self.common)
         shared = []
         for (row, total), grams in zip(self._rows, self._found, strict=True):
-            rare = grams[~often[grams]]
+            rare = grams[~is_common[grams]]
             if len(rare):
                 item, count = self._most(rare)
                 shared.append(SharedGrams(row, item, count, len(rare) / total))
-        return shared, int((often & (rows > 0)).sum())
+        return shared, int((is_common & (rows > 0)).sum())
 
     def _all(self, texts: Iterable[Sequence[str]]) -> Hashes:
         return np.concatenate([np.empty(0, np.uint64), *map(self._of_text, texts)])

@@ -1,4 +1,4 @@
-"""Two versions of a dataset: what changed, with the settings and sources that differ, and why."""
+"""Differences between two versions of a dataset, with their causes and reasons."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ class DiffResult(Result):
     reasons: tuple[Reason, ...]
     """The most rows first."""
     notes: tuple[str, ...]
-    """Reasons that could not be found."""
+    """Rows whose reasons are not known."""
     examples: Mapping[str, tuple[RowChange, ...]]
     """The first rows of each kind, by id."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what changed, and why."""
+        """Yield the changes and their reasons."""
         for age, version in (("old", self.old), ("new", self.new)):
             yield Line(
                 f"{age}: {version.directory} ({version.rows:,} examples, content {version.content})"
@@ -146,13 +146,13 @@ _MOST_NAMED = 20
 
 
 def changelog(difference: DiffResult) -> str:
-    """Return Markdown without a heading; whatever came from GitHub is escaped."""
+    """Return Markdown without a heading; texts from GitHub are escaped."""
     values = {item.name: getattr(difference, item.name) for item in fields(difference)}
     removed = difference.examples["gone"][:_MOST_NAMED]
     return markdown("changes.md.jinja", **values, removed=removed).strip()
 
 
-# What the provenance of two versions tells otherwise: settings, rules, dates, versions.
+# Differences in the provenance of two versions: settings, rules, dates, versions.
 
 _SETTINGS = ("profile", "settings", "plugins", "versions")
 _OF_SOURCES = ("rules", "mined_from", "mined_until")
@@ -163,7 +163,7 @@ _Value = str | list[str]
 
 
 def find_causes(old: DatasetVersion, new: DatasetVersion) -> tuple[Cause, ...]:
-    """Return what differs, in the order in which it acts on the rows."""
+    """Return the facts that differ, in the order in which they affect the rows."""
     return (
         *_different(_sources(old), _sources(new)),
         *_different(_settings(old), _settings(new)),
@@ -175,9 +175,9 @@ def _different(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> Iterator
     for what in sorted({*old, *new}):
         before, after = old.get(what), new.get(what)
         if isinstance(before, list) and isinstance(after, list) and set(before) != set(after):
-            left = [item for item in before if item not in after]
+            removed = [item for item in before if item not in after]
             added = [item for item in after if item not in before]
-            yield Cause(f"{what}, where they differ", _text(left), _text(added))
+            yield Cause(f"{what}, where they differ", _text(removed), _text(added))
         elif before != after:
             yield Cause(what, _text(before), _text(after))
 
@@ -241,12 +241,11 @@ def compare_versions(
     most: int = 20,
     output: Path | None = None,
 ) -> DiffResult:
-    """Return what changed from one version of a dataset to another, and why.
+    """Return the changes from one version of a dataset to another, and their reasons.
 
-    The verdicts of `workspace` tell which criterion drops or keeps a row's subject. `most` says
-    how many rows of each kind are named; `output` takes all of them, as Parquet, JSON lines or
-    CSV. Raises `DatasetError` where a directory holds no dataset, and `UsageError` where the two
-    are of different families.
+    Reasons come from the verdicts of `workspace`. At most `most` rows of each kind are named;
+    `output` takes all of them, as Parquet, JSON lines or CSV. Raises `DatasetError` where a
+    directory holds no dataset, and `UsageError` where the two are of different families.
     """
     if output is not None:
         check_form(output)

@@ -1,4 +1,4 @@
-"""Reads rows as what is compared: texts, and the repository, commits and numbers they are about.
+"""Reads the compared facts of rows: texts, repository, commits, and numbers of issues and pulls.
 
 Columns are known by their names: Goldpan's own, and those of SWE-bench and its relatives.
 """
@@ -28,13 +28,15 @@ _TEXTS = (
     *("text", "description", "question", "answer", "prompt", "completion", "solution"),
 )
 _ISSUE_TEXT = ("title", "body")
-_INSTANCE = re.compile(r"([\w.-]+?)__([\w.-]+)-(\d+)")
+_INSTANCE = re.compile(r"([\w.-]+?)__([\w.-]+)-(\d{1,9})")
+_NUMBER = re.compile(r"(?<![\d.])(\d{1,9})(?:\.0+)?(?![\d.])")
+"""A number in a text; pandas writes whole ones in a column with gaps like 12.0."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A row, as far as it is compared."""
+    """The compared facts of a row."""
 
     id: str
     repo: str | None
@@ -82,15 +84,15 @@ def open_source(path: Path, columns: Sequence[str] = ()) -> ComparedSource:
         chosen = [name for name, value in first.items() if isinstance(value, str)]
         chosen = [name for name in chosen if name not in fact_columns]
     if all(name in chosen for name in _ISSUE_TEXT):
-        rest = [name for name in chosen if name not in _ISSUE_TEXT]
-        chosen = ["+".join(_ISSUE_TEXT), *rest]
+        others = [name for name in chosen if name not in _ISSUE_TEXT]
+        chosen = ["+".join(_ISSUE_TEXT), *others]
     return ComparedSource(path, tuple(chosen))
 
 
 def _described(path: Path) -> set[str] | None:
-    """Return the columns of one text each that people wrote, where the provenance tells.
+    """Return the columns of prose and the change itself, where there is provenance.
 
-    Of code only the change itself counts: whole files share their heads and idioms with others.
+    Other code does not count: whole files share their heads and idioms with others.
     """
     if not (path / PROVENANCE).is_file():
         return None
@@ -107,10 +109,7 @@ def dataset_rows(path: Path) -> Iterator[dict[str, Any]]:
     Raises `UsageError` where there are none, `DatasetError` for what is broken.
     """
     if not path.is_dir():
-        for row in table_rows(path):
-            if not isinstance(row, dict):
-                raise DatasetError(f"{path} holds a row that is not an object", "Give a table")
-            yield row
+        yield from table_rows(path)
         return
     if not (path / PROVENANCE).exists() and not any((path / "data").glob("*.parquet")):
         raise UsageError(
@@ -155,5 +154,5 @@ def _numbers(row: Mapping[str, Any], names: Iterable[str]) -> tuple[int, ...]:
             if isinstance(item, int | float) and not isinstance(item, bool) and item == item // 1:
                 numbers[int(item)] = None
             elif isinstance(item, str):
-                numbers |= dict.fromkeys(map(int, re.findall(r"\d{1,9}", item)))
+                numbers |= dict.fromkeys(map(int, _NUMBER.findall(item)))
     return tuple(numbers)

@@ -1,4 +1,4 @@
-"""Versions of a dataset: which rows differ, by hashes, and why rows came or went."""
+"""Versions of a dataset: the rows that differ, by hashes, and why rows were added or removed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DatasetVersion:
 
     @property
     def decide(self) -> tuple[str, ...]:
-        """The criteria that took subjects out, in their order, those of the family last."""
+        """The criteria that dropped subjects, in their order, those of the family last."""
         criteria = tuple(self.provenance.get("profile", {}).get("decide", ()))
         digests = self.provenance.get("digests", {})
         required = (name for name in self.provenance.get("counts", {}) if name in digests)
@@ -105,10 +105,7 @@ def open_differences(
 
 
 def parquet_scan(paths: Sequence[Path]) -> str:
-    """Return SQL that reads Parquet files, whatever signs their names have.
-
-    Each row has the path of its file as `file_of_row`.
-    """
+    """Return SQL that reads Parquet files by literal paths, with the column `file_of_row`."""
     files = ", ".join(map(_path, paths))
     return f"read_parquet([{files}], hive_partitioning = false, filename = 'file_of_row')"
 
@@ -182,19 +179,19 @@ def explain_rows(
     new: DatasetVersion,
     workspace: WorkspaceLayout | None,
 ) -> list[str]:
-    """Put a reason to rows that came or went; return what could not be told."""
+    """Set the reason of rows that were added or removed; return notes on the unexplained."""
     _new_sources(connection, old, new)
     paired = "pull" in new.schema.names
     judged = {}
     for age, version in (("older", old), ("newer", new)):
         judged[age] = dict(_verdicts(workspace, version))
         _open_verdicts(connection, f"{age}_verdicts", judged[age], paired=paired)
-    left = [name for name in old.decide if name not in new.decide]
-    fresh = [name for name in new.decide if name not in old.decide]
+    former = [name for name in old.decide if name not in new.decide]
+    recent = [name for name in new.decide if name not in old.decide]
     by = partial(_by_criterion, connection)
     by("added", "older_verdicts", " dropped it before", old.decide)
-    by("added", "newer_verdicts", ", which would drop it, no longer decides", left)
-    by("gone", "newer_verdicts", " drops it", new.decide, fresh)
+    by("added", "newer_verdicts", ", which would drop it, no longer decides", former)
+    by("gone", "newer_verdicts", " drops it", new.decide, recent)
     lost = (
         "the pairing rules no longer name the pair"
         if paired
@@ -218,7 +215,7 @@ def _notes(
     new: DatasetVersion,
     judged: Mapping[str, Mapping[str, Path]],
 ) -> list[str]:
-    untold = dict(
+    unexplained = dict(
         connection.execute(
             "SELECT change, count(*) FROM differences WHERE reason IS NULL "
             "AND change IN ('added', 'gone') GROUP BY change"
@@ -226,9 +223,9 @@ def _notes(
     )
     notes = []
     for change, version, age in (("added", old, "older"), ("gone", new, "newer")):
-        if rows := untold.get(change):
+        if rows := unexplained.get(change):
             cause = (
-                "the verdicts do not tell"
+                "the verdicts do not say"
                 if version.sources.keys() <= judged[age].keys()
                 else f"the verdicts by which the {age} version was made are not in the workspace"
             )
@@ -262,7 +259,7 @@ def _new_sources(
 def _verdicts(
     workspace: WorkspaceLayout | None, version: DatasetVersion
 ) -> Iterator[tuple[str, Path]]:
-    """Yield the verdicts by which a version was made, as far as the workspace still has them."""
+    """Yield a version's verdicts by repository, as far as the workspace still has them."""
     profile = version.provenance.get("profile", {}).get("name")
     if workspace is None or not profile:
         return
@@ -276,7 +273,7 @@ def _verdicts(
 
 
 def _fits(path: Path, version: DatasetVersion, tables: str | None) -> bool:
-    """Tell whether a version was made from the tables and settings of these verdicts."""
+    """Return whether a version was made from the tables and settings of these verdicts."""
     if tables is None or read_metadata(path).get(INPUTS_KEY) != tables.encode():
         return False
     digests = version.provenance.get("digests", {})
@@ -310,23 +307,24 @@ def _by_criterion(
     connection: duckdb.DuckDBPyConnection,
     change: str,
     verdicts: str,
-    did: str,
+    effect: str,
     decide: Sequence[str],
-    fresh: Sequence[str] = (),
+    recent: Sequence[str] = (),
 ) -> None:
     """Name the first of the criteria that does not keep a row's subject.
 
-    `decide` are those that count, in their order, `fresh` those that decide in the newer version
+    `decide` are those that count, in their order, `recent` those that decide in the newer version
     alone.
     """
     connection.execute(
         f"""
         UPDATE differences SET reason = found.text FROM (
-            SELECT id, arg_min('the criterion ' || criterion || fresh || $did || why, rank) AS text
+            SELECT id, arg_min('the criterion ' || criterion || recent || $effect || why, rank)
+                   AS text
             FROM (
                 SELECT id, criterion, list_position($decide::VARCHAR[], criterion) AS rank,
-                       CASE WHEN list_contains($fresh::VARCHAR[], criterion)
-                            THEN ', which decides now,' ELSE '' END AS fresh,
+                       CASE WHEN list_contains($recent::VARCHAR[], criterion)
+                            THEN ', which decides now,' ELSE '' END AS recent,
                        CASE WHEN keep IS NULL THEN ' (it could not judge)'
                             WHEN reason IS NULL THEN '' ELSE ' (' || reason || ')' END AS why
                 FROM {verdicts} WHERE keep IS DISTINCT FROM true AND rank IS NOT NULL
@@ -335,5 +333,5 @@ def _by_criterion(
         WHERE differences.id = found.id AND differences.change = $change
         AND differences.reason IS NULL
         """,  # noqa: S608 - the table is ours, values are parameters
-        {"did": did, "decide": list(decide), "fresh": list(fresh), "change": change},
+        {"effect": effect, "decide": list(decide), "recent": list(recent), "change": change},
     )

@@ -39,12 +39,10 @@ from goldpan.datasets.export.samples import (
 )
 from goldpan.datasets.provenance import stored_rows
 
-# Results of an export: the rows that were written, and those left out.
-
 
 @dataclass(frozen=True, slots=True)
 class ExportResult(Result):
-    """The files of an export, and what became of the rows."""
+    """The files of an export, and how many rows were written or left out."""
 
     to: str
     directory: Path
@@ -60,12 +58,12 @@ class ExportResult(Result):
     """Why rows carry no findings, where the form has a place for them."""
 
     def plain(self) -> dict[str, Any]:
-        """Return what was written as plain data."""
+        """Return the result as plain data."""
         plain = asdict(self)
         return {"rows": plain.pop("counts"), **plain}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what was written, and which rows were left out."""
+        """Yield how many rows were written and left out, and the next step."""
         for split, rows in self.counts.items():
             yield Line(f"{split}: {rows:,} rows")
         for reason, rows in self.left_out.items():
@@ -81,7 +79,7 @@ class ExportResult(Result):
 # Writes the files of an export: all or none, and the same bytes for the same rows.
 
 MARK = "goldpan-export.json"
-"""Says what a directory is, so that a later export may take its place."""
+"""The file that marks a directory as an export, which a later one may replace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +93,13 @@ class ExportedFindings:
     lacking: str = ""
 
     def of(self, row_id: str) -> dict[str, Any]:
-        """Return what rows carry beside the rest, as metadata; nothing without an audit."""
+        """Return the findings of a row, as metadata; nothing without an audit."""
         return {"findings": self.rows[row_id]} if self.audit else {}
 
 
 @dataclass(frozen=True, slots=True)
 class ExportWriter:
-    """The directory in which an export comes to be."""
+    """Writes files into the directory of an export."""
 
     directory: Path
     left_out: Counter[str] = field(default_factory=Counter)
@@ -166,7 +164,7 @@ NOT_RUN = "not-run"
 _TEXTS = ("instance_id", "repo", "base_commit", "patch", "test_patch", "problem_statement")
 
 
-def why_not(row: Mapping[str, Any]) -> str | None:
+def unproved_reason(row: Mapping[str, Any]) -> str | None:
     """Return why a row is not proved by its tests, None where it is."""
     verdict = row["verification"] or NOT_RUN
     if verdict != VERIFIED:
@@ -176,9 +174,10 @@ def why_not(row: Mapping[str, Any]) -> str | None:
 
 def swe_bench_row(row: Mapping[str, Any]) -> dict[str, str]:
     """Return a row of issue-resolution as SWE-bench publishes its own (section 2, Table 5)."""
+    created = row["created_at"]
     return {
         **{name: row[name] or "" for name in (*_TEXTS, "hints_text")},
-        "created_at": row["created_at"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "created_at": f"{created.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if created else "",
         "version": row["version"] or "",
         **{
             name: orjson.dumps(row[name] or []).decode()
@@ -272,17 +271,20 @@ def _converter(
 ) -> Callable[[Row], Mapping[str, Any] | None]:
     if to == "swe-bench":
 
-        def proved(row: Row) -> Mapping[str, Any] | None:
-            reason = None if unverified else why_not(row)
+        def to_swe_bench(row: Row) -> Mapping[str, Any] | None:
+            reason = None if unverified else unproved_reason(row)
             if reason is None:
-                told = {k: orjson.dumps(v).decode() for k, v in findings.of(row["id"]).items()}
-                return {**swe_bench_row(row), **told}
+                metadata = findings.of(row["id"]).items()
+                return {
+                    **swe_bench_row(row),
+                    **{name: orjson.dumps(value).decode() for name, value in metadata},
+                }
             left_out[reason] += 1
             return None
 
-        return proved
+        return to_swe_bench
 
-    def asked(row: Row) -> Mapping[str, Any] | None:
+    def to_sample(row: Row) -> Mapping[str, Any] | None:
         try:
             sample = labelled_sample(labelling, row) if labelling else sample_of(family, row)
             return SHAPES[to](replace(sample, facts={**sample.facts, **findings.of(sample.id)}))
@@ -290,14 +292,14 @@ def _converter(
             left_out["does-not-apply"] += 1
             return None
 
-    return asked
+    return to_sample
 
 
 def _write_tasks(writer: ExportWriter, dataset: Path, split: str) -> int:
     """Write a folder for each row of a split that is proved; return how many there are."""
     count = 0
     for row in stored_rows(dataset, split):
-        harbor = why_not(row) or harbor_task(row)
+        harbor = unproved_reason(row) or harbor_task(row)
         folder = f"{split}/{row['instance_id']}"
         if isinstance(harbor, str) or (writer.directory / folder).exists():
             writer.left_out[harbor if isinstance(harbor, str) else "same-instance"] += 1
@@ -334,7 +336,6 @@ def _nothing_left(dataset: Path, to: str, left_out: Counter[str]) -> DatasetErro
 
 
 def _next(to: str, task: str, directory: Path, split: str) -> str:
-
     def path(*names: str) -> str:
         return shlex.quote(str(directory.joinpath(*names)))
 

@@ -1,10 +1,8 @@
 """Task files for evaluation harnesses: Inspect, the LM Evaluation Harness and Harbor.
 
-No text of a row is ever part of a file that a harness runs or renders: those name columns alone.
-
-A dataset may be of others, so nothing of a row becomes part of a script or of the image's
-description but names that are checked. Patches, the issue and lists of tests lie in files of their
-own.
+No text of a row is part of a file that a harness runs or renders: those name columns alone. The
+dataset may be a stranger's, so of a row only checked names become part of a script or of the
+image's description. Patches, the issue and lists of tests are files of their own.
 """
 
 from __future__ import annotations
@@ -105,11 +103,13 @@ def harness_files(to: str, task: str, kind: str, splits: list[str], scored: str)
 
 
 NO_ENVIRONMENT = "no-environment"
-"""The reason of rows that do not tell in which Python, with which packages, their tests ran."""
+"""The reason of rows without the Python and the packages with which their tests ran."""
 _RECIPE = "python"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.?[A-Za-z0-9_-]+)*")
-_REPO = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9_-][A-Za-z0-9._-]*")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_NAMES = {
+    "instance_id": re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"),
+    "repo": re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9_-][A-Za-z0-9._-]*"),
+    "base_commit": re.compile(r"[0-9a-f]{40}"),
+}
 _CHECKED = {
     "python": re.compile(r"3\.\d{1,2}"),
     "newest_packages": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"),
@@ -123,8 +123,8 @@ Row = Mapping[str, Any]
 def harbor_task(row: Row) -> Mapping[str, str] | str:
     """Return the files of a task by path, or the reason why a row gives none."""
     environment = _environment(row)
-    sound = _COMMIT.fullmatch(row["base_commit"]) and _REPO.fullmatch(row["repo"])
-    if environment is None or not sound or not _NAME.fullmatch(row["instance_id"]):
+    sound = all(rule.fullmatch(row[name] or "") for name, rule in _NAMES.items())
+    if environment is None or not sound:
         return NO_ENVIRONMENT
     issue = sample_of(ISSUE_RESOLUTION.name, row).input
     return {

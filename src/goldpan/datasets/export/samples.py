@@ -1,8 +1,8 @@
 """Rows as a question to a model and the answer that is expected, for every family.
 
-Texts from GitHub are hostile. In an input they stand between lines that bear a code that none of
-them knows, characters that nobody sees are taken out of prose, and tokens of chat formats in it are
-broken. Code stays as it is, character by character, since edits have to fit it.
+Texts from GitHub are hostile. In an input they stand between lines with a code that they cannot
+know; prose loses invisible characters and the tokens of chat formats. Code stays as it is, since
+edits have to fit it.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class Labelling:
 
 
 def find_labelling(dataset: Path, family: str, tasks: Path | None) -> Labelling | None:
-    """Return what a dataset of a classification task asks; None for any other.
+    """Return the question of a classification dataset; None for any other dataset.
 
-    The task is a shipped one or lies in the directory `tasks`. Where it is not known, as of a
-    stranger's dataset, the labels are those that occur.
+    Its task is shipped or lies in the directory `tasks`. For an unknown task, as in a stranger's
+    dataset, the labels are those that occur.
     """
     paths = shard_paths(dataset)
     names = set(pq.read_schema(paths[0]).names) if paths else set()
@@ -137,16 +137,16 @@ def require_family(family: str, allowed: tuple[str, ...] = tuple(FAMILIES)) -> N
 
 def sample_of(family: str, row: Row) -> ExportSample:
     """Return a row of one of `FAMILIES` as a sample."""
-    asked = _QUESTIONS[family]
+    question = _QUESTIONS[family]
     values = {**row, "path_before": row.get("previous_path") or row.get("path")}
     parts = [
-        PromptPart(title, str(values[name]) if name in asked["code"] else _prose(values[name]))
-        for name, title in asked["parts"].items()
+        PromptPart(title, str(values[name]) if name in question["code"] else _prose(values[name]))
+        for name, title in question["parts"].items()
         if values[name]
     ]
     facts = _edit_facts(row) if family == CODE_EDIT.name else {}
-    target = str(row[asked["target"]])
-    return ExportSample(str(row["id"]), asked["instruction"], _fenced(parts), target, facts)
+    target = str(row[question["target"]])
+    return ExportSample(str(row["id"]), question["instruction"], _fenced(parts), target, facts)
 
 
 def _fenced(parts: list[PromptPart]) -> str:

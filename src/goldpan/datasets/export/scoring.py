@@ -106,7 +106,7 @@ def _only(text: str, lines: str) -> int | None:
 
 
 def _is_border(text: str, at: int) -> bool:
-    """Tell whether a line begins or the text ends at an offset."""
+    """Return whether a line begins or the text ends at an offset."""
     if at in (0, len(text)):
         return True
     return text[at - 1] == "\n" or (text[at - 1] == "\r" and text[at] != "\n")

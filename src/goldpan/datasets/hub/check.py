@@ -25,8 +25,6 @@ from goldpan.datasets.provenance import PROVENANCE, is_as_recorded, read_provena
 
 _BATCH = 64
 _MOST_FINDINGS = 20
-_ALSO_IN_CODE = "secret"
-"""How the kinds start that are looked for in code as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +74,15 @@ def _findings(values: pa.Array, column: Column) -> list[tuple[int, str]]:
 
     texts = [(at, text) for at, value in enumerate(values.to_pylist()) for text in _texts(value)]
     searched = pa.array([text for _, text in texts], pa.string())
-    likely = may_be_private(searched, SECRETS_ONLY if column.holds == "code" else PrivateRules())
-    kinds = {
-        (at, finding.kind)
-        for (at, text), is_likely in zip(texts, likely.to_pylist(), strict=True)
-        if is_likely
-        for finding in find_private(text)
-    }
+    rules = SECRETS_ONLY if column.holds == "code" else PrivateRules()
+    likely = may_be_private(searched, rules).to_pylist()
     return sorted(
-        (at, kind)
-        for at, kind in kinds
-        if column.holds == "prose" or kind.startswith(_ALSO_IN_CODE)
+        {
+            (at, finding.kind)
+            for (at, text), is_likely in zip(texts, likely, strict=True)
+            if is_likely
+            for finding in find_private(text, rules)
+        }
     )
 
 
@@ -147,13 +143,13 @@ def _schema(directory: Path, shards: list[str]) -> pa.Schema | None:
     for shard in shards:
         try:
             return pq.read_schema(directory / shard)
-        except (OSError, pa.ArrowException):  # told by the checks of the files
+        except (OSError, pa.ArrowException):  # the checks of the files report it
             continue
     return None
 
 
 def _check_sources(provenance: Mapping[str, Any]) -> Iterator[PublishProblem]:
-    """Find sources of tasks that may not be copied; builders keep the tasks in their settings."""
+    """Find sources of tasks that may not be copied, by the tasks in the builders' settings."""
     settings = provenance.get("settings", {})
     for task in (settings.get("task"), *settings.get("tasks", ())):
         source = task.get("source") if isinstance(task, Mapping) else None
@@ -227,7 +223,7 @@ def _check_card(
     for name in sorted(announced.keys() | data_files.keys() | counted.keys()):
         if counted[name] != announced.get(name) or name not in data_files:
             cause = (
-                f"it tells of {announced.get(name)} examples in {name}, where {counted[name]} are"
+                f"it announces {announced.get(name)} examples in {name}, where {counted[name]} are"
             )
             yield PublishProblem(CARD, cause, _BUILD)
     size = sum((directory / shard).stat().st_size for shard in shards)
@@ -247,9 +243,9 @@ def _check_card(
 def _origins(
     directory: Path, family: Family, shards: list[str], provenance: Mapping[str, Any]
 ) -> tuple[Origin, ...]:
-    """Return what each repository or work gave under each license, by the rows themselves.
+    """Return the rows of each repository or work under each license, and quoted sources.
 
-    What rows only quote has no row, so the provenance tells of it.
+    Those that rows only quote have no rows of their own, and are taken from the provenance.
     """
     columns = list({REPO, family.works or REPO, "license"})
     counts: Counter[tuple[str, str | None]] = Counter()

@@ -20,7 +20,7 @@ _AGAIN = "Run the same command again: what arrived whole is not sent again"
 
 @dataclass(frozen=True, slots=True)
 class HubCall:
-    """With whom Goldpan talks about what; the token stays out of every message."""
+    """The repository, Hub and token of a call; the token stays out of every message."""
 
     repo_id: str
     endpoint: str

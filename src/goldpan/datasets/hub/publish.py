@@ -1,8 +1,8 @@
 """Publishes a dataset on the Hugging Face Hub: one commit, or nothing.
 
-Before anything leaves the machine there are a token and a dataset without problems. Files go
-first, one by one, and a commit names them all at the end: a cut upload leaves the repository as
-it was, and what arrived is not sent again.
+Before anything is sent, token and dataset are checked. Files go first, one by one, and a commit
+names them all at the end: a cut upload leaves the repository as it was, and files that arrived are
+not sent again.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def quiet() -> Iterator[None]:
             enable_progress_bars()
 
 
-# What a repository on the Hub holds, and how that differs from a dataset.
+# The content of a repository on the Hub, and its differences from a dataset.
 
 KIND = "dataset"
 _NOT_OURS = {".gitattributes"}
@@ -118,7 +118,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class HubState:
-    """A repository on the Hub as it is now."""
+    """The present state of a repository on the Hub."""
 
     head: str | None
     files: dict[str, str]
@@ -128,7 +128,7 @@ class HubState:
 
 
 def read_hub_state(api: HfApi, call: HubCall) -> HubState | None:
-    """Return the repository as it is, or None where there is none."""
+    """Return the state of the repository, or None where there is none."""
     with explained(call, "asking what is there"):
         try:
             info = api.dataset_info(call.repo_id)
@@ -150,7 +150,7 @@ def _files_at(api: HfApi, call: HubCall, revision: str | None) -> dict[str, str]
 
 
 def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[FileChange, ...]:
-    """Return what has to happen for the repository to hold exactly the local files."""
+    """Return the changes after which the repository holds exactly the local files."""
     changes = []
     for name in local:
         path = directory / name
@@ -192,7 +192,7 @@ class PublishResult(Result):
     """False where the Hub was not asked for its content: a dry run without a token."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what was sent, or would be."""
+        """Yield the changes, and where the dataset was or would be published."""
         for change in self.changes[:_MOST_CHANGES]:
             yield Line(f"  {change.action} {change.path} {change.size:,} bytes")
         if len(self.changes) > _MOST_CHANGES:

@@ -1,4 +1,4 @@
-"""Finds what is wrong with a task's file beyond its form: `goldpan tasks validate`."""
+"""Checks the content of task files, beyond their form: `goldpan tasks validate`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goldpan.datasets.licenses import UNKNOWN, bibtex_problem, spdx
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks.importing import readers
 from goldpan.datasets.tasks.registry import added_tasks, read_task, task_paths
-from goldpan.datasets.tasks.table_reader import SETTINGS, layouts_of
+from goldpan.datasets.tasks.table_reader import NAME_COLUMNS, NO_COLUMNS, SETTINGS, layouts_of
 from goldpan.datasets.tasks.task import CLASSIFICATION, PLACEHOLDERS, Task
 from goldpan.text.preprocessing import STEPS
 
@@ -84,7 +84,7 @@ def check_files(own: Path | None = None) -> CheckedFiles:
 
 
 def check_task(task: Task) -> list[TaskProblem]:
-    """Return all that is wrong with a task; nothing when all is well."""
+    """Return all problems of a task."""
     return [
         TaskProblem(task.name, key, cause, remedy)
         for check in _CHECKS
@@ -92,10 +92,11 @@ def check_task(task: Task) -> list[TaskProblem]:
     ]
 
 
-_Found = Iterator[tuple[str, str, str]]
+_Problems = Iterator[tuple[str, str, str]]
+"""Key, cause and remedy of each."""
 
 
-def _texts(task: Task) -> _Found:
+def _texts(task: Task) -> _Problems:
     for key in (
         *("title", "description", "definition", "category", "source.title"),
         *("prompt.context", "prompt.instruction", "prompt.entity"),
@@ -117,32 +118,30 @@ def _texts(task: Task) -> _Found:
             yield "steps", f"there is no step {step!r}", f"Choose {', '.join(STEPS)}"
 
 
-def _labels(task: Task) -> _Found:
-    for what, values in (
-        ("names", task.label_names),
-        ("texts", tuple(label.text for label in task.labels)),
-    ):
-        if twice := sorted({value for value in values if values.count(value) > 1}):
-            yield "labels", f"two labels share the {what[:-1]} {twice[0]!r}", "Tell them apart"
-    needed = 2 if task.type in (*CLASSIFICATION, "ner") else 0
-    if len(task.labels) < needed:
-        yield "labels", f"a {task.type} task needs at least {needed}", "Add [[labels]]"
+def _labels(task: Task) -> _Problems:
+    texts = tuple(label.text for label in task.labels)
+    for part, values in (("name", task.label_names), ("text", texts)):
+        if repeated := sorted({value for value in values if values.count(value) > 1}):
+            yield "labels", f"two labels share the {part} {repeated[0]!r}", "Tell them apart"
+    if task.type not in (*CLASSIFICATION, "ner"):
+        if task.labels:
+            yield "labels", f"a {task.type} task has none", "Remove [[labels]]"
+    elif len(task.labels) < 2:
+        yield "labels", f"a {task.type} task needs at least 2", "Add [[labels]]"
     if task.type == "binary" and len(task.labels) > 2:
         yield "labels", f"a binary task has two, not {len(task.labels)}", "Make it multi-class"
-    if not needed and task.labels:
-        yield "labels", f"a {task.type} task has none", "Remove [[labels]]"
     for label in task.labels:
         if task.type == "multi-label" and (_JOINER in label.text or label.text == _NOTHING):
             yield (
                 "labels",
-                f"{label.text!r} cannot be told from several labels or from none",
+                f"{label.text!r} looks like several labels or none",
                 f"Give it another text, without {_JOINER!r}",
             )
         if task.type == "ner" and not re.fullmatch(r"O|[BI]-\S+", label.name):
             yield "labels", f"{label.name!r} is not a tag", "Write O, B-KIND or I-KIND"
 
 
-def _counts(task: Task) -> _Found:
+def _counts(task: Task) -> _Problems:
     counts = task.counts
     total = counts.get("total")
     for key, count in counts.items():
@@ -177,7 +176,7 @@ def _counts(task: Task) -> _Found:
         yield "counts", "the total is missing", "Write how many rows the source holds"
 
 
-def _source(task: Task) -> _Found:
+def _source(task: Task) -> _Problems:
     source = task.source
     if source.license != UNKNOWN and spdx(source.license) is None:
         yield (
@@ -212,7 +211,7 @@ def _source(task: Task) -> _Found:
     yield from _columns(task)
 
 
-def _columns(task: Task) -> _Found:
+def _columns(task: Task) -> _Problems:
     if task.source.reader == "table":
         if unknown := sorted(set(task.settings) - set(SETTINGS)):
             yield (
@@ -221,14 +220,15 @@ def _columns(task: Task) -> _Found:
                 f"It has {', '.join(SETTINGS)}",
             )
         try:
-            means = {label for layout in layouts_of(task) for label in layout.labels.values()}
+            named = {label for layout in layouts_of(task) for label in layout.labels.values()}
         except UsageError as error:
             yield "settings", error.problem, error.remedy
-            means = set()
-        if odd := means - set(task.label_names):
-            yield "settings.labels", f"there is no label {min(odd)!r}", "Name labels of the task"
+            named = set()
+        if unknown_labels := named - set(task.label_names):
+            cause = f"there is no label {min(unknown_labels)!r}"
+            yield "settings.labels", cause, "Name labels of the task"
     if not task.columns.text or not task.columns.target:
-        yield "columns", "text or target is missing", "Name the columns of the source"
+        yield "columns", NO_COLUMNS, NAME_COLUMNS
     several = len(task.columns.target) > 1
     if several and (task.type != "multi-label" or len(task.columns.target) != len(task.labels)):
         yield (
@@ -238,7 +238,7 @@ def _columns(task: Task) -> _Found:
         )
 
 
-def _prompt(task: Task) -> _Found:
+def _prompt(task: Task) -> _Problems:
     prompt = task.prompt
     names = [match[1] for match in _BRACES.finditer(prompt.template)]
     if unknown := [name for name in names if name not in PLACEHOLDERS]:
@@ -293,4 +293,4 @@ def _answer_problem(task: Task, input_text: str, output: str) -> str:
             return "" if output.strip() else "it is empty"
 
 
-_CHECKS: tuple[Callable[[Task], _Found], ...] = (_texts, _labels, _counts, _source, _prompt)
+_CHECKS: tuple[Callable[[Task], _Problems], ...] = (_texts, _labels, _counts, _source, _prompt)

@@ -38,7 +38,7 @@ class TaskData:
     split_hash: str
     """SHA-256 of the assignment of rows to splits."""
     split: str = ""
-    """How rows were split, as `--split` writes it, with its seed; empty where it is not known."""
+    """The split, as `--split` writes it, with its seed; empty where it is not known."""
     steps: tuple[str, ...] | None = None
     """The steps that prepared the texts, in order; None where that is not known."""
 
@@ -94,9 +94,9 @@ def task_batches(directory: Path, task: Task) -> Iterator[tuple[str, pa.RecordBa
 
 
 def task_directory(workspace: WorkspaceLayout, task: Task) -> Path:
-    """Return where a task's data lie: under its name, or that of the family it is built as.
+    """Return the directory of a task's data: under its name, or that of the family it is built as.
 
-    Plans name their datasets: where neither is there, it is the only dataset of that family.
+    Plans name their datasets: where neither exists, it is the only dataset of that family.
     """
     own = workspace.dataset(task.name)
     if task.source.access != "built" or own.exists():
@@ -123,10 +123,7 @@ def _family_of(directory: Path) -> str:
 
 
 def task_data(task: Task, splits: Mapping[str, pa.Table], split: str = "") -> TaskData:
-    """Put rows that are split already together with the hashes that name them.
-
-    Raises `DatasetError` where there are no rows.
-    """
+    """Return split rows with their hashes; raises `DatasetError` where there are no rows."""
     if not any(len(table) for table in splits.values()):
         raise DatasetError(f"{task.name} has no rows", f"Run goldpan tasks import {task.name}")
     return TaskData(task, dict(splits), _data_hash(splits), _split_hash(splits), split)
@@ -147,13 +144,13 @@ def with_validation(data: TaskData, share: float, seed: int) -> TaskData:
     train = data.splits["train"]
     part = Fraction(str(share))
     sides = _sides(data.task, train, SplitPlan("stratified", (1 - part, part), seed=seed))
-    rest, carved = (train.filter(pc.equal(sides, side)) for side in ("train", "test"))
-    if not len(rest) or not len(carved):
+    kept, carved = (train.filter(pc.equal(sides, side)) for side in ("train", "test"))
+    if not len(kept) or not len(carved):
         raise UsageError(
             f"{len(train)} rows of {data.task.name} cannot give a share of {share} for validation",
             "Give a larger share, or import more rows",
         )
-    splits = {**data.splits, "train": rest, "validation": carved}
+    splits = {**data.splits, "train": kept, "validation": carved}
     ordered = {name: splits[name] for name in _ORDER if name in splits}
     return task_data(data.task, ordered, data.split)
 
@@ -171,7 +168,7 @@ def _sides(task: Task, rows: pa.Table, plan: SplitPlan) -> pa.Array:
 
 
 def _projected(batch: pa.RecordBatch, task: Task, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows of a family that Goldpan builds in the shape of a task's."""
+    """Return rows of a built family in the columns of a task."""
     texts = [batch.column(name).fill_null("") for name in task.columns.text]
     columns = {
         "text": pc.binary_join_element_wise(*texts, "\n"),

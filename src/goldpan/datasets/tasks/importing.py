@@ -1,7 +1,7 @@
 """Imports a task's data from the files of its authors into a dataset of the workspace.
 
-Nothing is downloaded here: files lie on this machine. Every count that the registry knows is
-compared with what was read, and what differs is told with both figures.
+Nothing is downloaded here: files lie on this machine. Every count in the registry is compared with
+the rows, and differences are reported with both figures.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from goldpan.datasets.tasks import table_reader
 from goldpan.datasets.tasks.data import task_batches
 from goldpan.datasets.tasks.leakage import DateSignal, Overlap, date_signal, find_overlap
 from goldpan.datasets.tasks.registry import plain_task
-from goldpan.datasets.tasks.table_reader import published
+from goldpan.datasets.tasks.table_reader import source_address
 from goldpan.datasets.tasks.task import Task, input_column, target_column, task_family
-from goldpan.text.preprocessing import ordered_steps, prepared_rows
+from goldpan.text.preprocessing import ordered_steps, preprocess_rows
 
 SEED = 42
 """The seed of splits, as in SELU."""
@@ -50,7 +50,7 @@ _MOST_MISSING = 8
 
 @dataclass(frozen=True, slots=True)
 class CountCheck:
-    """A count that the registry announces, and what was read."""
+    """A count in the registry, and the count of the rows."""
 
     what: str
     expected: int
@@ -58,7 +58,7 @@ class CountCheck:
 
     @property
     def exact(self) -> bool:
-        """Tell whether both are equal."""
+        """True where both are equal."""
         return self.expected == self.found
 
     @property
@@ -87,7 +87,7 @@ class ImportResult(Result):
 
     @property
     def exact(self) -> bool:
-        """Tell whether all counts match."""
+        """True where all counts match."""
         return all(check.exact for check in self.checks)
 
     @property
@@ -96,7 +96,7 @@ class ImportResult(Result):
         return 0 if self.exact else 3
 
     def plain(self) -> dict[str, Any]:
-        """Return the rows by split, the counts, and what else is to be known."""
+        """Return the rows by split, the counts and the warnings as plain data."""
         return {
             "task": self.task.name,
             "directory": str(self.written.directory),
@@ -138,7 +138,7 @@ class ImportResult(Result):
         yield Line(f"Written to {self.written.directory}")
 
     def warnings(self) -> Iterator[str]:
-        """Yield what is to be known before a score on these rows is quoted."""
+        """Yield warnings for those who quote a score on these rows."""
         yield from self.overlap.sentences() if self.overlap else ()
         if self.date_signal is not None and (sentence := self.date_signal.sentence()):
             yield sentence
@@ -162,10 +162,9 @@ def import_files(
 
     `steps` is an order of preprocessing, `split` another split than the task's; more than one
     of `processes` prepare many texts side by side. `partitions` are splits by the rows' ids, in
-    place of the source's own, for the split `given`. Rows with the
-    same input lie on one side of a split, unless it is the official one. Counts that differ do
-    not keep the dataset from being written; they are of the source's labels, before `corrections`
-    put people's in their place.
+    place of the source's own, for the split `given`. Rows with the same input lie on one side of
+    a split, unless it is the official one. The dataset is written even where counts differ; they
+    are of the source's labels, before `corrections`.
 
     Raises `UsageError` where no file is given, `DatasetError` for files that are not the task's.
     """
@@ -179,19 +178,20 @@ def import_files(
     with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
 
         def rows() -> Iterator[dict[str, Any]]:
-            imported = _blamed(task.source.reader, read(task, files))
+            imported = _attributed(task.source.reader, read(task, files))
             if names and input_column(task.type).name == "text":
-                imported = prepared_rows(imported, names, processes)
+                imported = preprocess_rows(imported, names, processes)
             for row in imported:
                 progress.advance()
                 if partitions is not None:
                     row["partition"] = partitions[row["id"]]
-                yield _finished(task, row, counts)
+                yield _with_all_columns(task, row, counts)
             if expected and counts["total"] != expected:
-                differs[f"rows of {expected:,} that the source is said to have"] = counts["total"]
+                reason = f"rows of {expected:,} that the source is said to have"
+                differences[reason] = counts["total"]
 
         expected = task.counts.get("total")
-        differs: dict[str, int] = {}
+        differences: dict[str, int] = {}
         settings: dict[str, Any] = {
             "task": plain_task(task),
             "steps": list(names),
@@ -206,7 +206,7 @@ def import_files(
             plan,
             Provenance(
                 settings=settings,
-                counts=differs,
+                counts=differences,
                 plugins=digests(
                     ("task", task.name), ("importer", task.source.reader), ("step order", steps)
                 ),
@@ -242,7 +242,6 @@ def _overlap(task: Task, written: Written) -> Overlap | None:
     rows = {split.name: split.rows for split in written.splits}
     if not rows.get("test") or not rows.get("train"):
         return None
-
     return find_overlap(task, _side(task, written, test=False), _side(task, written, test=True))
 
 
@@ -253,7 +252,7 @@ def _side(task: Task, written: Written, *, test: bool) -> Iterator[pa.RecordBatc
 
 
 def how_to_get(task: Task) -> tuple[str, str]:
-    """Return why there are no data of a task yet, and how people get them."""
+    """Return why a task has no data yet, and how to get them."""
     source = task.source
     files = ", ".join(source.files) or "the files"
     command = f"goldpan tasks import {task.name} FILE..."
@@ -295,8 +294,8 @@ def find_reader(task: Task) -> Reader:
     return _READERS.find(name, where=task.name)
 
 
-def _blamed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield an importer's rows; its failure is told as the plugin's that brought it."""
+def _attributed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield an importer's rows; its failures are attributed to its plugin."""
     with attribute_to_plugin("importer", name):
         yield from rows
 
@@ -308,16 +307,11 @@ def _preparation(task: Task, steps: Sequence[str]) -> str:
     return f"Goldpan {__version__} read the files of {origin} {preparation}."
 
 
-def _finished(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
+def _with_all_columns(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
     """Return a reader's row with every column, checked and counted."""
     input_name, target = input_column(task.type).name, target_column(task.type).name
     whole: dict[str, Any] = {
-        "repo": None,
-        "created_at": None,
-        "document": None,
-        "position": None,
-        "partition": None,
-        "source": None,
+        **dict.fromkeys(("repo", "created_at", "document", "position", "partition", "source")),
         "license": spdx(task.source.license),
         **row,
     }
@@ -348,12 +342,12 @@ def _check(task: Task, row: Mapping[str, Any], labels: Sequence[str]) -> None:
     if problem:
         raise DatasetError(
             f"{row['id']} {problem}",
-            f"Give the files as their authors publish them{published(task)}",
+            f"Give the files as their authors publish them{source_address(task)}",
         )
 
 
 def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:
-    """Yield the names of the counts that a row adds to; see `Task.counts`."""
+    """Yield the keys of the counts that a row adds to; see `Task.counts`."""
     yield "total"
     partition, repo = row["partition"], row["repo"]
     if repo:

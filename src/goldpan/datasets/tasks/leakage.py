@@ -1,9 +1,9 @@
-"""Leakage: how much of a test was seen in training, and how far dates alone tell labels.
+"""Leakage: the part of a test that was seen in training, and how far dates alone predict labels.
 
-Where the texts of each label were collected from another time, a model that reads dates, or what
-betrays them (versions, templates, names), scores without knowing what labels mean. A sample may be
-so without intent: the latest texts of each label of a project are of different years where one
-label is rarer.
+Where the texts of each label were collected from another time, a model that reads dates, or traces
+of them (versions, templates, names), scores without knowing what labels mean. That may happen
+without intent: the latest texts of each label of a project are of different years where one label
+is rarer.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Overlap:
         return {"test": self.test, **{kind: len(rows) for kind, rows in self.rows.items()}}
 
     def sentences(self) -> list[str]:
-        """Return what is to be known of a test that resembles train, the worst first."""
+        """Return warnings on test rows that resemble train, the worst first."""
         share = self.repeated / self.test if self.test else 0.0
         sentences = []
         if self.repeated:
@@ -77,7 +77,7 @@ class Overlap:
 def find_overlap(
     task: Task, train: Iterable[pa.RecordBatch], test: Iterable[pa.RecordBatch]
 ) -> Overlap:
-    """Compare the rows of a test with those that were learned from; batches are not kept.
+    """Compare the rows of a test with those of training; batches are not kept.
 
     Memory follows the number of texts, about 1 KB each, not their length.
     """
@@ -103,9 +103,9 @@ def find_overlap(
 def _texts(
     batches: Iterable[pa.RecordBatch], name: str, rows: list[dict[str, Any]]
 ) -> Iterator[list[str]]:
-    """Yield the texts of a few rows at a time, and note what else is compared of these in `rows`.
+    """Yield the texts of a few rows at a time, and add the other compared columns to `rows`.
 
-    As Python objects they take many times the room.
+    All texts at once, as Python objects, would take many times the memory.
     """
     for batch in batches:
         columns = batch.select(["id", "repo", "document", name])
@@ -123,12 +123,12 @@ NEAREST = 14
 _FEWEST = 30
 """Dated texts of a project; fewer have no neighbors to speak of."""
 _NOTABLE, _DEVIATIONS = 0.1, 3.0
-"""How much more than the most frequent label dates must tell, in rows' share and deviations."""
+"""The least gain of dates over the most frequent label, in rows' share and deviations."""
 
 
 @dataclass(frozen=True, slots=True)
 class DateSignal:
-    """The share of train rows whose label their date alone tells."""
+    """The train rows whose label is predicted by their date alone."""
 
     rows: int
     """Train rows with a date, of projects with at least 30 such rows."""
@@ -137,16 +137,16 @@ class DateSignal:
     majority: int
     """Whose label is the most frequent of its project."""
     discordant: int
-    """Rows whose label one of the two tells and the other does not."""
+    """Rows whose label only one of the two predicts."""
 
     @property
     def notable(self) -> bool:
-        """Tell whether dates tell at least a tenth of the rows more, beyond three deviations."""
+        """True where dates predict at least a tenth of the rows more, beyond three deviations."""
         more = self.right - self.majority
         return more >= _NOTABLE * self.rows and more > _DEVIATIONS * math.sqrt(self.discordant)
 
     def sentence(self) -> str:
-        """Return what is to be known before a score is quoted; empty where nothing is notable."""
+        """Return a warning for those who quote a score; empty where nothing is notable."""
         if not self.notable:
             return ""
         return (
@@ -194,10 +194,10 @@ class DateNeighbors:
         names: int,
     ) -> None:
         """Read texts, all with a date; `labels` are indexes below `names`."""
-        when, marks = np.array(moments, dtype=np.int64), np.array(labels, dtype=np.int64)
+        times, marks = np.array(moments, dtype=np.int64), np.array(labels, dtype=np.int64)
         self._overall = np.bincount(marks, minlength=names)
         self._timelines = {
-            project: _timeline(when[rows], marks[rows], names)
+            project: _timeline(times[rows], marks[rows], names)
             for project, rows in _by_project(projects).items()
         }
 
@@ -219,10 +219,10 @@ class DateNeighbors:
 
 
 def date_signal(task: Task, train: Iterable[pa.RecordBatch]) -> DateSignal | None:
-    """Measure what dates tell of labels; None for tasks without one label a text, or no dates.
+    """Measure how dates predict labels; None for tasks without one label a text, or no dates.
 
-    Of texts of a project with the same date one counts, so that sentences of a document do not
-    tell each other's labels.
+    Of a project's texts with the same date only one counts, so that sentences of a document do
+    not predict each other's labels.
     """
     if task.type not in ("binary", "multi-class"):
         return None

@@ -54,7 +54,7 @@ def _named(source: Source) -> Task:
 
 
 def task_of(values: Mapping[str, Any], source: str) -> Task:
-    """Make a task of plain data; raises `UsageError` that begins with `source`."""
+    """Return a task from plain data; raises `UsageError` that begins with `source`."""
     return _task(Source(source, values, _PAGE), values)
 
 
@@ -63,16 +63,12 @@ def _task(source: Source, values: Mapping[str, Any]) -> Task:
 
 
 def plain_task(task: Task) -> dict[str, Any]:
-    """Return a task as plain data, of which `task_of` makes the same task again."""
+    """Return a task as plain data, which `task_of` reads."""
     return asdict(task)
 
 
 def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in what a task on data that were never published need not say.
-
-    These are tasks whose source has no address: nobody else can have written its license, its
-    citation or its prompts.
-    """
+    """Fill in the optional keys of a task on unpublished data, whose source has no address."""
     source, labels = values.get("source", {}), values.get("labels", [])
     if not isinstance(source, Mapping) or "url" in source or not isinstance(labels, list | tuple):
         return dict(values)
@@ -106,7 +102,7 @@ def _with_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Call labels in prompts by their name where the file gives no other text."""
+    """Fill in the texts and descriptions of labels by their names."""
     labels = values.get("labels", [])
     if not isinstance(labels, list | tuple):
         return dict(values)
@@ -144,14 +140,17 @@ def _registry(own: Path | None) -> Registry[Task]:
 
 def _files_of(own: Path | None) -> dict[str, Task]:
     shipped = _shipped_tasks()
-    mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
-    added = {task.name: task for task in map(read_task, mine)}
-    if twice := sorted({*shipped, *names_of("task", ships=True)} & added.keys()):
+    added = {task.name: task for task in map(read_task, _own_paths(own))}
+    if taken := sorted({*shipped, *names_of("task", ships=True)} & added.keys()):
         raise UsageError(
-            f"{own}/{twice[0]}{_ENDING} has the name of a task that ships with Goldpan",
+            f"{own}/{taken[0]}{_ENDING} has the name of a task that ships with Goldpan",
             "Give the file another name",
         )
     return {**shipped, **added}
+
+
+def _own_paths(own: Path | None) -> list[Path]:
+    return sorted(own.glob(f"*{_ENDING}")) if own is not None else []
 
 
 def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:
@@ -168,8 +167,7 @@ def tasks_of_family(family: str, tasks: Mapping[str, Task]) -> list[str]:
 def task_paths(own: Path | None = None) -> list[Path]:
     """Return the files of all tasks: the shipped ones, then those of the directory `own`."""
     added = [path for path in registered("task").values() if isinstance(path, Path)]
-    mine = sorted(own.glob(f"*{_ENDING}")) if own is not None else []
-    return [*_shipped_paths(), *added, *mine]
+    return [*_shipped_paths(), *added, *_own_paths(own)]
 
 
 def added_tasks() -> list[Task]:
@@ -220,13 +218,13 @@ class TaskList(Result):
 
 @dataclass(frozen=True, slots=True)
 class TaskPage(Result):
-    """Everything about a task, with its prompt."""
+    """The page of a task, with its prompt."""
 
     task: Task
     imported: bool
 
     def plain(self) -> dict[str, Any]:
-        """Return what the task's file says, with defaults filled in."""
+        """Return the content of the task's file, with defaults filled in."""
         return plain_task(self.task)
 
     def blocks(self) -> Iterator[Block]:

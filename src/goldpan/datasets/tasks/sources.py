@@ -1,4 +1,4 @@
-"""Where the files of tasks come from: tables of one's own, published sources, and the Hub."""
+"""The sources of task files: tables of one's own, published sources, and the Hub."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from goldpan.core.settings.file import toml_value
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.table_files import stem_of, table_rows
 from goldpan.datasets.tasks.importing import ImportResult
+from goldpan.datasets.tasks.table_reader import cell_text
 from goldpan.datasets.tasks.task import Task, TaskType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
@@ -44,18 +45,18 @@ class AddedTask(Result):
         return {**self.imported.plain(), "file": str(self.file), "type": self.imported.task.type}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the import, what the file says, and what to do next."""
+        """Yield the import, a summary of the file, and the next step."""
         yield from self.imported.blocks()
         task = self.imported.task
         names = ", ".join(
             sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]
         )
         more = len(task.label_names) - _MOST_LISTED
-        of = {
+        answers = {
             "regression": "numbers",
             "binary": f"the positive class is {names.replace(', ', ', the other ')}",
         }.get(task.type, f"labels {names}{f' and {more:,} more' if more > 0 else ''}")
-        yield Line(f"{self.file}: {task.type}, {of}")
+        yield Line(f"{self.file}: {task.type}, {answers}")
         yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
 
 
@@ -72,7 +73,7 @@ def describe_task(
 
     Two values of `label` make a binary task, more a multi-class one, and numbers of more than
     ten values a regression; of two, the positive class is 1, true or yes, else the rarer one.
-    Raises `UsageError` that names all that is missing or wrong, not the first thing alone.
+    Raises `UsageError` that names all problems, not the first alone.
     """
     values: Counter[str] = Counter()
     columns = [*text, label, repo, document]
@@ -117,8 +118,7 @@ def _read(path: Path, columns: Sequence[str], label: str, values: Counter[str]) 
                     f"{', '.join(map(repr, row))}"
                 )
                 return
-            value = row.get(label)
-            values["" if value is None else str(value).strip()] += 1
+            values[cell_text(row.get(label)).strip()] += 1
     except GoldpanError as error:
         yield error.problem
 
@@ -213,7 +213,7 @@ class SourceImport(Result):
         return {"tasks": [result.plain() for result in self.imports], "not_given": list(self.left)}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield a table of the imports, and what differs from the source's counts."""
+        """Yield a table of the imports, with differences from the source's counts."""
         cells = []
         for result in self.imports:
             rows = {split.name: split.rows for split in result.written.splits}
@@ -250,9 +250,9 @@ def tasks_of_source(source: str, tasks: Mapping[str, Task]) -> list[Task]:
 def files_by_task(
     source: str, tasks: Sequence[Task], files: Sequence[Path]
 ) -> dict[str, list[Path]]:
-    """Return the files that each task wants, by their names without endings.
+    """Return the files of each task, by their names without endings.
 
-    Raises `UsageError` where no task wants any.
+    Raises `UsageError` where none is of any task.
     """
     chosen = {task.name: _files_for(task, files, alone=len(tasks) == 1) for task in tasks}
     if not any(chosen.values()):
@@ -272,11 +272,11 @@ def _files_for(task: Task, files: Sequence[Path], *, alone: bool) -> list[Path]:
 
 
 def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]:
-    """Fetch the files that a task names into the Hub's cache, and return where they lie.
+    """Fetch the files that a task names into the Hub's cache, and return their paths.
 
     `revision` takes the place of the task's own; it has to be a commit, as branches and tags
-    move. What is in the cache already is not fetched again. Raises `UsageError` where the task is
-    not on the Hub or no commit is known, `PublishError` where the Hub does not answer well.
+    move. Cached files are not fetched again. Raises `UsageError` where the task is not on the Hub
+    or no commit is known, `PublishError` where the Hub does not answer well.
     """
     source = task.source
     if not source.hub:
@@ -305,10 +305,7 @@ def download(task: Task, revision: str | None, reporter: Reporter) -> list[Path]
     with reporter.task(f"Fetching from {call.host}", len(source.files)) as progress:
         for name in source.files:
             with quiet(), explained(call, f"fetching {name}"):
-                paths.append(
-                    Path(
-                        api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)
-                    )
-                )
+                path = api.hf_hub_download(source.hub, name, repo_type="dataset", revision=commit)
+            paths.append(Path(path))
             progress.advance()
     return paths

@@ -1,6 +1,7 @@
 """Reads any table whose columns the task's file names: most public datasets are one.
 
-`[columns]` says where text and target stand; `[settings]` may say more, by the names of `Layout`.
+`[columns]` names the columns of text and target; `[settings]` may have more, by the names of
+`Layout`.
 Where authors publish a source in several forms, `[settings]` has `layouts`, each with the columns
 `text` and `target` and the settings in which it differs; a file is read by the first that fits.
 """
@@ -25,10 +26,11 @@ from goldpan.datasets.tasks.task import Task, target_column
 _YES = {"1", "1.0", "true", "yes", "x"}
 _NO = {"0", "0.0", "false", "no", ""}
 _WEB = "https://github.com/"
+NO_COLUMNS, NAME_COLUMNS = "text or target is missing", "Name the columns of the source"
 _SHOWN = 5
 """Wrong answers that are named."""
 _ITEM = re.compile(r"""u?("[^"]*"|'[^']*')""")
-"""One of a list as Python and JSON write it."""
+"""An item of a list as Python and JSON write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,13 @@ class Layout:
     created_at: str = ""
     document: str = ""
     file: str = ""
-    """A regular expression of the files' names without endings, if not all are accepted; its
+    """A regular expression for the files' names without endings, if not all are accepted; its
     groups `label` and `repo` are facts of all rows of a file, as in
     `"(lkml|gh)_(?P<label>civil|uncivil)"`."""
     ids: str = "{file}:{number}"
     """The ids of rows: of the file's name, or its `stem`, the number and groups of `file`."""
     unquoted: str = ""
-    """The column that may hold what stands between columns, without quotes."""
+    """The column that may hold separators without quotes."""
 
     def __post_init__(self) -> None:
         """Refuse names of files, ids and projects that cannot be made."""
@@ -84,12 +86,13 @@ class Layout:
         return [name for name in needed if name not in row]
 
 
-SETTINGS = (*(one.name for one in fields(Layout) if one.name not in ("text", "target")), "layouts")
+_NAMES = tuple(setting.name for setting in fields(Layout))
+SETTINGS = (*(name for name in _NAMES if name not in ("text", "target")), "layouts")
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A table, and how it holds its rows."""
+class OpenTable:
+    """A table with the layout of its rows."""
 
     task: Task
     layout: Layout
@@ -113,12 +116,14 @@ class WrongAnswerError(DatasetError):
 
 
 def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the files, in order; what is wrong with any of them is told at the end.
+    """Yield the rows of the files, in order; all problems are reported at the end.
 
     Raises `UsageError` for a file of another name than the source's, `DatasetError` for a column
     that is missing, an answer that is not one of the task's, or several such problems.
     """
     layouts = layouts_of(task)
+    if not task.columns.text or not task.columns.target:
+        raise UsageError(f"{task.name}: columns: {NO_COLUMNS}", NAME_COLUMNS)
     begun: set[str] = set()
     problems: dict[str, GoldpanError] = {}
     for path in files:
@@ -142,27 +147,27 @@ def read(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
         raise problem
 
 
-def _rows(table: Opened, problems: dict[str, GoldpanError]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table, and add which of its answers are wrong, each with its error."""
+def _rows(table: OpenTable, problems: dict[str, GoldpanError]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, and add its wrong answers, each with its error."""
     first: dict[str, tuple[int, WrongAnswerError]] = {}
     wrong: Counter[str] = Counter()
     only = table.layout.only.items()
     for number, row in enumerate(table.rows, 1):
-        if not all(_text(row[name]) == str(value) for name, value in only):
+        if not all(cell_text(row[name]) == str(value) for name, value in only):
             continue
         try:
-            made = _row(table, number, row)
+            result = _row(table, number, row)
         except WrongAnswerError as error:
             wrong[error.answer] += 1
             first.setdefault(error.answer, (number, error))
         else:
-            yield made
+            yield result
     name, task = table.path.name, table.task
-    what = "not a number" if task.type == "regression" else f"not a label of {task.name}"
+    fault = "not a number" if task.type == "regression" else f"not a label of {task.name}"
     for answer, count in wrong.most_common(_SHOWN):
         number, problem = first[answer]
         where = f"in {count:,} rows, first in row {number:,}"
-        problems[f"{name}: {answer[:80]!r}, {where}, is {what}"] = problem
+        problems[f"{name}: {answer[:80]!r}, {where}, is {fault}"] = problem
     if len(wrong) > _SHOWN:
         problems[f"{name}: {len(wrong) - _SHOWN:,} more such values"] = problem
 
@@ -172,7 +177,7 @@ def layouts_of(task: Task) -> tuple[Layout, ...]:
     settings = {key: value for key, value in task.settings.items() if key in SETTINGS}
     others = settings.pop("layouts", ())
     columns = {"text": task.columns.text, "target": task.columns.target}
-    if not isinstance(others, list | tuple) or not all(isinstance(one, Mapping) for one in others):
+    if not isinstance(others, list | tuple) or any(not isinstance(o, Mapping) for o in others):
         raise UsageError(
             f"{task.name}: settings.layouts is not an array of tables",
             'Write layouts = [{ text = ["body"] }]',
@@ -182,7 +187,7 @@ def layouts_of(task: Task) -> tuple[Layout, ...]:
     return tuple(source.read(Layout, {**columns, **settings, **other}) for other in written)
 
 
-def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
+def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> OpenTable:
     """Open a table with the layout that fits its name and columns; raises as `read` does."""
     stem = stem_of(path)
     named = [
@@ -203,44 +208,45 @@ def open_table(task: Task, layouts: Sequence[Layout], path: Path) -> Opened:
         raise DatasetError(*_other_columns(task, path, first or {}, lacking))
     layout, match = named[lacking.index([])]
     facts = {"file": path.name, "stem": stem, **match.groupdict()}
-    partition = next((one for one, part in layout.partitions.items() if part in path.name), None)
-    return Opened(task, layout, path, facts, partition, chain([first] if first else [], rows))
+    partitions = (name for name, part in layout.partitions.items() if part in path.name)
+    rows = chain([first] if first else [], rows)
+    return OpenTable(task, layout, path, facts, next(partitions, None), rows)
 
 
 def _other_columns(
     task: Task, path: Path, row: Mapping[str, Any], lacking: Sequence[Sequence[str]]
 ) -> tuple[str, str]:
-    has = f"it has {', '.join(map(str, row))}"
+    columns = f"it has {', '.join(map(str, row))}"
     if len(lacking) == 1:
         return (
-            f"{path} has no column {' and no '.join(map(repr, lacking[0]))}; {has}",
-            f"Give the right file, or name its columns in the task's file{published(task)}",
+            f"{path} has no column {' and no '.join(map(repr, lacking[0]))}; {columns}",
+            f"Give the right file, or name its columns in the task's file{source_address(task)}",
         )
     forms = " or ".join(" and ".join(map(repr, missing)) for missing in lacking)
     return (
-        f"{path} has no layout that {task.name} knows; {has}",
-        f"Give a table that has {forms}, too{published(task)}",
+        f"{path} has no layout that {task.name} knows; {columns}",
+        f"Give a table that has {forms}, too{source_address(task)}",
     )
 
 
-def published(task: Task) -> str:
-    """Return where a source is published, to end a remedy; nothing for data of one's own."""
+def source_address(task: Task) -> str:
+    """Return the end of a remedy that names the source's address; empty for data of one's own."""
     source = task.source
     return f"; {source.title} is published at {source.url}" if source.url else ""
 
 
-def _row(table: Opened, number: int, row: Mapping[str, Any]) -> dict[str, Any]:
+def _row(table: OpenTable, number: int, row: Mapping[str, Any]) -> dict[str, Any]:
     task, layout, path = table.task, table.layout, table.path
     where = f"{path.name}, row {number}"
     names = (layout.id,) if isinstance(layout.id, str) else layout.id
-    name = next(filter(None, (_text(row.get(column)) for column in names)), "")
+    name = next(filter(None, (cell_text(row.get(column)) for column in names)), "")
     return {
         "id": table.id(number),
         "repo": table.facts.get("repo") or _repo(_filled(layout.repo, row)),
         "created_at": _moment(
             task, row.get(layout.created_at) if layout.created_at else None, where
         ),
-        "document": _text(row.get(layout.document) if layout.document else None) or None,
+        "document": cell_text(row.get(layout.document) if layout.document else None) or None,
         "partition": table.partition,
         "source": f"{path.name}:{number}" + (f" ({name})" if name else ""),
         "text": _joined(layout, row),
@@ -257,20 +263,20 @@ def _columns(written: str) -> list[str]:
 
 def _filled(written: str, row: Mapping[str, Any]) -> str:
     if "{" in written:
-        return written.format_map({name: _text(row[name]) for name in _columns(written)})
-    return _text(row.get(written)) if written else ""
+        return written.format_map({name: cell_text(row[name]) for name in _columns(written)})
+    return cell_text(row.get(written)) if written else ""
 
 
 def _joined(layout: Layout, row: Mapping[str, Any]) -> str:
-    """Return a row's texts as one; with `join`, what stands between them, empty ones go."""
-    texts = [_text(row[name]) for name in layout.text]
+    """Return a row's texts as one, separated by a line break or `join`, which skips empty ones."""
+    texts = [cell_text(row[name]) for name in layout.text]
     texts = ["" if text in layout.empty else text for text in texts]
     if layout.strip:
         texts = [text.strip(layout.strip) for text in texts]
     return "\n".join(texts) if layout.join is None else layout.join.join(filter(None, texts))
 
 
-def _target(table: Opened, row: Mapping[str, Any], where: str) -> Any:
+def _target(table: OpenTable, row: Mapping[str, Any], where: str) -> Any:
     task, layout = table.task, table.layout
     match task.type:
         case "regression":
@@ -279,29 +285,29 @@ def _target(table: Opened, row: Mapping[str, Any], where: str) -> Any:
             named = zip(layout.target, task.label_names, strict=True)
             return [label for column, label in named if _marked(task, row[column], column, where)]
         case "multi-label":
-            parts = _listed(_text(row[layout.target[0]]).strip(), layout.separator)
+            parts = _listed(cell_text(row[layout.target[0]]).strip(), layout.separator)
             return [label_of(task, layout, part, where) for part in parts]
         case "text-generation":
-            return _text(row[layout.target[0]])
+            return cell_text(row[layout.target[0]])
         case _:
             return _one_label(table, row, where)
 
 
-def _one_label(table: Opened, row: Mapping[str, Any], where: str) -> str:
-    """Return a row's label, which the name of the file may tell, too."""
+def _one_label(table: OpenTable, row: Mapping[str, Any], where: str) -> str:
+    """Return a row's label, which may also be in the name of the file."""
     task, layout, named = table.task, table.layout, table.facts.get("label")
-    written = _text(row.get(layout.target[0])).strip()
+    written = cell_text(row.get(layout.target[0])).strip()
     label = label_of(task, layout, written if named is None else named, where)
     if named is not None and written and label_of(task, layout, written, where) != label:
         raise DatasetError(
             f"{where}, is {written}, and the file's name says {named}",
-            f"Give the file under its authors' name{published(task)}",
+            f"Give the file under its authors' name{source_address(task)}",
         )
     return label
 
 
 def _listed(written: str, separator: str) -> list[str]:
-    """Return labels of one column; of a list that cannot be read whole, what is written."""
+    """Return the labels in one column; a list that cannot be read is one label."""
     if not written.startswith("["):
         return [part.strip() for part in written.split(separator) if part.strip()]
     if _ITEM.sub("", written).strip("[], \n"):
@@ -317,17 +323,17 @@ def label_of(task: Task, layout: Layout, written: str, where: str) -> str:
         raise WrongAnswerError(
             written,
             f"{where}: {written[:80]!r} is not a label of {task.name}",
-            f"It has {', '.join(layout.labels or task.label_names)}{published(task)}",
+            f"It has {', '.join(layout.labels or task.label_names)}{source_address(task)}",
         )
     return label
 
 
 def _marked(task: Task, value: Any, column: str, where: str) -> bool:
-    text = _text(value).strip().lower()
+    text = cell_text(value).strip().lower()
     if text not in _YES | _NO:
         raise DatasetError(
             f"{where}: {column} holds {text[:80]!r}, which is neither 1 nor 0",
-            f"Correct the file, or name the right columns in the task's file{published(task)}",
+            f"Correct the file, or name the right columns in the task's file{source_address(task)}",
         )
     return text in _YES
 
@@ -337,9 +343,9 @@ def _number(task: Task, value: Any, where: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise WrongAnswerError(
-            _text(value).strip(),
-            f"{where}: {_text(value)[:80]!r} is not a number",
-            f"Fix that row of the file{published(task)}",
+            cell_text(value).strip(),
+            f"{where}: {cell_text(value)[:80]!r} is not a number",
+            f"Fix that row of the file{source_address(task)}",
         ) from None
 
 
@@ -350,8 +356,8 @@ def _moment(task: Task, value: Any, where: str) -> datetime | None:
         moment = value if isinstance(value, datetime) else _parsed(str(value))
     except ValueError:
         raise DatasetError(
-            f"{where}: {_text(value)[:80]!r} is not a time",
-            f"Fix that row of the file{published(task)}",
+            f"{where}: {cell_text(value)[:80]!r} is not a time",
+            f"Fix that row of the file{source_address(task)}",
         ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -371,8 +377,8 @@ def _repo(text: str) -> str | None:
     return text or None
 
 
-def _text(value: Any) -> str:
-    """Return a value as people write it: workbooks know no whole numbers."""
+def cell_text(value: Any) -> str:
+    """Return the text of a cell: whole numbers without .0, as workbooks and pandas have floats."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value)

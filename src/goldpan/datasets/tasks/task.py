@@ -1,4 +1,4 @@
-"""Tasks: what a model is given and should answer, how that is scored, and the shape of rows.
+"""Tasks: the input and the answer of a model, the score, and the shape of rows.
 
 A task is one TOML file in `datasets/tasks/`; `registry.py` reads them. Its rows, imported or
 built, are a dataset like any other: `write_dataset` writes the family that `task_family` makes.
@@ -65,7 +65,7 @@ class TaskSource:
     builder: str = ""
     """The `goldpan build` family that makes fresh data, or empty."""
     fresh: str = ""
-    """How fresh rows come about: the command, or the work that is left to people."""
+    """The way to fresh rows: the command, or the work that is left to people."""
     hub: str = ""
     """The dataset on the Hugging Face Hub, as OWNER/NAME, where the authors publish it there."""
     revision: str = ""
@@ -99,7 +99,7 @@ class TaskPrompt:
     negative_examples: tuple[tuple[str, str, str], ...] = ()
     """Wrong outputs: input, output, why it is wrong."""
     template: str = BASE_TEMPLATE
-    """How the parts make a prompt; a part stands in braces, the text as ``{text}``."""
+    """The form of a prompt, with its parts in braces, the text as ``{text}``."""
 
     def fill(self, text: str) -> str:
         """Return the prompt for a text; braces in the text stay as they are."""
@@ -138,7 +138,7 @@ class Task:
     steps: tuple[str, ...] = ()
     """Preprocessing, in order, by the names of `text/preprocessing.py`."""
     split: str = "stratified:0.8,0.2"
-    """How rows without an official partition are split."""
+    """The split of rows without an official partition."""
     max_length: int = 512
     """Tokens."""
     language: str = "en"
@@ -150,7 +150,7 @@ class Task:
     suites: tuple[str, ...] = ()
     """The benchmarks that it belongs to, by name."""
     columns: TaskColumns = field(default_factory=TaskColumns)
-    """Where the source, or the builder's dataset, keeps the text and the target."""
+    """The columns of text and target in the source, or in the builder's dataset."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the reader, such as how labels are written."""
 
@@ -171,12 +171,12 @@ _TARGETS = {kind: column_of(declared) for kind, declared in _DECLARED["targets"]
 
 
 def target_column(task_type: TaskType) -> Column:
-    """Return the column that holds what a model should answer."""
+    """Return the column of the right answers."""
     return _TARGETS[task_type]
 
 
 def input_column(task_type: TaskType) -> Column:
-    """Return the column that a model is given: `tokens` for NER, else `text`."""
+    """Return the column of a model's input: `tokens` for NER, else `text`."""
     return _TOKENS if task_type == "ner" else _INPUT
 
 

@@ -76,9 +76,9 @@ class Wording:
 
 
 def wording_of(task: Task) -> Wording:
-    """Return how a task's answers are written.
+    """Return the wording of a task's answers.
 
-    Labels go by their texts, or by their names where two labels share a text.
+    Labels are written as their texts, or as their names where two labels share a text.
     """
     texts = {label.name: label.text for label in task.labels}
     if len(set(texts.values())) < len(texts):
@@ -92,7 +92,7 @@ def wording_of(task: Task) -> Wording:
 
 
 def input_text(wording: Wording, value: Any, target: Any) -> str:
-    """Return what a model is given: words joined by blanks, masked words replaced."""
+    """Return the input as text: words joined by blanks, masked words replaced."""
     match wording.task.type:
         case "ner":
             return " ".join(value)
@@ -168,7 +168,7 @@ def blanks(text: str, masks: Sequence[Mapping[str, int]]) -> tuple[str, list[str
 
 
 def answer_form(task: Task) -> str:
-    """Return what a task's definition leaves open of the form of the answer; may be empty."""
+    """Return what a task's definition does not say about the form of the answer; may be empty."""
     wording = wording_of(task)
     texts = [f"'{text}'" for text in wording.texts.values()]
     listed = ", ".join(texts[:_LONGEST_LIST]) + (", ..." if len(texts) > _LONGEST_LIST else "")
@@ -237,7 +237,7 @@ def _filled(input_text: str, answer: str) -> tuple[str, list[dict[str, int]]]:
     """Undo `blanks`: the mask is the one that stands in the text, or there is none."""
     numbers = {match.group(1) for match in _MASKS.finditer(input_text)}
     words = answer.split("\n")
-    for number in sorted(numbers, key=lambda number_: (len(number_), number_), reverse=True):
+    for number in sorted(numbers, key=lambda text: (len(text), text), reverse=True):
         pieces = input_text.split(f"[MASK{number}]")
         if len(pieces) - 1 == len(words):
             return _joined(pieces, words)

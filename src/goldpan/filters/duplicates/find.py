@@ -82,7 +82,7 @@ def _find(
     for path in portions.paths:
         if not path.exists():
             raise EngineError(
-                f"What a machine wrote to {folder} is not there",
+                f"Files that a machine wrote to {folder} are missing",
                 "Put the workspace where all machines of the cluster see the same files",
             )
     names = sort_names(portions, tables)
@@ -94,15 +94,14 @@ def _find(
 
 def _sketch(folder: Path, settings: DuplicateSettings, unit: _Portion) -> tuple[int, pa.Table]:
     """Write the sketches of a portion; return how many texts are distinct, and their names."""
-    count, tables = 0, []
+    tables = []
     with sketch_file(_path(folder, unit)) as target:
         for batch in unit.source():
             texts = batch["text"].to_pylist()
             parts = [target.append(sketched) for sketched in sketches(texts, settings)]
             rows = np.concatenate([np.empty(0, np.int64), *parts])
-            count = max(count, 1 + int(rows.max(initial=NO_TEXT)))
             tables.append(names_of(batch, rows))
-    return count, joined_names(tables)
+    return target.count, joined_names(tables)
 
 
 def _path(folder: Path, unit: _Portion) -> Path:

@@ -37,7 +37,7 @@ _PLATFORMS = re.compile(
 )
 _SHORTEST = 3
 _WINDOW = 32
-"""How many of those before it a text is compared with, beside the most likely ones."""
+"""The number of earlier texts that a text is compared with, beside the most likely ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class ComparedIssue:
 
 
 def are_told_apart(task: ComparedIssue, other: ComparedIssue) -> bool:
-    """Say whether the titles of two near duplicates name different things.
+    """Return whether the titles of two near duplicates name different things.
 
-    They do where they share their words but for numbers, identifiers or platforms, or where
-    each has a word that stands in its own text and not in the other's.
+    They do where only numbers, identifiers or platforms differ, or where each has a word that
+    stands in its own text and not in the other's.
     """
     mine, theirs = task.title - other.title, other.title - task.title
     shared = len(task.title & other.title)
@@ -68,7 +68,7 @@ def are_told_apart(task: ComparedIssue, other: ComparedIssue) -> bool:
 
 
 def mark_siblings(duplicates: pa.Table, tasks: Mapping[Name, ComparedIssue]) -> pa.Table:
-    """Return `DUPLICATES` with the relation `sibling` where a near one is told apart from others.
+    """Return `DUPLICATES` with the relation `sibling` where a near duplicate is another task.
 
     `tasks` has every near one and its representative, in the order in which they came.
     """
@@ -99,7 +99,7 @@ def _siblings(
     tasks: Mapping[Name, ComparedIssue],
     nearest: Mapping[Name, Name],
 ) -> set[Name]:
-    """Return the members of a cluster that are told apart from all before them that stay."""
+    """Return the members of a cluster that are other tasks than all siblings before them."""
     seen, group = {first}, [first]
     by_title = {tasks[first].title: first}
     for name in members:
@@ -132,7 +132,7 @@ _TEXTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A text (position among the texts asked for) and the most similar one found in the corpus."""
+    """The position of a query and of the most similar text in the corpus."""
 
     query: int
     match: int
@@ -142,38 +142,38 @@ class Leak:
 
 def find_leaks_of_batches(
     corpus: Iterable[Sequence[str]],
-    asked: Iterable[Sequence[str]],
+    queries: Iterable[Sequence[str]],
     settings: DuplicateSettings,
     *,
     scratch: Path | None = None,
 ) -> list[Leak]:
-    """Return a leak for each text of `asked` that has a duplicate in `corpus`, in order.
+    """Return a leak for each text of `queries` that has a duplicate in `corpus`, in order.
 
-    Both come in batches and are not kept; `corpus` is read to its end before `asked` is. Numbers
-    count through all batches. Among equally similar texts the first is named.
+    Both come in batches and are not kept; `corpus` is read to its end before `queries` are.
+    Numbers count through all batches. Among equally similar texts the first is named.
     """
     with tempfile.TemporaryDirectory(dir=scratch) as name, open_engine("local", 1) as engine:
         folder = Path(name)
         files: list[tuple[Path, int]] = []
-        stands = _keep(corpus, settings, folder, files)
-        asked_texts = _keep(asked, settings, folder, files)
+        corpus_slots = _sketch(corpus, settings, folder, files)
+        query_slots = _sketch(queries, settings, folder, files)
         portions = Portions.of([path for path, _ in files], [count for _, count in files])
-        numbering = number_texts(portions, np.concatenate([stands, asked_texts]))
+        numbering = number_texts(portions, np.concatenate([corpus_slots, query_slots]))
         text, count = numbering.text, len(numbering.slot)
-        first = _first_places(text[: len(stands)], count)
-        asked_texts = text[len(stands) :]
+        first = _first_places(text[: len(corpus_slots)], count)
+        query_texts = text[len(corpus_slots) :]
         missing = np.zeros(count, np.bool_)
-        missing[asked_texts[asked_texts != NO_TEXT]] = True
+        missing[query_texts[query_texts != NO_TEXT]] = True
         missing &= first < 0
-        # A text that is asked for is compared with the corpus, and with no other.
+        # A query is compared with the corpus, and not with other queries.
         groups, best = missing.astype(np.int64), Best(count)
         for parts in bring_together(portions, numbering, settings.bands, folder, engine):
             for pairs in search_band(parts, groups, portions, settings, engine, joins=False):
                 best.offer(pairs)
-    return _leaks(asked_texts, first, best)
+    return _leaks(query_texts, first, best)
 
 
-def _keep(
+def _sketch(
     batches: Iterable[Sequence[str]],
     settings: DuplicateSettings,
     folder: Path,
@@ -183,24 +183,23 @@ def _keep(
     slots = [np.empty(0, np.int64)]
     stream, offset = iter(batches), sum(count for _, count in files)
     for batch in stream:
-        path, count = folder / f"{len(files)}.sketches", 0
+        path = folder / f"{len(files)}.sketches"
         with sketch_file(path) as target:
             for texts in chain([batch], stream):
                 for sketched in sketches(texts, settings):
                     rows = target.append(sketched)
-                    count = max(count, 1 + int(rows.max(initial=NO_TEXT)))
                     slots.append(np.where(rows == NO_TEXT, NO_TEXT, rows + offset))
-                if count >= _TEXTS:
+                if target.count >= _TEXTS:
                     break
-        files.append((path, count))
-        offset += count
+        files.append((path, target.count))
+        offset += target.count
     return np.concatenate(slots)
 
 
-def _first_places(stands: Ids, count: int) -> Ids:
+def _first_places(texts: Ids, count: int) -> Ids:
     first = np.full(count, -1)
-    rows = np.flatnonzero(stands != NO_TEXT)[::-1]
-    first[stands[rows]] = rows
+    rows = np.flatnonzero(texts != NO_TEXT)[::-1]
+    first[texts[rows]] = rows
     return first
 
 

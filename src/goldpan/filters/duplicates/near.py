@@ -1,4 +1,4 @@
-"""Which texts are near duplicates of which, and the clusters that they make.
+"""Pairs of near duplicates, and the clusters that they make.
 
 A partition holds some values of every band, so that a bucket lies in one of them. Texts that are
 alone in their bucket, which most are, go no further.
@@ -50,7 +50,7 @@ def _root(above: dict[int, int], text: int) -> int:
 MEMBER = np.dtype([("bucket", "<i4"), ("size", "<i4"), ("number", "<i8"), ("slot", "<i8")])
 """A text in a bucket; members of a bucket lie side by side, the most alike next to each other."""
 _TEXTS = 20_000
-"""Texts from which on a partition more is worth its while, up to 16 partitions."""
+"""Texts that are worth one more partition, up to 16 partitions."""
 _MANY_TEXTS = 200_000
 """Texts from which on there are more than 16."""
 
@@ -180,9 +180,9 @@ def search_band(
 ) -> Iterator[NearPairs]:
     """Yield the pairs of a band that reach the threshold.
 
-    Pairs of the same number in `groups` are not compared; where it `joins`, texts found to be alike
-    are one group from then on, in their bucket. What is found in a bucket depends on its members
-    and their groups alone, so that neither partitions nor machines make a difference.
+    Texts of one number in `groups` are not compared; where it `joins`, similar texts are one group
+    from then on, in their bucket. The result for a bucket depends on its members and their groups
+    alone, so that neither partitions nor machines make a difference.
     """
     if not parts:
         return
@@ -211,11 +211,8 @@ def _near_pairs(
                 break
             left, right = at, at + distance
             # Sets of such different sizes cannot be similar enough.
-            smaller, larger = (
-                np.minimum(size[left], size[right]),
-                np.maximum(size[left], size[right]),
-            )
-            alike = smaller >= settings.threshold * larger
+            smaller = np.minimum(size[left], size[right])
+            alike = smaller >= settings.threshold * np.maximum(size[left], size[right])
             crosses = alike & (local[left] != local[right])
             left, right = left[crosses], right[crosses]
             similarity = shingles.similarities(members["slot"][left], members["slot"][right])
@@ -259,7 +256,7 @@ class Best:
 
 
 _PAIRS = 20_000
-"""Pairs whose similarity one process tells."""
+"""Pairs that one process compares at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

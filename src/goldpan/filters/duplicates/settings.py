@@ -1,4 +1,4 @@
-"""How texts are compared: by which settings, and in which form."""
+"""The settings and the text form of comparisons."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Sketches of texts, by which near duplicates are found.
 
-All of it is a function of the texts and the settings: no hash depends on the process.
+A sketch is a function of the text and the settings: no hash depends on the process.
 
-The file bears all that other processes and machines need, so that nothing of it is sent to them.
-It has the sets of shingles, then columns, then a JSON object that says where each column begins,
-and the length of that in the last eight bytes.
+A file has all that other processes and machines need, so that no sketch is sent to them: the sets
+of shingles, then columns, then a JSON object with the place of each column, and the length of that
+object in the last eight bytes.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ Ids = NDArray[np.int64]
 NO_TEXT = -1
 """The number of a text that says nothing."""
 SLICES = 128
-"""Into as many parts the values of a band fall, so that a reader takes some of them."""
+"""Parts into which the values of a band fall, so that a reader can take some of them."""
 ENTRY = np.dtype([("key", "<u8"), ("second", "<u4"), ("third", "<u4"), ("row", "<u4")])
 """A text in a band: its bucket, the bands that follow, by which a bucket is sorted, and its row."""
 _TAIL = 8
@@ -164,9 +164,14 @@ class SketchWriter:
         self._sizes: list[Ids] = [np.empty(0, np.int64)]
         self._bands: list[Hashes] = []
 
+    @property
+    def count(self) -> int:
+        """The number of distinct texts so far."""
+        return len(self._rows)
+
     def append(self, sketches: Sketches) -> Ids:
         """Add the texts that are new, and return the row of each text, `NO_TEXT` for none."""
-        count = len(self._rows)
+        count = self.count
         rows = np.array(
             [self._rows.setdefault(digest, len(self._rows)) for digest in sketches.digests],
             np.int64,
@@ -234,7 +239,7 @@ class SketchFile:
 
     @property
     def count(self) -> int:
-        """How many distinct texts it has."""
+        """The number of distinct texts."""
         return self._where["sizes"][2][0]
 
     def column(self, name: str) -> NDArray[Any]:

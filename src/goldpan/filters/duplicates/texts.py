@@ -40,7 +40,7 @@ class Portions:
 
     @property
     def slots(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
         return int(self.offsets[-1])
 
 
@@ -148,7 +148,7 @@ class Names:
     repo: pa.DictionaryArray
     number: Ids
     slots: Ids
-    """Where the sketch of each row's text lies, `NO_TEXT` where it says nothing."""
+    """The slot of each row's text, `NO_TEXT` for an empty one."""
 
     def repos(self, rows: Ids) -> pa.Array:
         """Return the repositories of some rows."""
@@ -156,7 +156,7 @@ class Names:
 
 
 def names_of(batch: pa.Table | pa.RecordBatch, rows: Ids) -> pa.Table:
-    """Return what names the texts of a batch, with the row of each in its file of sketches."""
+    """Return the names of a batch's texts, each with its row in the file of sketches."""
     if "created_at" in batch.schema.names:
         created = batch["created_at"]
     else:
@@ -215,7 +215,7 @@ class Numbering:
     text: Ids
     """The number of each row's text, `NO_TEXT` where it says nothing."""
     slot: Ids
-    """Where the sketch of each text lies."""
+    """The slot of each text."""
 
     def of_slots(self, count: int) -> Ids:
         """Return the number of the text in each of `count` slots, -1 for what is not compared."""

@@ -17,7 +17,7 @@ from goldpan.filters.answers import (
     IssueReply,
     choose,
     choose_rated,
-    of_comment,
+    comment_evidence,
     rated_answers,
 )
 from goldpan.filters.criterion import Criterion, NoSettings, answer_table, query_judge
@@ -26,7 +26,7 @@ from goldpan.filters.repo_view import RepoView
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """Which reply is the answer."""
+    """The reply that is the answer."""
 
     choice: Choice = "best"
     """`best`: the reply that the rules find best; `first`: the first of another person, of those
@@ -100,7 +100,7 @@ def _row(number: int, keep: bool, reason: str | None, answer: Answer | None) -> 
     row = {"issue": number, "keep": keep, "reason": reason}
     if answer is None:
         return row
-    evidence = of_comment(answer.reply.comment_id, ", ".join(answer.because))
+    evidence = comment_evidence(answer.reply.comment_id, ", ".join(answer.because))
     return {**row, "value": answer.points, "evidence": evidence}
 
 

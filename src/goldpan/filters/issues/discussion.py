@@ -95,7 +95,7 @@ EVENT_COUNT = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class ParticipantsSettings:
-    """How many people there must be, and who is one."""
+    """The required people."""
 
     minimum: int = 2
     """The fewest people who wrote the issue or a comment; the paper's value."""

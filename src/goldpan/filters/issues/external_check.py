@@ -1,4 +1,4 @@
-"""Keeps discussions that lead nowhere outside GitHub."""
+"""Keeps issues without links that leave GitHub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goldpan.filters.repo_view import RepoView
 
 @dataclass(frozen=True, slots=True)
 class ExternalCheckSettings:
-    """Which links count, and which hosts are GitHub's."""
+    """The links that count, and GitHub's hosts."""
 
     hosts: tuple[str, ...] = ("github.com", "githubusercontent.com", "githubassets.com")
     """GitHub's own hosts, each with its subdomains; add that of a GitHub Enterprise Server.

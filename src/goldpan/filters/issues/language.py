@@ -13,7 +13,7 @@ from goldpan.text.language import LEAST_CHARACTERS, Detected, detect_languages
 
 @dataclass(frozen=True, slots=True)
 class LanguageSettings:
-    """Which languages are wanted, and how sure one must be."""
+    """The wanted languages, and the treatment of doubt."""
 
     languages: tuple[str, ...] = ("en",)
     """ISO 639 codes."""

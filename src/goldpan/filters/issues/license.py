@@ -13,7 +13,7 @@ _ALLOWED = tuple(read_toml(resources.files("goldpan.filters") / "licenses.toml")
 
 @dataclass(frozen=True, slots=True)
 class LicenseSettings:
-    """Which licenses are allowed."""
+    """The allowed licenses."""
 
     allowed: tuple[str, ...] = _ALLOWED
     """SPDX identifiers: permissive licenses and those whose copyleft ends at files or libraries.

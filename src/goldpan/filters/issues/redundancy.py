@@ -1,4 +1,4 @@
-"""Drops issues that people called duplicates of others, or whose text others say as well.
+"""Drops issues that people called duplicates, or whose text is nearly that of another.
 
 GitHub marks an issue when a comment says ``Duplicate of #12``. Older issues, and those that
 nobody with the right to do so marked, only say it in other words. Quotes and code do not count.
@@ -128,7 +128,7 @@ def _end_of_filler(text: str, start: int) -> int:
 def _target(
     block: MarkdownBlock, offset: int, others: Callable[[int, int], list[Mention]]
 ) -> Mention | None:
-    """Return what stands at an offset: a reference to another issue, or a link to one."""
+    """Return the reference or link to another issue at an offset."""
     for mention in others(offset, offset + 1):
         return mention
     node = block.node_at(min(offset, len(block.text) - 1))
@@ -155,7 +155,7 @@ def _excerpt(text: str, start: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RedundancySettings:
-    """Which signs of a duplicate count."""
+    """The signs of a duplicate that count."""
 
     events: bool = True
     """True where GitHub's own marks count: closed as a duplicate, marked as one."""
@@ -230,21 +230,15 @@ def _judge(view: RepoView, settings: RedundancySettings) -> pa.Table:
     rows = []
     for sign in signs.to_pylist():
         claim = claims.get(sign["issue"])
-        claim_evidence = (
-            ("marker" if claim.marker else "keyword", claim.excerpt) if claim else ("", None)
-        )
-        label = next(
-            (candidate for candidate in sign["labels"] or () if plain_label(candidate) in labels),
-            None,
-        )
-        judged = (
+        duplicate_labels = (name for name in sign["labels"] or () if plain_label(name) in labels)
+        candidates = (
             ("state-reason", sign["closed"] if settings.events else None),
             ("marked", sign["marked"] if settings.events else None),
-            ("label", label),
+            ("label", next(duplicate_labels, None)),
             ("marker", sign["literal"]),
-            claim_evidence,
+            ("marker" if claim and claim.marker else "keyword", claim.excerpt if claim else None),
         )
-        reason, evidence = next((candidate for candidate in judged if candidate[1]), (None, None))
+        reason, evidence = next((each for each in candidates if each[1]), (None, None))
         rows.append(
             {"issue": sign["issue"], "keep": reason is None, "reason": reason, "evidence": evidence}
         )

@@ -24,7 +24,7 @@ _TITLE_WORDS, _WORD_LETTERS = 2, 2
 
 @dataclass(frozen=True, slots=True)
 class TextQualitySettings:
-    """How little a text may say for itself."""
+    """The least that a text has to say."""
 
     least_prose: int = 20
     """Letters of prose beside a trace or a template, or in the title over nothing at all."""
@@ -75,7 +75,7 @@ def _share(part: int, total: int) -> float:
 
 
 def find_fault(quality: Quality, settings: TextQualitySettings) -> Fault | None:
-    """Say why a text is of no use, if it is.
+    """Return why a text is of no use, None where it is of use.
 
     `template`: there is a template, and beside it less than a sentence, no code, trace or link.
     `trace`: most of the rest is logs or stack traces, with less than a sentence of prose.
@@ -94,9 +94,9 @@ def find_fault(quality: Quality, settings: TextQualitySettings) -> Fault | None:
 
 
 def is_worded(title: str, least: int) -> bool:
-    """Say whether a title has `least` letters in several words, those between backticks included.
+    """Return whether a title has `least` letters in several words, those in backticks included.
 
-    What a person writes over a trace is mostly its message, often marked as code.
+    The title over a trace is mostly its message, often marked as code.
     """
     written = prose_of([TextLine(LineKind.PROSE, title.replace("`", " "))])
     words = [word for word in written.split() if letters(word) >= _WORD_LETTERS]
@@ -104,7 +104,7 @@ def is_worded(title: str, least: int) -> bool:
 
 
 def has_prose(text: str, least: int, template: frozenset[str] = frozenset()) -> bool:
-    """Say whether a text surely has `least` letters of prose; it is not read beyond them."""
+    """Return whether a text surely has `least` letters of prose, reading no further than these."""
     letter_count = 0
     for kind, line in read_lines(text, template):
         if kind is not LineKind.PROSE or not line or is_choice(line):
@@ -144,7 +144,7 @@ def _faults(view: RepoView, settings: TextQualitySettings) -> Iterator[dict[str,
             continue
         quality = describe(row["text"], template)
         fault = find_fault(quality, settings)
-        if fault and not _says_it(row["title"], fault, settings):
+        if fault and not _title_suffices(row["title"], fault, settings):
             yield {
                 "issue": row["issue"],
                 "reason": fault if fault == "empty" else f"only-{fault}",
@@ -154,10 +154,10 @@ def _faults(view: RepoView, settings: TextQualitySettings) -> Iterator[dict[str,
             }
 
 
-def _says_it(title: str, fault: Fault, settings: TextQualitySettings) -> bool:
-    """Say whether a title is the report that the text below it is not.
+def _title_suffices(title: str, fault: Fault, settings: TextQualitySettings) -> bool:
+    """Return whether a title is the report that the text below it is not.
 
-    Whoever leaves a template as it is was asked for more than a title.
+    Over an unfilled template it is not, as the template asks for more.
     """
     if fault == "template":
         return False

@@ -1,4 +1,4 @@
-"""Drops pairs that are about documentation, as their titles tell."""
+"""Drops pairs whose titles are about documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goldpan.filters.repo_view import RepoView
 
 @dataclass(frozen=True, slots=True)
 class DocumentationSettings:
-    """Words that tell of documentation; a word that ends in `*` may go on."""
+    """Words for documentation; one that ends in `*` stands for all that begin so."""
 
     exact: tuple[str, ...] = ("DOC", "DOCS")
     """Words whose case counts."""

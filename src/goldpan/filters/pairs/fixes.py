@@ -75,7 +75,7 @@ SAYS_FIXES = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class OneToOneSettings:
-    """Which pairs count as others."""
+    """The other pairs that count."""
 
     merged: bool = True
     """True where only pairs with a merged pull request count, as the paper drops the rest before;
@@ -94,13 +94,13 @@ WITH {_CLAIMS}, named AS (
     USING (issue, pull_repo, pull)
 ), fixes AS (
   SELECT p.issue, p.place, p.pull, count(*) AS n,
-         'the issue is also paired with ' || string_agg(o.name, ', ' ORDER BY o.name) AS told
+         'the issue is also paired with ' || string_agg(o.name, ', ' ORDER BY o.name) AS partners
   FROM named p JOIN named o ON o.issue = p.issue AND o.name <> p.name AND o.counts
   GROUP BY ALL
 ), fixed AS (
   SELECT p.issue, p.place, p.pull, count(*) AS n,
          'the pull is also paired with '
-           || string_agg('#' || o.issue, ', ' ORDER BY o.issue) AS told
+           || string_agg('#' || o.issue, ', ' ORDER BY o.issue) AS partners
   FROM named p JOIN named o ON o.place = p.place AND o.pull = p.pull AND o.issue <> p.issue
                             AND o.counts
   GROUP BY ALL
@@ -109,7 +109,7 @@ SELECT issue, pull_repo, pull, a.n IS NULL AND b.n IS NULL AS keep,
        CASE WHEN a.n > 0 AND b.n > 0 THEN 'many-to-many' WHEN a.n > 0 THEN 'many-pulls'
             WHEN b.n > 0 THEN 'many-issues' END AS reason,
        coalesce(a.n, 0) + coalesce(b.n, 0) AS value,
-       left(nullif(concat_ws('; ', a.told, b.told), ''), 200) AS evidence
+       left(nullif(concat_ws('; ', a.partners, b.partners), ''), 200) AS evidence
 FROM named LEFT JOIN fixes a USING (issue, place, pull) LEFT JOIN fixed b USING (issue, place, pull)
 """  # noqa: S608 - both parts are our own
 

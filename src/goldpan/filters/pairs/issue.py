@@ -65,7 +65,7 @@ ISSUE_CLOSED = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class IssueKeptSettings:
-    """Which criteria the issue must pass."""
+    """The criteria that the issue must pass."""
 
     criteria: tuple[str, ...] = (
         *("bots", "redundancy", "text-quality", "language"),

@@ -44,7 +44,7 @@ SAME_REPOSITORY = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class RevisionAgreesSettings:
-    """How sure the change must be."""
+    """The required certainty of the change."""
 
     agrees: bool = True
     """True where files and lines must be as GitHub announced; else any known state will do."""
@@ -75,7 +75,7 @@ REVISION_AGREES = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class SingleFileSettings:
-    """How many files there may be."""
+    """The allowed number of files."""
 
     maximum: int = 1
     """The most changed files; the paper's value."""

@@ -19,7 +19,7 @@ from goldpan.git.objects import Object, Objects
 
 @dataclass(frozen=True, slots=True)
 class SubstanceSettings:
-    """How much is looked at."""
+    """The limits of the comparison."""
 
     most_files: int = 20
     """Files of a pull request that are compared. A larger change is undecided where none of these
@@ -76,7 +76,7 @@ def _judge(view: RepoView, settings: SubstanceSettings) -> pa.Table:
 
 
 def _compare(rows: Iterable[Row], objects: Objects, workers: int, timeout: float) -> Iterator[Row]:
-    """Yield a verdict for each changed file, in order; what cannot be read passes the workers."""
+    """Yield a verdict for each changed file, in order; unreadable ones do not go to the workers."""
     waiting: deque[tuple[Row, str | None]] = deque()
 
     def pairs() -> Iterator[FilePair]:
@@ -121,15 +121,15 @@ def _obstacle(row: Row, before: Object | None, after: Object | None) -> str | No
 
 
 def _judged(row: Row, substance: Substance) -> Row:
-    how = "" if substance.parsed == "tree" else f" ({substance.parsed})"
-    said = f": {substance.evidence}" if substance.evidence else ""
-    tokens, evidence = substance.changed_tokens, f"{row['path']}{how}{said}"
+    parser = "" if substance.parsed == "tree" else f" ({substance.parsed})"
+    detail = f": {substance.evidence}" if substance.evidence else ""
+    tokens, evidence = substance.changed_tokens, f"{row['path']}{parser}{detail}"
     return _verdict(row, substance.keep, substance.reason, tokens, evidence)
 
 
 def _verdict(row: Row, keep: bool | None, reason: str | None, value: int, evidence: str) -> Row:
-    words = {"keep": keep, "reason": reason, "value": value, "evidence": evidence[:200] or None}
-    return {"number": row["number"], **words}
+    verdict = {"keep": keep, "reason": reason, "value": value, "evidence": evidence[:200] or None}
+    return {"number": row["number"], **verdict}
 
 
 def _sum_up(files: list[Row]) -> Row:

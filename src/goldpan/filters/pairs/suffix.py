@@ -28,7 +28,7 @@ _SPEC_FILE = re.compile(r"_spec\.rb$|[._-]spec\.[cm]?[jt]sx?$")
 
 @dataclass(frozen=True, slots=True)
 class SuffixSettings:
-    """Which suffixes are code, and what tells a test."""
+    """The suffixes of code, and the signs of a test."""
 
     more: tuple[str, ...] = ()
     """Suffixes that count as well, such as `.sql`."""
@@ -59,7 +59,7 @@ ORDER BY p.issue, p.pull_repo, p.pull
 
 
 def is_test_by_words(path: str) -> bool:
-    """Say whether a word of a path tells of tests: `test_x.py`, not `latest.py` or `contest/`."""
+    """Return whether a path has a word for tests: `test_x.py`, not `latest.py` or `contest/`."""
     return (
         _TEST_WORD.search(_NO_TEST_WORD.sub("", path)) is not None
         or _SPEC_FILE.search(path) is not None
@@ -68,7 +68,7 @@ def is_test_by_words(path: str) -> bool:
 
 
 def is_test_by_letters(path: str) -> bool:
-    """Say whether a path contains the word "test", the paper's rule."""
+    """Return whether a path contains the letters "test", the paper's rule."""
     return "test" in path.lower()
 
 
@@ -94,7 +94,7 @@ def _judge(view: RepoView, settings: SuffixSettings) -> pa.Table:
 
 
 def _verdict(pair: dict[str, Any], fault: Callable[[str], str | None]) -> dict[str, object]:
-    """Return the verdict on a pair, of whose changed paths `fault` tells what is wrong."""
+    """Return the verdict on a pair; `fault` returns what is wrong with a path."""
     key = {name: pair[name] for name in KEYS["pair"]}
     if not pair["paths"]:
         unknown = _UNKNOWN if pair["obstacle"] == "files-unknown" else None

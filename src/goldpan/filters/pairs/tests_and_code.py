@@ -18,7 +18,7 @@ from goldpan.git.objects import Objects
 
 @dataclass(frozen=True, slots=True)
 class TestsAndCodeSettings:
-    """How large a change may be."""
+    """The largest change."""
 
     most_files: int = 50
     """The most changed files, tests among them."""
