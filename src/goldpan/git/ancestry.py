@@ -38,17 +38,17 @@ class Ancestry:
         self, commits: Iterable[tuple[int, str, tuple[str, ...]]], trunk: str | None
     ) -> None:
         """Take commits as time, id and parents' ids, none before its children."""
-        named: list[tuple[str, ...]] = []
+        parent_ids: list[tuple[str, ...]] = []
         self._ids: list[str] = []
-        self._times = array("q")
+        self._times = array("Q")  # git reads times as unsigned, those before 1970 too
         for time, commit, parents in commits:
             self._ids.append(commit)
             self._times.append(time)
-            named.append(parents)
+            parent_ids.append(parents)
         self._places = {commit: index for index, commit in enumerate(self._ids)}
         self._parents = [
             tuple(self._places[parent] for parent in parents if parent in self._places)
-            for parents in named
+            for parents in parent_ids
         ]
         self._trunk = self._first_parents(trunk)
         self._heights = {index: height for height, index in enumerate(self._trunk)}

@@ -213,6 +213,7 @@ def clone(
         fresh = scratch / target.name
         git("init", *_INIT, fresh, subject=str(fresh))
         partial = _fetch(fresh, remote, listed, reporter, title)
+        _point_head(fresh, listed)
         write_refs_record(fresh)
         publish({fresh: target})
     return CloneResult(repo, target, True, len(listed.refs), 0, partial)
@@ -292,9 +293,12 @@ def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, titl
         if remote.is_partial and not partial and before is None:
             git("config", "--unset", PROMISOR, clone=path, subject=str(path))
     git("config", SOURCE, _published_source(remote), clone=path, subject=str(path))
+    return partial
+
+
+def _point_head(path: Path, listed: _Listed) -> None:
     if listed.head is not None and listed.head.startswith(_BRANCHES):
         git("symbolic-ref", "HEAD", listed.head, clone=path, subject=str(path))
-    return partial
 
 
 def _published_source(remote: Remote) -> str:
@@ -318,15 +322,15 @@ def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, tit
 def _bring_refs(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:
     """Fetch what is new, and keep what refs pointed to before."""
     before = read_refs(path)
-    if all(before.get(name) == value for name, value in listed.refs.items()):
-        return 0
     vanished = [
         name for name in before if name.startswith((_BRANCHES, _TAGS)) and name not in listed.refs
     ]
     lost = {before[name] for name in vanished}
     # A branch that is gone may stand in the way of a new one: a file where a folder must be.
     _write_refs(path, lost, {name: before[name] for name in vanished})
-    _fetch(path, remote, listed, reporter, title)
+    if any(before.get(name) != value for name, value in listed.refs.items()):
+        _fetch(path, remote, listed, reporter, title)
+    _point_head(path, listed)
     after = read_refs(path)
     moved = {value for name, value in before.items() if after.get(name, value) != value}
     _write_refs(path, moved, {})

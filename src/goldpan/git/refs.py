@@ -279,7 +279,8 @@ def find_commits(
 def find_commit(workspace: WorkspaceLayout, repo: str, revision: str | None) -> Commit:
     """Return the commit that a revision names, else that of the default branch as cloned.
 
-    Raises `GitError` where there is no clone, and `UsageError` where there is no such commit.
+    Raises `GitError` where there is no clone, and `UsageError` where there is no such commit
+    or it bears no date.
     """
     clone = workspace.clone(repo)
     if not clone.is_dir():
@@ -296,12 +297,18 @@ def find_commit(workspace: WorkspaceLayout, repo: str, revision: str | None) -> 
         ) from None
     commit = output.decode().strip()
     seconds = git("show", "--no-patch", "--format=%ct", commit, clone=clone, subject=repo)
+    try:
+        at = datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"Commit {commit} of {repo} bears no date that a calendar has", "Give another --revision"
+        ) from None
     facts = _mined_facts(workspace, repo)
     return Commit(
         str(facts.get("repo") or repo),
         clone,
         commit,
-        datetime.fromtimestamp(int(seconds), UTC),
+        at,
         facts.get("license"),
     )
 
