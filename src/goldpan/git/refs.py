@@ -301,16 +301,11 @@ def find_commit(workspace: WorkspaceLayout, repo: str, revision: str | None) -> 
         at = datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError):
         raise UsageError(
-            f"Commit {commit} of {repo} bears no date that a calendar has", "Give another --revision"
+            f"Commit {commit} of {repo} bears no date that a calendar has",
+            "Give another --revision",
         ) from None
     facts = _mined_facts(workspace, repo)
-    return Commit(
-        str(facts.get("repo") or repo),
-        clone,
-        commit,
-        at,
-        facts.get("license"),
-    )
+    return Commit(str(facts.get("repo") or repo), clone, commit, at, facts.get("license"))
 
 
 def _mined_facts(workspace: WorkspaceLayout, repo: str) -> dict[str, str | None]:

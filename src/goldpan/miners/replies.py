@@ -16,7 +16,7 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import orjson
 
@@ -67,17 +67,24 @@ class HttpRequest:
 
 
 def on_same_host(url: str, target: str) -> str:
-    """Return an address that GitHub named, as of a next page, if it is on the same host.
+    """Return the address that GitHub named, as of a next page, if it is on the same host.
 
-    Raises `QueryError` for another host: a token goes nowhere else.
+    Raises `QueryError` for another host, as a token goes nowhere else, and for no address at all.
     """
-    origin, leads_to = urlsplit(url), urlsplit(target)
+    origin = urlsplit(url)
+    try:
+        address = urljoin(url, target)
+        leads_to = urlsplit(address)
+    except ValueError:
+        raise QueryError(
+            f"{origin.path} leads to {target!r}, which is no address", RUN_AGAIN
+        ) from None
     if (origin.scheme, origin.netloc) != (leads_to.scheme, leads_to.netloc):
         raise QueryError(
             f"{origin.path} leads to another host, {leads_to.netloc}",
             "Give that host's API with --api-url if you trust it",
         )
-    return target
+    return address
 
 
 def host_of(url: str) -> str:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import duckdb
@@ -23,6 +23,8 @@ Source = Literal["title", "body", "comment"]
 NOT_MINED = "edits of its texts were not mined"
 WITHHELD = "an earlier version of its text is withheld"
 _UNFIT = "its newest edit is not the text that was mined"
+_UNDATED = "nothing tells when it was written"
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 TABLES = ("entries", "comments", "commits", "events", "ledger")
 """Tables that versions are read from, beside edits."""
 _AT_ONCE = timedelta(minutes=1)
@@ -125,8 +127,8 @@ class Versions:
 
     def _rows(self, query: str, numbers: Collection[int]) -> Sequence[dict[str, Any]]:
         values = {"numbers": sorted(numbers)}
-        asked = self._connection.sql(query.format(chosen=_CHOSEN), params=values)
-        rows: list[dict[str, Any]] = asked.to_arrow_table().to_pylist()
+        relation = self._connection.sql(query.format(chosen=_CHOSEN), params=values)
+        rows: list[dict[str, Any]] = relation.to_arrow_table().to_pylist()
         return rows
 
 
@@ -141,11 +143,13 @@ def open_versions(workspace: WorkspaceLayout, repo: str) -> Iterator[Versions]:
 def _written(
     source: Source, row: Mapping[str, Any], edits: Sequence[TextVersion], *, is_seen: bool
 ) -> TextHistory:
-    created, now = row["created_at"], _plain(row["body"]) or ""
+    created, now = row["created_at"] or _LONG_AGO, _plain(row["body"]) or ""
     comment = row.get("comment_id")
     whole = (TextVersion(created, now),)
     if not is_seen:
         return TextHistory(source, comment, whole, NOT_MINED)
+    if created == _LONG_AGO:
+        return TextHistory(source, comment, whole, _UNDATED)
     if not edits:
         lacks = _UNFIT if row["last_edited_at"] else ""
         return TextHistory(source, comment, whole, lacks)
@@ -159,14 +163,14 @@ def _written(
 
 
 def _title(row: Mapping[str, Any], renames: Sequence[Mapping[str, Any]]) -> TextHistory:
-    now, created = row["title"] or "", row["created_at"]
-    if not renames:
-        return TextHistory("title", None, (TextVersion(created, now),))
-    first = TextVersion(created, renames[0]["title_before"])
-    versions = (first, *(TextVersion(each["at"], each["title_after"]) for each in renames))
-    if versions[-1].text != now:
-        return TextHistory("title", None, (TextVersion(created, now),), _UNFIT)
-    return TextHistory("title", None, versions)
+    now, dates = row["title"] or "", [row["created_at"], *(each["at"] for each in renames)]
+    if None in dates:
+        return TextHistory("title", None, (TextVersion(_LONG_AGO, now),), _UNDATED)
+    titles = [each["title_after"] for each in renames]
+    titles.insert(0, renames[0]["title_before"] if renames else now)
+    if titles[-1] != now:
+        return TextHistory("title", None, (TextVersion(dates[0], now),), _UNFIT)
+    return TextHistory("title", None, tuple(map(TextVersion, dates, titles)))
 
 
 def _plain(text: str | None) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
@@ -269,7 +269,7 @@ class GitHub:
                     return replace(reply, moved=request.url if redirects else "")
                 case Verdict.REDIRECT if redirects < _MOST_REDIRECTS:
                     redirects += 1
-                    location = urljoin(request.url, reply.headers.get("location", ""))
+                    location = reply.headers.get("location", "")
                     request = replace(request, url=on_same_host(request.url, location))
                     continue
                 case Verdict.TOKEN:
