@@ -71,7 +71,7 @@ class TextHistory:
     comment_id: int | None
     versions: tuple[TextVersion, ...]
     lacks: str = ""
-    """Why its earlier versions cannot be told; then only the text as it was mined is there."""
+    """Why its earlier versions are unknown; then only the text as it was mined is there."""
 
     def before(self, moment: datetime) -> TextVersion | None:
         """Return the version that stood before a moment; None where nothing was written yet."""
@@ -90,7 +90,7 @@ class Work:
 
 
 class Versions:
-    """The texts of one repository, with what they said before."""
+    """The texts of one repository, with their earlier versions."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, *, has_edits: bool) -> None:
         self._connection = connection
@@ -102,21 +102,22 @@ class Versions:
         for row in self._rows(_EDITS, numbers) if self._has_edits else ():
             version = TextVersion(row["edited_at"], _plain(row["text"]))
             edits[row["number"], row["comment_id"]].append(version)
-        seen = {row["number"] for row in self._rows(_SEEN, numbers)}
+        with_edits = {row["number"] for row in self._rows(_SEEN, numbers)}
         renames: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for row in self._rows(_RENAMES, numbers):
             renames[row["number"]].append(row)
         texts: dict[int, list[TextHistory]] = {}
         for row in self._rows(_ENTRIES, numbers):
             number, title = row["number"], _title(row, renames[row["number"]])
-            body = _written("body", row, edits[number, None], is_seen=number in seen)
+            is_seen = number in with_edits
+            body = _history("body", row, edits[number, None], is_seen=is_seen)
             texts[number] = [title, body]
         for row in self._rows(_COMMENTS, numbers):
             number, versions = row["number"], edits[row["number"], row["comment_id"]]
             if number in texts:
-                is_seen = number in seen
-                texts[number].append(_written("comment", row, versions, is_seen=is_seen))
-        return {number: tuple(written) for number, written in texts.items()}
+                is_seen = number in with_edits
+                texts[number].append(_history("comment", row, versions, is_seen=is_seen))
+        return {number: tuple(histories) for number, histories in texts.items()}
 
     def work(self, pulls: Collection[int]) -> dict[int, Work]:
         """Return the work on pull requests."""
@@ -140,7 +141,7 @@ def open_versions(workspace: WorkspaceLayout, repo: str) -> Iterator[Versions]:
         yield Versions(connection, has_edits=has_edits)
 
 
-def _written(
+def _history(
     source: Source, row: Mapping[str, Any], edits: Sequence[TextVersion], *, is_seen: bool
 ) -> TextHistory:
     created, now = row["created_at"] or _LONG_AGO, _plain(row["body"]) or ""

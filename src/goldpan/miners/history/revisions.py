@@ -1,7 +1,7 @@
-"""Brings the history of a repository home and reads it: `goldpan clone`.
+"""Clones the history of a repository and reads it: `goldpan clone`.
 
-The tables `revisions` and `changes` are a function of the clone, the mined tables and the archive,
-and of nothing else.
+The tables `revisions` and `changes` are a function of the clone, the mined tables and the archive
+alone.
 """
 
 from __future__ import annotations
@@ -140,12 +140,12 @@ def _read_refs(clone: Path) -> Refs:
 
 def _read_ancestry(clone: Path, tables: Tables, refs: Refs, objects: Objects) -> Ancestry:
     """Read the history with the commits that the API names and no ref leads to any more."""
-    named: list[str] = []
+    commits: list[str] = []
     for pulls in tables.pulls(_AT_ONCE):
         shas = [sha for pull in pulls for sha in pull.shas]
         answers = zip(shas, objects.info(shas), strict=True)
-        named += [sha for sha, info in answers if info is not None and info.kind == "commit"]
-    return read_ancestry(clone, named, refs.branches.get(tables.default_branch or ""))
+        commits += [sha for sha, info in answers if info is not None and info.kind == "commit"]
+    return read_ancestry(clone, commits, refs.branches.get(tables.default_branch or ""))
 
 
 def _sorted_files(
@@ -174,7 +174,7 @@ class FetchedHistory(Result):
         return {**asdict(self.clone), **asdict(self.history)}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield how many pull requests have which state, and what was odd."""
+        """Yield how many pull requests have which state, and which have oddities."""
         history = self.history
         if not self.is_mined:
             yield Title(history.repo, f": {self.clone.refs:,} refs")
@@ -196,9 +196,9 @@ class FetchedHistory(Result):
             )
         if history.disagreeing:
             numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
-            more = len(history.disagreeing) - _MOST_NUMBERS
-            others = f" and {more:,} more" if more > 0 else ""
-            yield Line(f"Size differs from GitHub's figures: {numbers}{others}")
+            hidden = len(history.disagreeing) - _MOST_NUMBERS
+            remainder = f" and {hidden:,} more" if hidden > 0 else ""
+            yield Line(f"Size differs from GitHub's figures: {numbers}{remainder}")
 
 
 def fetch_histories(
