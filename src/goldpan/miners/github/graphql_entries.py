@@ -236,7 +236,7 @@ class EntryFetcher:
         )
         journal.keep(
             "entries",
-            [key_of(target) for _, target in entries.good if target.number not in flawed],
+            [entry_key(t.version) for _, t in entries.good if t.number not in flawed],
             {"document": journal.document(fetched.document), "variables": dict(fetched.variables)},
             fetched.reply,
             kind=kind,
@@ -276,11 +276,6 @@ def by_kind(targets: Iterable[Target]) -> dict[Kind, tuple[Target, ...]]:
     """Sort entries by kind."""
     entries = list(targets)
     return {kind: tuple(target for target in entries if target.kind == kind) for kind in KINDS}
-
-
-def key_of(target: Target) -> str:
-    """Return the key under which the journal knows an entry that was fetched."""
-    return entry_key(target.version)
 
 
 def entry_key(version: str) -> str:

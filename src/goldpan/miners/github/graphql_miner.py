@@ -18,7 +18,7 @@ from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.connections import CONNECTIONS, PART_OF
 from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
-from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, key_of
+from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, entry_key
 from goldpan.miners.github.graphql_lists import More, list_flaw, open_lists, read_problems
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.queries import Kind
@@ -306,4 +306,4 @@ class GraphQLMiner:
         A version can come back: a cross reference that was taken back leaves the old one.
         """
         newest = owners.get(target.number, "").rpartition("@")[0]
-        return newest == target.version and self._run.journal.find(key_of(target)) is not None
+        return newest == target.version and self._run.journal.find(entry_key(newest)) is not None
