@@ -92,6 +92,7 @@ class OpenAIServer(LocalServer):
         """Places of lines that a batch gives no answer to, as when it expires."""
         self.refuse_batches = 0
         """How many batches are to be refused after they were made, as when a reply is lost."""
+        self.refusal = 400
         self.fail_validation = False
         self.delay = 0.0
         self.busiest = 0
@@ -133,7 +134,7 @@ class OpenAIServer(LocalServer):
         if not self.refuse_batches:
             return Answer(body=batch)
         self.refuse_batches -= 1
-        return _error(400, "lost", "The reply was lost")
+        return _error(self.refusal, "lost", "The reply was lost")
 
     def chat(self, body: Body) -> Answer:
         """Answer one chat completion."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan import UsageError, Workspace
+from goldpan.core.schemas import COMMENTS, COMMITS, ENTRIES, EVENTS, LEDGER
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance
+from goldpan.miners.versions import open_versions
 from tests.mining import SLUICE, mine_twin
+from tests.table_rows import put_table
 from tests.twin import Editor, Twin
 from tests.twin.history import history_world
 
@@ -36,6 +41,23 @@ def built(lab: Workspace, family: str, texts: str) -> Rows:
 def read(file: Path) -> list[dict[str, Any]]:
     rows = pq.read_table(file).to_pylist()
     return [{name: row[name] for name in row if name not in CHANGED} for row in rows]
+
+
+def test_a_text_without_a_date_stands_for_itself_and_says_so(tmp_path: Path) -> None:
+    """As of a backup that lacks `created_at`."""
+    workspace, entry = WorkspaceLayout(tmp_path), {"number": 1, "title": "T", "body": "B"}
+    put_table(workspace, "o/n", ENTRIES, [entry])
+    put_table(workspace, "o/n", COMMENTS, [{"number": 1, "kind": "comment", "body": "C"}])
+    put_table(workspace, "o/n", LEDGER, [{"number": 1, "part": "edits", "state": "complete"}])
+    for table in (COMMITS, EVENTS):
+        put_table(workspace, "o/n", table, [])
+    with open_versions(workspace, "o/n") as versions:
+        texts = versions.of([1])[1]
+    assert len(texts) == 3
+    for text in texts:
+        version = text.before(datetime(2024, 1, 1, tzinfo=UTC))
+        assert version is text.versions[-1]
+        assert "when it was written" in text.lacks
 
 
 class Mined:

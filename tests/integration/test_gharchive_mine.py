@@ -128,7 +128,7 @@ def test_a_long_wait_is_announced(
     notes = Notes()
     with HourServer(source, {file_name(TEN[0]): [Fault("status", 1, 503, "1.5")]}) as server:
         assert bring(tmp_path, server.url, TEN[:1], notes=notes).complete
-    assert "2022-01-01-0.json.gz cannot be had now (HTTP 503): waiting 2 s" in notes
+    assert "2022-01-01-0.json.gz cannot be fetched now (HTTP 503): waiting 2 s" in notes
 
 
 def test_a_server_that_moved(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:

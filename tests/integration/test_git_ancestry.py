@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.errors import GitError
+from goldpan.core.errors import GitError, UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.git.ancestry import Ancestry, Fork, read_ancestry
+from goldpan.git.clone import clone
+from goldpan.git.refs import find_commit
 from tests.drawing import examples
 from tests.git_repositories import Repository
+from tests.mining import Notes
 
 Parents = tuple[int, ...]
 
@@ -41,6 +45,19 @@ def load(history: list[Parents], trunk: int | None) -> Ancestry:
     newest_first = range(len(history) - 1, -1, -1)
     rows = [(commit, str(commit), tuple(map(str, history[commit]))) for commit in newest_first]
     return Ancestry(rows, None if trunk is None else str(trunk))
+
+
+@pytest.mark.parametrize("time", [-5, 2**63, 10**30])
+def test_a_commit_may_bear_any_date(tmp_path: Path, time: int) -> None:
+    source = Repository.create(tmp_path / "source.git")
+    first = source.commit({b"a": b"1"})
+    odd = source.commit({b"a": b"2"}, first, ref="refs/heads/main", time=time)
+    assert read_ancestry(source.path, (), odd).fork(odd, first) == Fork(first, 0)
+    workspace = WorkspaceLayout(tmp_path / "workspace")
+    clone(workspace, "o/n", Notes(), source=source.path)
+    assert find_commit(workspace, "o/n", first).id == first
+    with pytest.raises(UsageError, match="no date"):
+        find_commit(workspace, "o/n", None)
 
 
 @given(histories(), st.data())

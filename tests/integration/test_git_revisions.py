@@ -242,6 +242,17 @@ def test_without_tables_or_clone(case: Case) -> None:
     assert case.read() == History(REPO, 0, 0, {}, {}, (), 0, 0)
 
 
+def test_what_was_not_mined_is_cloned_alone(case: Case, tmp_path: Path) -> None:
+    """As a repository that is a submodule of another, on a machine without a network."""
+    lab = goldpan.Workspace(tmp_path)
+    with pytest.raises(WorkspaceError, match="Run goldpan mine"):
+        lab.clone("o/data")
+    (fetched,) = lab.clone("o/data", source=case.repository.path)
+    assert (fetched.clone.refs, fetched.is_mined) == (1, False)
+    assert any("was not mined" in str(block) for block in fetched.blocks())
+    assert (tmp_path / "git/o/data.git/HEAD").exists()
+
+
 def test_histories_brought_at_once_give_the_same_tables(case: Case, tmp_path: Path) -> None:
     head = case.head(1, edited(a="a = 2\n"))
     case.tell(1, base_sha=case.start, head_sha=head, **ONE)

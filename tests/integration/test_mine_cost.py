@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from goldpan.miners.github.announced import Path as Via
-from goldpan.miners.github.cost import LengthSample, graphql_requests, sweep_requests
-from goldpan.miners.github.cost import RequestRate as RequestPace
+from goldpan.miners.github.client import GitHub
+from goldpan.miners.github.cost import (
+    LengthSample,
+    expected_seconds,
+    graphql_requests,
+    sweep_requests,
+)
+from goldpan.miners.github.limits import TokenPool
 from tests.mining import (
     BOTH,
     PACE,
@@ -60,10 +66,12 @@ def test_a_repository_of_numpy_s_size_fits_one_hour() -> None:
 
 
 def test_waiting_for_the_limit_is_predicted() -> None:
+    github = GitHub("http://localhost", "", TokenPool((TOKEN,), PACE))
     for hourly in (1_000, 5_000, 15_000):
-        pace = RequestPace(seconds=0.1, hourly=hourly)
-        assert pace.time(hourly) < 3_600
-        assert pace.time(2 * hourly + 1) == 7_200
+        (token,) = github.pool.tokens
+        github.pool.observe(token, "core", {"x-ratelimit-limit": str(hourly)})
+        assert expected_seconds(github, "core", hourly) < 3_600
+        assert expected_seconds(github, "core", 2 * hourly + 1) == 7_200
 
 
 @pytest.mark.parametrize("limit", [1_000, 15_000])

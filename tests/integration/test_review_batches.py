@@ -168,6 +168,14 @@ def test_a_batch_whose_id_was_never_heard_is_found_by_its_token(tmp_path: Path) 
         assert (len(server.batches), len(server.chats)) == (151, 3)
 
 
+def test_a_batch_whose_reply_was_lost_is_not_made_twice(tmp_path: Path) -> None:
+    lab = workspace(tmp_path)
+    with OpenAIServer(keeps) as server:
+        server.refuse_batches, server.refusal = 1, 500
+        assert review(lab, server, batch=True).keep == {"question-answer": 3}
+        assert (len(server.batches), len(server.chats)) == (1, 3)
+
+
 def test_a_batch_that_never_arrived_is_submitted_again(tmp_path: Path) -> None:
     lab = workspace(tmp_path)
     with OpenAIServer(keeps) as server:

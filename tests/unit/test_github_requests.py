@@ -52,6 +52,16 @@ def test_a_token_does_not_follow_a_redirect_to_another_host() -> None:
         assert other.got == []
 
 
+def test_an_address_that_is_none_is_not_followed() -> None:
+    with (
+        Server(lambda _: Answer(301, {}, {"Location": "http://[/y"})) as server,
+        pytest.raises(QueryError, match="no address"),
+    ):
+        ask(server.url)
+    with pytest.raises(QueryError, match="no address"):  # as of a next page
+        ask("https://api.github.com", "http://[/y")
+
+
 def test_a_redirect_loop_ends() -> None:
     with (
         Server(lambda asked: Answer(302, {}, {"Location": asked.target + "x"})) as server,

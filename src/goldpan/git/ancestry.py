@@ -1,4 +1,4 @@
-"""Who descends from whom, for a whole history at once.
+"""Descent of commits, for a whole history at once.
 
 All commits and their parents come from one git, newest first, none before its children. Most
 questions are of one kind: where did a head leave the default branch, whose first parents are
@@ -38,21 +38,21 @@ class Ancestry:
         self, commits: Iterable[tuple[int, str, tuple[str, ...]]], trunk: str | None
     ) -> None:
         """Take commits as time, id and parents' ids, none before its children."""
-        named: list[tuple[str, ...]] = []
+        parent_ids: list[tuple[str, ...]] = []
         self._ids: list[str] = []
-        self._times = array("q")
+        self._times = array("Q")  # git reads times as unsigned, those before 1970 too
         for time, commit, parents in commits:
             self._ids.append(commit)
             self._times.append(time)
-            named.append(parents)
+            parent_ids.append(parents)
         self._places = {commit: index for index, commit in enumerate(self._ids)}
         self._parents = [
             tuple(self._places[parent] for parent in parents if parent in self._places)
-            for parents in named
+            for parents in parent_ids
         ]
         self._trunk = self._first_parents(trunk)
         self._heights = {index: height for height, index in enumerate(self._trunk)}
-        self._came = self._came_with()
+        self._joined = self._trunk_heights()
 
     def find(self, commit: str | None) -> str | None:
         """Return a commit if it is there."""
@@ -73,7 +73,7 @@ class Ancestry:
 
     def before(self, commit: str) -> str | None:
         """Return the last commit of the trunk that did not hold a commit, if there is one."""
-        height = self._came[self._places[commit]]
+        height = self._joined[self._places[commit]]
         return self._ids[self._trunk[height - 1]] if 0 < height < _NEVER else None
 
     def is_ancestor(self, old: str, new: str) -> bool:
@@ -103,7 +103,7 @@ class Ancestry:
             index = self._parents[index][0] if self._parents[index] else None
         return commits[::-1]
 
-    def _came_with(self) -> array[int]:
+    def _trunk_heights(self) -> array[int]:
         """Return for each commit the height of the trunk's first commit that holds it."""
         heights = array("q", [_NEVER]) * len(self._ids)
         for height, tip in enumerate(self._trunk):
@@ -122,13 +122,13 @@ class Ancestry:
         ahead = 0
         while waiting:
             index = waiting.pop()
-            if self._came[index] <= height:
+            if self._joined[index] <= height:
                 junctions.append(index)
                 continue
             ahead += 1
-            fresh = [parent for parent in self._parents[index] if parent not in seen]
-            seen.update(fresh)
-            waiting.extend(fresh)
+            parents = [parent for parent in self._parents[index] if parent not in seen]
+            seen.update(parents)
+            waiting.extend(parents)
         return self._best(junctions), ahead
 
     def _best(self, positions: list[int]) -> list[int]:
@@ -137,10 +137,10 @@ class Ancestry:
         if on_trunk:
             top = min(on_trunk)
             height = self._heights[top]
-            positions = [p for p in positions if p == top or self._came[p] > height]
+            positions = [p for p in positions if p == top or self._joined[p] > height]
         if len(positions) < 2:
             return positions
-        left, last = set(positions), max(positions)
+        independent, last = set(positions), max(positions)
         seen: set[int] = set()
         waiting = [parent for index in positions for parent in self._parents[index]]
         heapify(waiting)
@@ -148,10 +148,10 @@ class Ancestry:
             index = heappop(waiting)
             if index not in seen:
                 seen.add(index)
-                left.discard(index)
+                independent.discard(index)
                 for parent in self._parents[index]:
                     heappush(waiting, parent)
-        return sorted(left)
+        return sorted(independent)
 
     def _paint(self, base: int, head: int) -> tuple[list[int], int]:
         """Paint ancestors from both ends, newest first, until all that is left is painted twice."""
@@ -182,13 +182,13 @@ class Ancestry:
         return commits, ahead
 
 
-def read_ancestry(clone: Path, more: Iterable[str], trunk: str | None) -> Ancestry:
-    """Read all commits of a clone that refs or `more` lead to; raises `GitError`.
+def read_ancestry(clone: Path, unreferenced: Iterable[str], trunk: str | None) -> Ancestry:
+    """Read all commits of a clone that refs or `unreferenced` lead to; raises `GitError`.
 
-    `more` must name commits that are there: heads that a force push left without a ref.
+    `unreferenced` must be in the clone: heads that a force push left without a ref.
     """
     options = ("--all", "--date-order", "--parents", "--timestamp", "--ignore-missing", "--stdin")
-    input_lines = (f"{id_}\n".encode() for id_ in more)
+    input_lines = (f"{id_}\n".encode() for id_ in unreferenced)
     with stream("rev-list", *options, clone=clone, stdin=input_lines) as process:
         lines = map(bytes.split, cast(IO[bytes], process.stdout))
         ancestry = Ancestry(

@@ -1,4 +1,4 @@
-"""Brings a repository's history home: a bare clone with the heads of all pull requests.
+"""Clones a repository's history: a bare clone with the heads of all pull requests.
 
 From an address the clone is partial: commits and folders come at once, files when
 `prefetch` asks for them. Nothing is ever checked out, and what a ref pointed to before an update
@@ -78,19 +78,19 @@ def fetch(
 
 
 def _lines(source: IO[bytes] | None) -> Iterator[bytes]:
-    """Yield what git says as it says it: progress lines end with a carriage return."""
+    """Yield git's messages as they come: progress lines end with a carriage return."""
     if source is None:
-        raise RuntimeError("git was started without a pipe for what it says")
-    rest = b""
+        raise RuntimeError("git was started without a pipe for its messages")
+    unfinished = b""
     while block := source.read1(1 << 16):  # type: ignore[attr-defined]
-        *lines, rest = _ENDS.split(rest + block)
+        *lines, unfinished = _ENDS.split(unfinished + block)
         yield from lines
-        rest = rest[-_LONGEST_LINE:]
-    yield rest
+        unfinished = unfinished[-_LONGEST_LINE:]
+    yield unfinished
 
 
 _NOT_THERE = re.compile(r"not our ref ([0-9a-f]{40})")
-# What we have says nothing about which files the server should leave out.
+# The commits that we have do not tell the server which files to leave out.
 _SETTINGS = (("fetch.negotiationAlgorithm", "noop"),)
 
 
@@ -140,9 +140,9 @@ def prefetch(
             if refused is None or refused[1] not in batch:
                 raise
             missing += 1
-            rest = [id_ for id_ in batch if id_ != refused[1]]
-            half = len(rest) // 2
-            waiting += [part for part in (rest[half:], rest[:half]) if part]
+            remaining = [id_ for id_ in batch if id_ != refused[1]]
+            half = len(remaining) // 2
+            waiting += [part for part in (remaining[half:], remaining[:half]) if part]
     return Prefetched(len(absent) - missing, missing, requests)
 
 
@@ -197,7 +197,7 @@ def clone(
     """Make or update the clone of a repository; call it under the workspace's lock.
 
     `source` is an address, a folder or a bundle; without one, the repository's address on
-    `host`, to which alone `token` goes. A clone that was cut off is not there: it is published
+    `host`, to which alone `token` goes. A clone that was cut off leaves nothing: it is published
     by a rename. Raises `GitError`, `UsageError` for what is no source.
     """
     remote = find_remote(repo, source, token, host)
@@ -213,6 +213,7 @@ def clone(
         fresh = scratch / target.name
         git("init", *_INIT, fresh, subject=str(fresh))
         partial = _fetch(fresh, remote, listed, reporter, title)
+        _point_head(fresh, listed)
         write_refs_record(fresh)
         publish({fresh: target})
     return CloneResult(repo, target, True, len(listed.refs), 0, partial)
@@ -236,7 +237,7 @@ class Heads:
 
 
 def read_heads(path: Path) -> Heads:
-    """Return where a clone is from and where it stands; what it merely kept does not count."""
+    """Return a clone's source and heads; refs that it merely kept do not count."""
     refs = {name: value for name, value in read_refs(path).items() if not name.startswith(_KEPT)}
     listed = "".join(f"{value} {name}\n" for name, value in sorted(refs.items()))
     digest = hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest()
@@ -286,15 +287,18 @@ def _fetch(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, titl
     partial = False
     if listed.refs:
         before = promisor(path)
-        if remote.is_partial:  # first, so that no kill can leave a clone that lacks files unsaid
+        if remote.is_partial:  # first, so that no kill leaves a clone that hides its lack of files
             git("config", PROMISOR, remote.url, clone=path, subject=str(path))
         partial = fetch(path, remote, _REFSPECS, reporter, title)
         if remote.is_partial and not partial and before is None:
             git("config", "--unset", PROMISOR, clone=path, subject=str(path))
     git("config", SOURCE, _published_source(remote), clone=path, subject=str(path))
+    return partial
+
+
+def _point_head(path: Path, listed: _Listed) -> None:
     if listed.head is not None and listed.head.startswith(_BRANCHES):
         git("symbolic-ref", "HEAD", listed.head, clone=path, subject=str(path))
-    return partial
 
 
 def _published_source(remote: Remote) -> str:
@@ -305,28 +309,30 @@ def _published_source(remote: Remote) -> str:
 
 
 def _update(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:
-    """Bring a clone up to date, and return how many commits only it still holds."""
+    """Update a clone, and return how many commits only it still holds."""
     if not (path / "HEAD").is_file():
         raise GitError(f"{path} is not a clone", "Delete it and run the same command again")
     restore_refs(path)
     try:
-        return _bring_refs(path, remote, listed, reporter, title)
+        return _update_refs(path, remote, listed, reporter, title)
     finally:  # a fetch that was cut moved some refs, and whole ones
         write_refs_record(path)
 
 
-def _bring_refs(path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str) -> int:
+def _update_refs(
+    path: Path, remote: Remote, listed: _Listed, reporter: Reporter, title: str
+) -> int:
     """Fetch what is new, and keep what refs pointed to before."""
     before = read_refs(path)
-    if all(before.get(name) == value for name, value in listed.refs.items()):
-        return 0
     vanished = [
         name for name in before if name.startswith((_BRANCHES, _TAGS)) and name not in listed.refs
     ]
     lost = {before[name] for name in vanished}
     # A branch that is gone may stand in the way of a new one: a file where a folder must be.
     _write_refs(path, lost, {name: before[name] for name in vanished})
-    _fetch(path, remote, listed, reporter, title)
+    if any(before.get(name) != value for name, value in listed.refs.items()):
+        _fetch(path, remote, listed, reporter, title)
+    _point_head(path, listed)
     after = read_refs(path)
     moved = {value for name, value in before.items() if after.get(name, value) != value}
     _write_refs(path, moved, {})

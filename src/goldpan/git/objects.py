@@ -152,7 +152,7 @@ class Objects:
             self._stop(name)
 
     def info(self, ids: Iterable[str]) -> Iterator[Object | None]:
-        """Yield what each object is, in the order asked, without its data."""
+        """Yield each object without its data, in the order asked."""
         waiting = iter(ids)
         while batch := list(islice(waiting, _ASKED)):
             valid = [id_ for id_ in batch if _ID.fullmatch(id_)]
@@ -179,7 +179,7 @@ class Objects:
         return object_.data if object_ and object_.kind == "blob" else None
 
     def tree(self, id: str) -> tuple[TreeEntry, ...] | None:
-        """Return what stands in a folder, in git's order."""
+        """Return the entries of a folder, in git's order."""
         if id not in self._trees:
             self._keep(id, self._single_object(id, _MOST_TREE))
         return self._trees[id]
@@ -204,14 +204,12 @@ class Objects:
                 self._roots[id_] = tree.id if tree else None
 
     def find(self, commit: str, path: bytes) -> TreeEntry | None:
-        """Return what stands at a path of a commit, a file or a folder; None for nothing."""
+        """Return the file or folder at a path of a commit; None for nothing."""
         tree_id = self.root(commit)
         entry = None
         for name in path.split(b"/"):
             entries = self.tree(tree_id) if tree_id else None
-            entry = next(
-                (tree_entry for tree_entry in entries or () if tree_entry.name == name), None
-            )
+            entry = next((each for each in entries or () if each.name == name), None)
             tree_id = entry.id if entry and entry.mode == FOLDER else None
         return entry
 
@@ -332,7 +330,7 @@ class Objects:
     def _stop(self, name: str) -> None:
         process = self._readers.pop(name)
         process.kill()
-        # What was not sent any more belongs to nobody; closing would try to send it.
+        # Requests that were not sent are dropped; closing would try to send them.
         for pipe in (process.stdin, process.stdout):
             try:
                 cast(BinaryIO, pipe).close()
@@ -357,10 +355,10 @@ def _answer(replies: BinaryIO, with_data: bool, most_bytes: int) -> Object | Non
         if len(data) <= size:
             raise _DiedError
         return Object(id, kind, size, data[:-1])
-    left = size + 1
-    while left:
-        block = replies.read(min(left, _BLOCK))
+    remaining = size + 1
+    while remaining:
+        block = replies.read(min(remaining, _BLOCK))
         if not block:
             raise _DiedError
-        left -= len(block)
+        remaining -= len(block)
     return Object(id, kind, size, None)

@@ -1,7 +1,7 @@
-"""Runs git: one environment, and nothing of the user's that could change what comes out.
+"""Runs git in one environment, where nothing of the user's can change its output.
 
-Settings, hooks, attributes and prompts of the user or of a repository take no part. What a
-command may reach is said each time: the commands that read a clone reach nothing, so no missing
+Settings, hooks, attributes and prompts of the user or of a repository take no part. Each call
+says what its command may reach: the commands that read a clone reach nothing, so no missing
 object is ever fetched behind our back.
 """
 
@@ -30,7 +30,7 @@ _BLAME = re.compile(r"(?:fatal|error|ERROR): *")
 
 
 def failure(subject: str, complaint: bytes, code: int) -> GitError:
-    """Return the error that tells what git complained of."""
+    """Return the error for a complaint of git's."""
     text = complaint.decode("utf-8", "replace")
     reason = _reason(text, code)
     causes = read_toml(resources.files(__package__) / "failures.toml").values["causes"]
@@ -41,7 +41,7 @@ def failure(subject: str, complaint: bytes, code: int) -> GitError:
 
 
 def _reason(text: str, code: int) -> str:
-    """Return git's first complaint in one line; what a server says may hold anything."""
+    """Return git's first complaint in one line; a server's message may hold anything."""
     rows = text.splitlines()
     blaming = [row for row in rows if _BLAME.match(row)] or rows[-1:] or [""]
     message = line(mask(_BLAME.sub("", blaming[0])), _LONGEST)
@@ -49,7 +49,7 @@ def _reason(text: str, code: int) -> str:
 
 
 OLDEST = (2, 32)
-"""The oldest git that can be told to leave the user's settings alone."""
+"""The oldest git that can ignore the user's settings."""
 MOST_BYTES = 16 << 20
 """Larger files are neither read nor compared: no table or dataset wants them."""
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -144,12 +144,12 @@ def stream(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Give a git that reads a clone and writes; it is ended with the block.
 
-    Whether it ended well is left to who reads: what a git that died has written is good.
+    The reader checks whether it ended well: what a git that died has written is good.
     """
-    with tempfile.TemporaryFile() as errors:
-        errors.writelines(stdin)
-        errors.seek(0)
-        with start(*arguments, clone=clone, stdin=errors) as process:
+    with tempfile.TemporaryFile() as input_file:
+        input_file.writelines(stdin)
+        input_file.seek(0)
+        with start(*arguments, clone=clone, stdin=input_file) as process:
             try:
                 yield process
             finally:
@@ -223,7 +223,7 @@ Result = TypeVar("Result")
 def results_in_order(
     items: Sequence[Item], ask: Callable[[Sequence[Item]], Iterator[Result]]
 ) -> Iterator[Result | None]:
-    """Yield a result for each item, in order; None for one that cannot be had even alone.
+    """Yield a result for each item, in order; None for one that git cannot give even alone.
 
     `ask` starts a git and yields the results, from the first item on, that are surely whole:
     each is followed by the next, or git ended well after it.
@@ -238,6 +238,6 @@ def results_in_order(
         if alone and count == first:
             count += 1
             yield None
-        # The last thing that git told before it died may be cut off: it is asked for again,
-        # alone, and after it so is the one at which git died.
+        # The last result before git died may be cut off: it is asked for again, alone, and after
+        # it so is the one at which git died.
         alone = not alone

@@ -1,8 +1,8 @@
-"""Where the refs of a clone lead, and the commits whose files are read.
+"""The refs of a clone, and the commits whose files are read.
 
 Git's objects bear their own digests; refs, HEAD and settings do not. So each clone holds
 ``goldpan.json`` with what `goldpan clone` left there, sealed as all records are. The objects'
-digests are looked at, too: what git cannot unpack looks to it as if it were missing, so tables
+digests are checked, too: git takes an object that it cannot unpack for a missing one, so tables
 would differ, and nothing would say why.
 """
 
@@ -67,22 +67,22 @@ def verify_objects(clone: Path) -> None:
 
 @lru_cache(maxsize=4_096)
 def _is_damaged(path: Path, size: int, _changed: int, _inode: int) -> bool:
-    whole = hashlib.sha1(usedforsecurity=False)
-    left = size - _SHA1
+    digest = hashlib.sha1(usedforsecurity=False)
+    remaining = size - _SHA1
     with path.open("rb") as file:
         if path.suffix not in _PACKED:
             unpacker = zlib.decompressobj()
             try:
                 while block := file.read(_SMALL):
-                    whole.update(unpacker.decompress(block))
+                    digest.update(unpacker.decompress(block))
             except zlib.error:
                 return True
-            named = whole.hexdigest() == path.parent.name + path.name
-            return not (named and unpacker.eof and not unpacker.unused_data)
-        while left > 0 and (block := file.read(min(left, _BYTES_AT_ONCE))):
-            whole.update(block)
-            left -= len(block)
-        return left != 0 or file.read() != whole.digest()
+            is_sound = digest.hexdigest() == path.parent.name + path.name and unpacker.eof
+            return not is_sound or bool(unpacker.unused_data)
+        while remaining > 0 and (block := file.read(min(remaining, _BYTES_AT_ONCE))):
+            digest.update(block)
+            remaining -= len(block)
+        return remaining != 0 or file.read() != digest.digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def read_refs(path: Path) -> dict[str, str]:
 
 
 def write_refs_record(clone: Path) -> None:
-    """Record where all refs lead, and the texts that tell of the clone itself."""
+    """Record where all refs lead, and the clone's own settings."""
     plain = {
         "format": _FORMAT,
         "files": {name: (clone / name).read_text("utf-8") for name in _TEXTS},
@@ -131,19 +131,20 @@ def find_ref_flaws(clone: Path) -> list[RefFlaw]:
     if changed:  # git may not even read it
         return changed
     recorded: dict[str, str] = record["refs"]
-    lying = {_plain(name): value for name, value in read_refs(clone).items()}
+    present = {_plain(name): value for name, value in read_refs(clone).items()}
     loose = _loose(clone)
     names = {name for name, content in loose.items() if content != _line(recorded.get(name))}
-    names |= {name for name in {*recorded, *lying} if recorded.get(name) != lying.get(name)}
+    names |= {name for name in {*recorded, *present} if recorded.get(name) != present.get(name)}
     return [
-        RefFlaw(clone / name, _told(recorded.get(name), name in lying)) for name in sorted(names)
+        RefFlaw(clone / name, _reason(recorded.get(name), is_present=name in present))
+        for name in sorted(names)
     ]
 
 
 def verify_clone(clone: Path) -> None:
     """Raise `GitError` where packs, refs or settings are not as git and Goldpan wrote them.
 
-    What is no clone is left to whoever reads it.
+    A folder that is no clone is left to its reader.
     """
     if not clone.is_dir():
         return
@@ -169,7 +170,7 @@ def remedy(flaw: RefFlaw) -> str:
 def restore_refs(clone: Path) -> None:
     """Put refs and settings back as the record has them; does nothing without a record.
 
-    Raises `GitError` where the record itself is damaged: then nothing tells what was there.
+    Raises `GitError` where the record itself is damaged: then nothing tells where refs led.
     """
     flaws = find_ref_flaws(clone)
     if not flaws or not (clone / RECORD).exists():
@@ -218,10 +219,10 @@ def _line(value: str | None) -> bytes | None:
     return None if value is None else f"{value}\n".encode()
 
 
-def _told(recorded: str | None, lies: bool) -> str:
+def _reason(recorded: str | None, *, is_present: bool) -> str:
     if recorded is None:
         return "the clone's record knows no such ref"
-    if not lies:
+    if not is_present:
         return f"git reads no ref there; it led to {recorded}"
     return f"the clone's record says {recorded}"
 
@@ -234,9 +235,9 @@ def _native(name: str) -> str:
     """Return a ref's name as the file system has it: the inverse of `_plain`."""
     if "\\" not in name:
         return name
-    parts = name.split("\\x")
-    rest = b"".join(bytes([int(part[:2], 16)]) + part[2:].encode() for part in parts[1:])
-    return (parts[0].encode() + rest).decode("utf-8", "surrogateescape")
+    start, *parts = name.split("\\x")
+    escaped = b"".join(bytes([int(part[:2], 16)]) + part[2:].encode() for part in parts)
+    return (start.encode() + escaped).decode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,8 @@ def find_commits(
 def find_commit(workspace: WorkspaceLayout, repo: str, revision: str | None) -> Commit:
     """Return the commit that a revision names, else that of the default branch as cloned.
 
-    Raises `GitError` where there is no clone, and `UsageError` where there is no such commit.
+    Raises `GitError` where there is no clone, and `UsageError` where there is no such commit
+    or it bears no date.
     """
     clone = workspace.clone(repo)
     if not clone.is_dir():
@@ -296,14 +298,15 @@ def find_commit(workspace: WorkspaceLayout, repo: str, revision: str | None) -> 
         ) from None
     commit = output.decode().strip()
     seconds = git("show", "--no-patch", "--format=%ct", commit, clone=clone, subject=repo)
+    try:
+        at = datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"Commit {commit} of {repo} bears no date that a calendar has",
+            "Give another --revision",
+        ) from None
     facts = _mined_facts(workspace, repo)
-    return Commit(
-        str(facts.get("repo") or repo),
-        clone,
-        commit,
-        datetime.fromtimestamp(int(seconds), UTC),
-        facts.get("license"),
-    )
+    return Commit(str(facts.get("repo") or repo), clone, commit, at, facts.get("license"))
 
 
 def _mined_facts(workspace: WorkspaceLayout, repo: str) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Where a history comes from: GitHub, another address, a folder or a bundle.
+"""Sources of a history: GitHub, another address, a folder or a bundle.
 
 Git sends its headers, and so the token, to wherever a first redirect led.
 """
@@ -59,7 +59,7 @@ def follow(remote: Remote) -> Remote:
 def _checked(remote: Remote, url: str) -> str:
     try:
         is_home = origin(url) == origin(remote.url)
-    except ValueError:  # whatever it is, it is no address
+    except ValueError:  # it is no address
         is_home = False
     if not is_home or not url.partition("?")[0].endswith(_REFS):
         raise GitError(
@@ -79,7 +79,7 @@ _NO_SOURCE = "Give an https or ssh address, a folder or a bundle"
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A source of history, as git is told of it."""
+    """A source of history, as git addresses it."""
 
     url: str
     kind: Kind
@@ -99,8 +99,8 @@ class Remote:
     def reach(self) -> Reach:
         """The protocols and settings to fetch from here; none are in the clone's own config.
 
-        So a clone never knows where its missing objects are, and no git that reads it goes and
-        fetches them one by one, whichever its version.
+        So a clone never knows where its missing objects are, and no git that reads it, of
+        whichever version, fetches them one by one.
         """
         settings = [
             (f"remote.{NAME}.url", self.url),

@@ -1,8 +1,8 @@
-"""Folders as git stores them: all files below one, and what differs between those of two commits.
+"""Folders as git stores them: all files below one, and the differences between two commits.
 
-A path is told as it is where it is UTF-8 and does not begin with a quotation mark. Any other is
-told as git quotes it: between quotation marks, with a backslash and three octal digits for each
-byte that is no printable ASCII. So no two paths are told alike, and each can be had back.
+A path is written as it is where it is UTF-8 and does not begin with a quotation mark. Any other is
+written as git quotes it: between quotation marks, with a backslash and three octal digits for each
+byte that is no printable ASCII. So no two paths are written alike, and each can be read back.
 
 Git compares trees faster than anything that would read them for it, and its renames and line
 counts are the ones that GitHub announces. Many pairs are compared, and many unified diffs written,
@@ -30,7 +30,7 @@ _ESCAPED = re.compile(rb"\\([abtnvfr\"\\]|[0-3][0-7]{2})")
 
 
 def path_text(path: bytes) -> str:
-    """Return a path as tables tell it."""
+    """Return a path as tables hold it."""
     try:
         text = path.decode()
     except UnicodeDecodeError:
@@ -39,7 +39,7 @@ def path_text(path: bytes) -> str:
 
 
 def path_bytes(text: str) -> bytes:
-    """Return the path that a table tells: the inverse of `path_text`."""
+    """Return the path that a table holds: the inverse of `path_text`."""
     return unquoted(text.encode()) if text.startswith(_QUOTE) else text.encode()
 
 
@@ -56,7 +56,9 @@ def unquoted(text: bytes) -> bytes:
     """Return the path that git quoted, or one that it left as it is."""
     if len(text) < 2 or not text.startswith(b'"') or not text.endswith(b'"'):
         return text
-    return _ESCAPED.sub(lambda match: _unescaped(match[1].decode()), text[1:-1])
+    return _ESCAPED.sub(
+        lambda match: _BYTES.get(match[1].decode()) or bytes([int(match[1], 8)]), text[1:-1]
+    )
 
 
 def is_unsafe(path: bytes) -> bool:
@@ -65,10 +67,6 @@ def is_unsafe(path: bytes) -> bool:
         part in (b"", b".", b"..") or part.lower() == b".git" or b"\0" in part
         for part in path.split(b"/")
     )
-
-
-def _unescaped(code: str) -> bytes:
-    return _BYTES.get(code) or bytes([int(code, 8)])
 
 
 FileKind = Literal["file", "symlink", "submodule"]
@@ -89,7 +87,7 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
-    """A file of a commit; its path as `paths.path_text` tells it."""
+    """A file of a commit; its path as `path_text` writes it."""
 
     path: str
     mode: str
@@ -167,23 +165,24 @@ class _PairGroup:
 
     after: str
     touched: list[Touched]
-    counted: int = 0
+    counts: int = 0
+    """How many of the files have their line counts."""
 
 
 def compare(
     clone: Path, pairs: Sequence[CommitPair], depth: Depth
 ) -> Iterator[tuple[Touched, ...] | None]:
-    """Yield for each pair, in order, what differs; None where git cannot tell.
+    """Yield for each pair, in order, the files that differ; None where git cannot tell.
 
     The commits must be in the clone.
     """
-    return results_in_order(pairs, lambda some: _compare(clone, some, depth))
+    return results_in_order(pairs, lambda batch: _compare(clone, batch, depth))
 
 
 def _compare(
     clone: Path, pairs: Sequence[CommitPair], depth: Depth
 ) -> Iterator[tuple[Touched, ...]]:
-    """Yield what differs for those pairs, from the first on, that git has surely told whole."""
+    """Yield the differences of those pairs, from the first on, that git surely wrote whole."""
     lines = (f"{pair.after} {pair.before}\n".encode() for pair in pairs)
     with stream("diff-tree", *_OPTIONS, *depth.value, clone=clone, stdin=lines) as process:
         last: _PairGroup | None = None
@@ -201,15 +200,15 @@ def _compare(
 
 
 def _fields(output: IO[bytes]) -> Iterator[bytes]:
-    """Split what git writes at the NULs."""
-    rest = b""
+    """Split git's output at the NULs."""
+    unfinished = b""
     while block := output.read(_BLOCK):
-        *fields, rest = (rest + block).split(b"\0")
+        *fields, unfinished = (unfinished + block).split(b"\0")
         yield from fields
 
 
 def _groups(fields: Iterator[bytes]) -> Iterator[_PairGroup]:
-    """Gather what git tells of each pair: a commit, the files, then their line counts."""
+    """Gather git's output on each pair: a commit, the files, then their line counts."""
     group: _PairGroup | None = None
     for field in fields:
         if group is not None and field.startswith(b":"):
@@ -222,11 +221,9 @@ def _groups(fields: Iterator[bytes]) -> Iterator[_PairGroup]:
                 next(fields, None)
                 next(fields, None)
             counts = [None if text_ == b"-" else int(text_) for text_ in (added, deleted)]
-            counted = group.touched[group.counted]
-            group.touched[group.counted] = replace(
-                counted, additions=counts[0], deletions=counts[1]
-            )
-            group.counted += 1
+            touched = group.touched[group.counts]
+            group.touched[group.counts] = replace(touched, additions=counts[0], deletions=counts[1])
+            group.counts += 1
         else:
             if group is not None:
                 yield group
@@ -258,7 +255,7 @@ _COMMIT = re.compile(rb"[0-9a-f]{40}\n")
 class Patch(NamedTuple):
     """A pull request's unified diff; None where git cannot make it.
 
-    Bytes that are no UTF-8 are shown as U+FFFD: the blobs hold what is exact.
+    Bytes that are no UTF-8 are shown as U+FFFD: the blobs hold the exact ones.
     """
 
     number: int
@@ -271,10 +268,10 @@ def patches(clone: Path, changes: Iterable[tuple[int, str, str]]) -> Iterator[Pa
     With `before_sha` of a `base` state a patch would also undo what the base branch gained since
     the head left it, so give `merge_base`.
     """
-    listed = list(changes)
-    pairs = [CommitPair(before, after) for _, before, after in listed]
-    texts = results_in_order(pairs, lambda some: _patches(clone, some))
-    for (number, *_), text in zip(listed, texts, strict=True):
+    numbered = list(changes)
+    pairs = [CommitPair(before, after) for _, before, after in numbered]
+    texts = results_in_order(pairs, lambda batch: _patches(clone, batch))
+    for (number, *_), text in zip(numbered, texts, strict=True):
         yield Patch(number, text)
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import count, groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
@@ -33,11 +33,11 @@ from goldpan.llm.settings import EndpointSettings
 
 if TYPE_CHECKING:
     import openai
-    from openai.types import Batch as Told
+    from openai.types import Batch as RemoteBatch
 
 T = TypeVar("T")
 Readers = Mapping[str, Callable[[str], object]]
-"""By the key of a request, how what it is answered is read."""
+"""By the key of a request, the function that reads its answer."""
 
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _LARGEST = 100 * 2**20
@@ -46,7 +46,7 @@ _LABEL = "goldpan"
 _PAGE, _NEWEST = 100, 1_000
 """Batches of an endpoint among which a lost one is looked for."""
 _BLINKS = 20
-"""How often in a row asking after a batch may fail."""
+"""How often in a row a request about batches may fail."""
 
 
 class Batcher:
@@ -95,28 +95,22 @@ class Batcher:
 
     def _adopt(self) -> None:
         """Find the batches that were submitted just before an earlier run was killed."""
-        lost = {
-            stored.token: stored
-            for stored in self._store.batches(self._endpoint.base_url)
-            if not stored.id
-        }
-        if not lost:
-            return
-        listed = self._endpoint.client.batches.list
-        for token, found_id in self._guarded(
-            lambda: [
-                ((batch.metadata or {}).get(_LABEL, ""), batch.id)
-                for batch in islice(listed(limit=_PAGE), _NEWEST)
-            ]
-        ):
-            if token in lost:
-                recovered = lost.pop(token)
-                self._store.name_batch(replace(recovered, id=found_id))
-        for batch in lost.values():  # it never reached the endpoint
-            self._store.end_batch(batch)
+        batches = self._store.batches(self._endpoint.base_url)
+        unnamed = [batch for batch in batches if not batch.id]
+        remotes = self._guarded(self._by_token) if unnamed else {}
+        for batch in unnamed:
+            if batch.token in remotes:
+                self._store.name_batch(replace(batch, id=remotes[batch.token].id))
+            else:  # it never reached the endpoint
+                self._store.end_batch(batch)
+
+    def _by_token(self) -> dict[str, RemoteBatch]:
+        """Return the endpoint's newest batches by the tokens that they bear."""
+        newest = islice(self._endpoint.client.batches.list(limit=_PAGE), _NEWEST)
+        return {(batch.metadata or {}).get(_LABEL, ""): batch for batch in newest}
 
     def _collect(self, readers: Readers) -> bool:
-        """Archive what open batches that hold wanted requests gave; say whether all ended."""
+        """Archive the replies of open batches with wanted requests; tell whether all ended."""
         client = self._endpoint.client
         open_batches = [
             batch
@@ -172,38 +166,45 @@ class Batcher:
             "id",
         )
         self._store.begin_batch(batch, requests)
-        remote = self._guarded(
-            lambda: client.batches.create(
+        tries = count()
+
+        def create() -> RemoteBatch:
+            # A try whose reply was lost may have made the batch: a second one would be paid for.
+            if next(tries) and (made_before := self._by_token().get(token)):
+                return made_before
+            return client.with_options(max_retries=0).batches.create(
                 input_file_id=file.id,
                 endpoint="/v1/chat/completions",
                 completion_window="24h",
                 metadata={_LABEL: token},
-            ),
-            "id",
-        )
+            )
+
+        remote = self._guarded(create, "id")
         self._store.name_batch(replace(batch, id=remote.id))
         self.sent += len(requests)
         self._note(f"Batch {remote.id} holds {len(requests):,} requests")
 
-    def _take(self, batch: Batch, remote: Told, readers: Readers) -> None:
+    def _take(self, batch: Batch, remote: RemoteBatch, readers: Readers) -> None:
         """Archive the replies of a batch that ended, in whatever order, from both its files."""
-        left = {key for key in batch.keys if self._store.usage(key) is None}
+        unanswered = {key for key in batch.keys if self._store.usage(key) is None}
         for file in (remote.output_file_id, remote.error_file_id):
             if not file:
                 continue
             content = self._guarded(partial(self._endpoint.client.files.content, file)).content
             for row in mask(content).split(b"\n"):
                 key, reply = _read(row)
-                if key in left:
-                    left.remove(key)
+                if key in unanswered:
+                    unanswered.remove(key)
                     self._keep(batch, key, reply, readers)
         problem: Failure = "batch-failed" if remote.status == "failed" else "batch-expired"
         errors = remote.errors.data if remote.errors and remote.errors.data else []
         message = line("; ".join(str(error.message) for error in errors) or remote.status)
-        for key in sorted(left):
+        for key in sorted(unanswered):
             self._keep(batch, key, ModelReply(0, message.encode(), problem, batch=True), readers)
         self._store.end_batch(batch)
-        self._note(f"Batch {batch.id} is {remote.status}; {len(left):,} requests have no answer")
+        self._note(
+            f"Batch {batch.id} is {remote.status}; {len(unanswered):,} requests have no answer"
+        )
 
     def _keep(self, batch: Batch, key: str, reply: ModelReply, readers: Readers) -> None:
         outcome = understand(reply, readers.get(key, str))
@@ -211,18 +212,18 @@ class Batcher:
         self._budget.settle(key, batch.model, outcome.usage, batch=True)
         self._done()
 
-    def _guarded(self, call: Callable[[], T], needed: str = "") -> T:
-        """Return what a call gives, which has what is needed.
+    def _guarded(self, call: Callable[[], T], required: str = "") -> T:
+        """Return the result of a call, whose attribute `required` is a string.
 
-        Raises `EndpointError` where it fails again and again, or gives something else.
+        Raises `EndpointError` where the call fails again and again, or returns something else.
         """
         import openai
 
         for _ in range(_BLINKS):
             try:
                 answer = call()
-                if needed and not isinstance(getattr(answer, needed), str):
-                    raise TypeError(needed)
+                if required and not isinstance(getattr(answer, required), str):
+                    raise TypeError(required)
                 return answer
             except openai.APIConnectionError as error:
                 last: openai.APIError = error

@@ -37,13 +37,13 @@ class RequestEstimate:
 
 
 def cost_of(usage: Usage, price: Price, *, batch: bool) -> float:
-    """Return what a reply costs."""
+    """Return the cost of a reply."""
     cached = min(usage.cached, usage.input)
     cached_price = price.input if price.cached is None else price.cached
-    whole = (
+    full = (
         (usage.input - cached) * price.input + cached * cached_price + usage.output * price.output
     )
-    return whole / _MILLION * (price.batch if batch else 1)
+    return full / _MILLION * (price.batch if batch else 1)
 
 
 class CostBudget:
@@ -79,18 +79,18 @@ class CostBudget:
         return self._cost(request, len(request.data) + _OVERHEAD, self._settings.max_tokens)
 
     def expected(self, request: ModelRequest) -> float:
-        """Return what a request probably costs."""
+        """Return the probable cost of a request."""
         answer = min(_ANSWER, self._settings.max_tokens)
         return self._cost(request, len(request.data) // BYTES_A_TOKEN, answer)
 
-    def _cost(self, request: ModelRequest, read: int, written: int) -> float:
+    def _cost(self, request: ModelRequest, inputs: int, outputs: int) -> float:
         price = self._settings.prices.get(request.model)
         if price is None:
             return 0.0
-        return cost_of(Usage(read, written), price, batch=self._settings.batch)
+        return cost_of(Usage(inputs, outputs), price, batch=self._settings.batch)
 
     def admits(self, request: ModelRequest) -> bool:
-        """Say whether asking stays within the limit whatever the request costs."""
+        """Tell whether the limit holds whatever the request costs."""
         limit = self._settings.max_cost
         if limit is None:
             return True
@@ -103,7 +103,7 @@ class CostBudget:
         self._set_aside += self._reserved[request.key]
 
     def settle(self, key: str, model: str, usage: Usage, *, batch: bool) -> None:
-        """Count what a request cost instead of what was set aside for it."""
+        """Count the cost of a request instead of the sum that was set aside for it."""
         self._set_aside -= self._reserved.pop(key, 0.0)
         if not self._reserved:  # rounding does not add up over a run
             self._set_aside = 0.0

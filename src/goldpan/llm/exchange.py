@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class EndpointError(GoldpanError):
-    """The endpoint serves nobody: what one request alone does to it is an outcome instead."""
+    """The endpoint serves nobody: the failure of one request alone is an outcome instead."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """A request, and how what it is answered is read."""
+    """A request, and the function that reads its answer."""
 
     request: ModelRequest
     read: Callable[[str], object]
@@ -114,7 +114,7 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class RequestOutcome(Generic[T_co]):
-    """A reply as it is understood: an answer or a failure."""
+    """The meaning of a reply: an answer or a failure."""
 
     answer: T_co | None
     failure: Failure | None
@@ -133,7 +133,7 @@ class RequestOutcome(Generic[T_co]):
 def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]:
     """Read a reply; whatever a server sends becomes an outcome.
 
-    `read` makes an answer of what the model wrote, and raises `ValueError` where it is none.
+    `read` makes an answer of the model's text, and raises `ValueError` where it is none.
     """
     if reply.failure is not None:
         return RequestOutcome(
@@ -238,7 +238,7 @@ class Endpoint:
         return replace(reply, seconds=time.monotonic() - started)
 
     def failure(self, error: openai.APIError) -> EndpointError:
-        """Return what tells people why the endpoint does not serve them."""
+        """Return the error that says why the endpoint serves nobody."""
         message = line(mask(str(error.message)))
         status = getattr(error, "status_code", None)
         remedy = "Check --base-url, and that the server is up"

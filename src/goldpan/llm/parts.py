@@ -1,4 +1,4 @@
-"""The texts that are put before a model: cut to what fits, between fences that they cannot imitate.
+"""The texts that a model is shown: cut to fit, between fences that they cannot imitate.
 
 The code in the fences is a hash of all the texts: to write it into a text, one would have to know
 the hash of a text that holds its own hash.
@@ -28,7 +28,7 @@ PartKind = Literal["text", "code"]
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """One text of what a model is asked about; `name` is ours, never taken from a text."""
+    """A text that a model is shown; `name` is ours, never taken from a text."""
 
     name: str
     text: str
@@ -83,12 +83,12 @@ def without_logs(text: str) -> str:
 
 def common_length(sizes: Sequence[int], most: int) -> int:
     """Return the greatest length to which all sizes can be limited so that they fit `most`."""
-    left = most
+    remaining = most
     for index, size in enumerate(sorted(sizes)):
-        share = left // (len(sizes) - index)
+        share = remaining // (len(sizes) - index)
         if size > share:
             return share
-        left -= size
+        remaining -= size
     return max(sizes, default=0)
 
 

@@ -1,4 +1,4 @@
-"""Goes through questions by what the response store knows: asks what is missing, within a budget.
+"""Asks the questions that the response store does not answer, within a budget.
 
 Each step goes through the questions anew, so memory follows the question, and a run that goes on
 does exactly what a run does that starts.
@@ -110,9 +110,6 @@ class Asker:
                     self._under_way.pop(future)
 
 
-# Asks all that is open, singly or in batches, until the archive answers it.
-
-
 class SentRequest(NamedTuple):
     """The result of asking."""
 
@@ -135,12 +132,12 @@ class Question(Generic[ShownT, AnswerT]):
     make: Callable[[int], tuple[ShownT, ModelRequest]]
     """Returns what the model sees with the texts halved so many times, and the request."""
     read: Callable[[str], AnswerT]
-    """Makes an answer of what the model wrote; raises `ValueError` where it is none."""
+    """Makes an answer of the model's text; raises `ValueError` where it is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Generic[ShownT, AnswerT]):
-    """The last request that was or is to be sent for a question, and what became of it."""
+    """The last request that was or is to be sent for a question, and its outcome."""
 
     shown: ShownT
     request: ModelRequest
@@ -149,7 +146,7 @@ class Attempt(Generic[ShownT, AnswerT]):
 
 
 class Planner(Generic[ShownT, AnswerT]):
-    """Asks questions of which the store knows some."""
+    """Asks questions, of which the store may answer some."""
 
     def __init__(
         self,
@@ -179,7 +176,7 @@ class Planner(Generic[ShownT, AnswerT]):
         )
 
     def estimate(self, budget: CostBudget) -> RequestEstimate:
-        """Count requests by whether the store answers them, and its costs in the budget."""
+        """Count requests by whether the store answers them, and budget the cost of answers."""
         answered: set[str] = set()
         missing: set[str] = set()
         tokens = 0
@@ -207,7 +204,7 @@ class Planner(Generic[ShownT, AnswerT]):
         )
 
     def ask(self, budget: CostBudget, reporter: Reporter) -> SentRequest:
-        """Ask what the store does not answer, in rounds: a text that was too long is cut.
+        """Ask the open questions, in rounds: a text that was too long is cut.
 
         Raises `EndpointError` where the endpoint serves nobody; what was answered until then is
         kept and not asked again.
@@ -232,7 +229,7 @@ class Planner(Generic[ShownT, AnswerT]):
                     return SentRequest(sent, enough)
 
     def _open(self) -> Iterator[PendingRequest]:
-        """Yield what is still to be asked, each request once."""
+        """Yield the requests that are still to be sent, each once."""
         seen: set[str] = set()
         for question in self._questions():
             attempt = self.last(question)

@@ -1,4 +1,4 @@
-"""Every request and reply, kept as they came, and what they answer.
+"""Every request and reply, kept as they came, and the answers in them.
 
 A directory holds them in the archive's format (`goldpan.core.storage.archive`), a request and its
 reply as two records under one key: WORKSPACE/reviews/ those of reviews, WORKSPACE/prompts/ those of
@@ -46,11 +46,11 @@ class ResponseStore:
             self._learn(record)
 
     def seals(self) -> dict[str, Seal]:
-        """Return how much was asked and answered so far, sealed, by file."""
+        """Return the seal of each file as it stands."""
         return self._archive.seals()
 
     def reply(self, key: str) -> ModelReply | None:
-        """Return the reply to a request that holds, or what failed in this run."""
+        """Return the final reply to a request, or what failed in this run."""
         record = self._replies.get(key)
         if record is None:
             return self._unanswered.get(key)
@@ -58,7 +58,7 @@ class ResponseStore:
         return ModelReply(meta["status"], record.read(), None, meta["seconds"], meta["batch"])
 
     def usage(self, key: str) -> tuple[Usage, bool] | None:
-        """Return the tokens of a reply that holds, and whether it came in a batch."""
+        """Return the tokens of a final reply, and whether it came in a batch."""
         record = self._replies.get(key)
         if record is None:
             return None
@@ -139,16 +139,18 @@ class ResponseStore:
 
 
 @contextmanager
-def open_responses(directory: Path, what: str, *, write: bool = True) -> Iterator[ResponseStore]:
-    """Open what was asked in a directory, to go on with it if it is to be written.
+def open_responses(
+    directory: Path, activity: str, *, write: bool = True
+) -> Iterator[ResponseStore]:
+    """Open the requests and replies in a directory, to go on with them where `write` is set.
 
-    Raises `WorkspaceError` where another process writes it; `what` is what people call that.
+    Raises `WorkspaceError` where another process writes there; `activity` names its work.
     """
     if not write:
         yield ResponseStore(Archive(directory))
         return
     make_directory(directory)
-    busy = WorkspaceError(f"Another {what} works in {directory.parent}", "Wait for it to end")
+    busy = WorkspaceError(f"Another {activity} works in {directory.parent}", "Wait for it to end")
     with hold_lock(directory / "lock", busy), Archive(directory) as archive:
         archive.begin(resume=archive.runs > 0)
         yield ResponseStore(archive)

@@ -1,4 +1,4 @@
-"""Settings of an endpoint that is asked: which models, how, and what it may cost."""
+"""Settings of an endpoint: which models are asked, how, and at which cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """Everything that asking models behind an endpoint can be told."""
+    """The settings for asking models behind an endpoint."""
 
     models: tuple[str, ...]
     base_url: str = OPENAI
@@ -85,22 +85,22 @@ _LEAST = {
 
 def load_settings(
     kind: type[S],
-    what: str,
+    title: str,
     path: Path | None,
     flags: Mapping[str, object],
     environment: Mapping[str, str] | None = None,
 ) -> S:
     """Merge a settings file and the flags that are not None; the key is the environment's.
 
-    `what` is what people call what is set. Raises `UsageError` for an unreadable file, an
-    unknown setting or a bad value.
+    `title` names the settings in messages. Raises `UsageError` for an unreadable file, an unknown
+    setting or a bad value.
     """
     environment = os.environ if environment is None else environment
-    source = Source(what, {}) if path is None else read_toml(path)
+    source = Source(title, {}) if path is None else read_toml(path)
     values = {**source.values, **{key: flags[key] for key in flags if flags[key] is not None}}
-    known = {item.name for item in fields(kind)} - {"api_key"}
+    settable = {item.name for item in fields(kind)} - {"api_key"}
     for name in values:
-        if name not in known and ("key" in name or "token" in name):
+        if name not in settable and ("key" in name or "token" in name):
             raise UsageError(
                 f"{source.place(name)}: the key {name} is unknown",
                 "Give the key through the environment variable OPENAI_API_KEY alone",
@@ -112,7 +112,7 @@ def load_settings(
 
 
 def load_prices(path: Path) -> dict[str, Price]:
-    """Return the prices that a settings file tells; raises `UsageError` for a bad one."""
+    """Return the prices in a settings file; raises `UsageError` for a bad one."""
     source = read_toml(path)
     prices = source.read(dict[str, Price], source.values.get("prices", {}), ("prices",))
     if not prices:

@@ -49,7 +49,7 @@ def mine_backup(
 
     `license` is what the user states, whatever the backup says.
     Entries that are archived already, byte for byte, are passed over; so are files that hold
-    none. Entries that cannot be read are missing in what is returned. Raises `UsageError` where
+    none. The coverage lists entries that cannot be read as missing. Raises `UsageError` where
     there is no entry at all.
     """
     repo = repository_name(repo)
@@ -78,7 +78,7 @@ def _take(
 ) -> list[Record] | None:
     """Archive the entries, and make the tables meanwhile where nothing was archived before.
 
-    Returns, where the tables were made, the records that tell of runs.
+    Returns, where the tables were made, the records of the beginnings and ends of runs.
     """
     parsed = Facts(repo, ("github.com",), {}, {})
     with (
@@ -86,10 +86,10 @@ def _take(
         Parsing(workspace, parsed, settings.workers) as parsing,
     ):
         journal = Journal(archive)
-        fresh = not archive.records
+        is_new = not archive.records
         journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
-            repository_entry = _archive(journal, repo, entries, task, parsing if fresh else None)
+            repository_entry = _archive(journal, repo, entries, task, parsing if is_new else None)
         if repository_entry is not None or read_facts(archive.records) is None:
             facts = orjson.dumps(repository_entry or {"full_name": repo})
             journal.keep("repository", [], {"file": backup.name}, _reply(facts))
@@ -99,16 +99,16 @@ def _take(
             reason = f"{backup.unreadable.count:,} entries cannot be read: {backup.unreadable}"
             journal.fail(None, "backup", reason)
         journal.end({})
-        if (others := backup.without_entries).count:
-            reporter.note(f"Passed over {others.count:,} files without entries: {others}")
-        earlier = read_facts(archive.records)
-        if not fresh or earlier is None or earlier.repo != parsed.repo:
+        if (skipped := backup.without_entries).count:
+            reporter.note(f"Passed over {skipped.count:,} files without entries: {skipped}")
+        archived = read_facts(archive.records)
+        if not is_new or archived is None or archived.repo != parsed.repo:
             return None
         live, seals = find_current_records(archive.records), archive.seals()
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
         del journal  # merging needs the memory
         archive.records.clear()
-        parsing.publish(repo, earlier, live, seals, reporter)
+        parsing.publish(repo, archived, live, seals, reporter)
         return runs
 
 
@@ -122,10 +122,10 @@ def _archive(
     """Archive entries while the next ones are read; returns the newest facts of the repository."""
     repository_entry: BackupEntry | None = None
     with ThreadPoolExecutor(1) as writer:
-        waiting: deque[Future[list[Record]]] = deque()
+        batches: deque[Future[list[Record]]] = deque()
 
-        def take_one() -> None:
-            for record in waiting.popleft().result():
+        def take_batch() -> None:
+            for record in batches.popleft().result():
                 if parsing is not None:
                     parsing.add(record)
 
@@ -133,12 +133,12 @@ def _archive(
             repository_entry = next(
                 (entry for entry in reversed(batch) if _same(entry.base, repo)), repository_entry
             )
-            waiting.append(writer.submit(_keep, journal, batch))
-            if len(waiting) > _AHEAD:
-                take_one()
-            task.advance(batch[-1].done // _MB - task.done)
-        while waiting:
-            take_one()
+            batches.append(writer.submit(_keep, journal, batch))
+            if len(batches) > _AHEAD:
+                take_batch()
+            task.advance(batch[-1].bytes_read // _MB - task.done)
+        while batches:
+            take_batch()
     if repository_entry is None:
         return None
     data = read_shape(parse_json(repository_entry.body))
@@ -159,7 +159,7 @@ def _batches(entries: Iterator[BackupEntry]) -> Iterator[list[BackupEntry]]:
 
 
 def _keep(journal: Journal, entries: list[BackupEntry]) -> list[Record]:
-    """Archive entries but those that are there byte for byte, and return their records."""
+    """Archive the entries that are not there byte for byte, and return their records."""
     records = []
     for entry in entries:
         digest = hashlib.sha256(entry.body).hexdigest()

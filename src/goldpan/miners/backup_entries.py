@@ -1,8 +1,8 @@
 """Reads the entries of a metadata backup, whatever lies beside them, in one shape.
 
 Files are somebody else's: each line or file may be as large as the disk, cut off or packed to
-explode. So an entry is read up to `LARGEST_ENTRY`, and what cannot be read is told by file and
-line while the rest goes on.
+explode. So an entry is read up to `LARGEST_ENTRY`, and one that cannot be read is reported by file
+and line while the others are read on.
 
 The one shape is ``{"type": "issue" | "pull", "issue" or "pull": {...}, "events": [...],
 "comments": [...]}``: the events are the entry's timeline, the comments a pull request's review
@@ -29,10 +29,10 @@ LARGEST_ENTRY = 32 << 20
 """Bytes of one entry: the largest seen has 4 MB."""
 _TOO_LARGE = f"it is larger than {LARGEST_ENTRY >> 20} MB, which no entry is"
 _NAMED = 5  # files and entries that a message names
-_LONGEST = 300  # characters of what is told of one of them
+_LONGEST = 300  # characters of the description of one of them
 
 _STEP = 1 << 20
-_SELDOM = 50  # lines: asking where a file stands takes as long as reading one
+_SELDOM = 50  # lines: asking for a file's position takes as long as reading one
 _UNPACKING_MEMORY = 128 << 20  # what `xz -9` needs, twice
 _ONE = ".json"
 _MANY = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json.gz", ".json.xz")
@@ -48,7 +48,7 @@ class BackupEntry:
     number: int
     base: Any
     """The name of the repository that a pull request is for, where it tells."""
-    done: int
+    bytes_read: int
     """Bytes of the backup's files that were read so far."""
 
 
@@ -91,7 +91,7 @@ def list_files(source: Path) -> Backup:
     if not source.is_dir():
         raise UsageError(f"{source} does not exist", "Name a backup's folder or .jsonl file")
     files: list[Path] = []
-    others = Tally()
+    without_entries = Tally()
     for folder, folders, names in os.walk(source, onerror=_refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -99,12 +99,12 @@ def list_files(source: Path) -> Backup:
             if name.endswith((_ONE, *_MANY)) and path.is_file():
                 files.append(path)
             elif not name.startswith("."):
-                others.add(_name_in_backup(path, source))
+                without_entries.add(_name_in_backup(path, source))
     if not files:
         raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
     files.sort()
     size = sum(path.stat().st_size for path in files)
-    return Backup(source.name, source, tuple(files), size, others)
+    return Backup(source.name, source, tuple(files), size, without_entries)
 
 
 def _refuse(error: OSError) -> None:
@@ -112,22 +112,23 @@ def _refuse(error: OSError) -> None:
 
 
 def read_entries(backup: Backup) -> Iterator[BackupEntry]:
-    """Yield the entries of a backup, file by file, and note what is skipped."""
+    """Yield the entries of a backup, file by file; tally what is skipped."""
     before = 0
     for path in backup.files:
         name, whole_file = _name_in_backup(path, backup.folder), path.suffix == _ONE
-        line, done = 0, before
+        line, bytes_read = 0, before
         try:
             with path.open("rb", _STEP) as file:
                 for line, body in enumerate(_texts(path, file), 1):
                     location = name if whole_file else f"{name}:{line}"
-                    done = before + file.tell() if line % _SELDOM == 1 else done
+                    if line % _SELDOM == 1:
+                        bytes_read = before + file.tell()
                     if len(body) > LARGEST_ENTRY:
                         backup.unreadable.add(f"{location}: {_TOO_LARGE}")
                     elif body or whole_file:
-                        found = _identify(backup, location, body, whole_file=whole_file)
-                        if found is not None:
-                            yield BackupEntry(location, body, *found, done)
+                        identity = _identify(backup, location, body, whole_file=whole_file)
+                        if identity is not None:
+                            yield BackupEntry(location, body, *identity, bytes_read)
                 before += os.fstat(file.fileno()).st_size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             problem = f"the file is cut off or not compressed as its name says ({error})"
@@ -142,7 +143,7 @@ def _name_in_backup(path: Path, folder: Path) -> str:
 
 
 def _texts(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """Yield what may be entries, blank lines as nothing; what is too large ends a byte too late."""
+    """Yield texts that may be entries, blank lines as nothing; large ones end a byte too late."""
     if path.suffix == _ONE:
         yield file.read(LARGEST_ENTRY + 1)
         return
@@ -192,10 +193,10 @@ class _Xz(io.RawIOBase):
 
     def _next_stream(self) -> bytes:
         """Return the first bytes of the next stream, behind zeros that fill up."""
-        rest = self._unpacker.unused_data if self._unpacker else b""
-        while not (rest := rest.lstrip(b"\0")) and (more := self._file.read(_STEP)):
-            rest = more
-        return rest
+        packed = self._unpacker.unused_data if self._unpacker else b""
+        while not (packed := packed.lstrip(b"\0")) and (block := self._file.read(_STEP)):
+            packed = block
+        return packed
 
 
 _OBJECT = {"number", "title", "user", "state", "created_at"}
@@ -260,7 +261,7 @@ def _is_number(number: object) -> bool:
 
 
 def read_shape(data: Any) -> dict[str, Any] | None:
-    """Return an entry in the one shape; None for JSON that means to be no entry."""
+    """Return an entry in the one shape; None for JSON that is no entry."""
     if not isinstance(data, dict):
         return None
     if data.get("type") in ("issue", "pull"):

@@ -1,4 +1,4 @@
-"""Says how complete a repository is, from its ledger: `goldpan status`."""
+"""How complete a repository is, from its ledger: `goldpan status`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that should be there and is not; no number where it is the repository's."""
+    """Missing data; no number where it is the repository's."""
 
     number: int | None
     part: str
@@ -151,7 +151,7 @@ def measure_coverage(
 
 
 def _unseen(records: Sequence[Record]) -> tuple[str, ...]:
-    """Return what no run saw that ended since it began to go unseen."""
+    """Return the data that no run had the means to see since it was first unseen."""
     since, swept = "", set[int]()
     for record in records:
         match record.meta["part"]:
@@ -191,7 +191,7 @@ def _gaps(ledger: pa.Table) -> list[Gap]:
 
 
 def _without_tables(records: list[Record]) -> tuple[list[Count], list[Gap]]:
-    """Tell from the archive alone what is there of a repository whose first run did not end."""
+    """Return counts and gaps from the archive alone, for a first run that did not end."""
     live = find_current_records(records)
     gaps = [
         Gap(number, part, trouble.state, trouble.reason)

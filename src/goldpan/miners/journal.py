@@ -1,8 +1,8 @@
-"""The archive as the crawl's memory: what was fetched already, and what is still to be fetched.
+"""The archive as the crawl's memory of what was fetched and what is still to be fetched.
 
 A crawl keeps no state of its own. Each archived record names the keys that it answers and
-what it left open, so a crawl that was killed goes on by running again: whatever its keys find
-in the journal is not asked for a second time.
+what it left open, so a crawl that was killed goes on by running again: it asks for no key that the
+journal finds.
 
 A record's `meta` holds ``part`` (what it is), ``run``, ``keys``, ``at`` (when), ``request``,
 ``status``, ``headers``, and per part:
@@ -76,7 +76,7 @@ class Journal:
             self.mark("begin", plan=dict(plan))
 
     def end(self, figures: Mapping[str, object]) -> None:
-        """Say that the run did all it was to do."""
+        """Record that the run is complete."""
         self.mark("end", figures=dict(figures))
         self.archive.close()
 
@@ -93,12 +93,12 @@ class Journal:
         *,
         sync: bool = True,
         digest: str | None = None,
-        **more: Any,
+        **meta: Any,
     ) -> Record:
         """Archive a reply; `digest` is the SHA-256 of its body, where that is known."""
-        came = {"status": reply.status, "headers": reply.kept_headers}
-        more = {"request": dict(request), **came, **more}
-        return self.mark(part, keys, reply.body, sync=sync, digest=digest, **more)
+        received = {"status": reply.status, "headers": reply.kept_headers}
+        meta = {"request": dict(request), **received, **meta}
+        return self.mark(part, keys, reply.body, sync=sync, digest=digest, **meta)
 
     def fail(
         self,
@@ -110,7 +110,7 @@ class Journal:
         withheld: bool = False,
         token: str | None = None,
     ) -> None:
-        """Record that something could not be had.
+        """Record that a part of an entry, or a list of the repository, could not be fetched.
 
         A later run tries again, unless it is `withheld`: GitHub does not serve it. With a `token`,
         by its identity, it is not served to that one; others may see it, and later that one too.
@@ -142,11 +142,11 @@ class Journal:
         *,
         sync: bool = True,
         digest: str | None = None,
-        **more: Any,
+        **meta: Any,
     ) -> Record:
         """Record a finding, which needs no body of its own."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        meta = {"part": part, "run": self.run, "keys": list(keys), "at": at, **more}
+        meta = {"part": part, "run": self.run, "keys": list(keys), "at": at, **meta}
         record = self.archive.append(meta, body, sync=sync, digest=digest)
         self._remember(record)
         return record

@@ -48,9 +48,9 @@ class Turns:
         return self._repositories.setdefault(repo.lower(), asyncio.Lock())
 
     async def take(self, make: Callable[[], T]) -> T:
-        """Return what `make` gives, which takes memory and time, while others go on asking.
+        """Return the result of `make`, which takes memory and time, while others go on asking.
 
-        It is waited for even by what is stopped: it writes what a lock protects meanwhile.
+        A task that is stopped waits for it all the same: `make` writes files under a lock.
         """
         if self._alone:
             return make()
@@ -106,7 +106,7 @@ class MineResult(Result):
         }
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what mining brought, and predicted against spent cost."""
+        """Yield the coverage, and predicted against spent cost."""
         if self.is_prediction:
             yield _predictions((self,))
         if self.coverage is None:
@@ -142,7 +142,7 @@ class MineResults(Results[MineResult]):
     __slots__ = ()
 
     def blocks(self) -> Iterable[Block]:
-        """Yield what people see of each; predictions are one table."""
+        """Yield the blocks of each; predictions are one table."""
         if predicted := [result for result in self if result.is_prediction]:
             yield _predictions(predicted)
         for result in self:
@@ -174,7 +174,7 @@ def mine(
     """Mine a repository into the workspace, or go on where an earlier run was cut off.
 
     `license` is what the user states, whatever GitHub says.
-    What was fetched before GitHub stopped answering is made into tables all the same; raises
+    Replies that came before GitHub stopped answering are made into tables all the same; raises
     `MiningError` only where there is nothing of the repository, `UsageError` for settings that
     cannot work.
     """
@@ -237,11 +237,11 @@ class Crawl:
                     miner = self._miner(journal, announced)
                     await miner.survey()
                     estimate = await price(github, journal, settings, announced, miner)
-                    reporter.note(f"Predicted: {_told(estimate)}")
+                    reporter.note(f"Predicted: {_describe(estimate)}")
                     await miner.run()
                     rows = await turns.take(tables)
-                    lost = unresolved(archive.records)
-                    if await self._ask_former_names(journal, workspace, repo) or lost:
+                    losses = unresolved(archive.records)
+                    if await self._ask_former_names(journal, workspace, repo) or losses:
                         # only a run that ended makes good what damage took
                         rows = await turns.take(tables)
                 except MiningError as error:
@@ -261,7 +261,7 @@ class Crawl:
         )
 
     def _begin(self, archive: Archive, announced: Announced, license: str | None) -> Journal:
-        """Begin a run, or go on with the last, and keep what the repository says of itself."""
+        """Begin a run, or go on with the last, and keep the repository's facts."""
         journal = Journal(archive)
         journal.begin(self._plan(announced.repo))
         if journal.resumed:
@@ -306,21 +306,21 @@ class Crawl:
         sweep = Sweep(github, journal, repo, settings.since, dialect)
         if chosen_path(settings) == "graphql":
             owner, name = repo.split("/")
-            github.probe_with_query(queries.PROBE, {"owner": owner, "name": name})
+            github.probe = github.query(queries.PROBE, {"owner": owner, "name": name})
             kinds = queries.KINDS if settings.include else queries.KINDS[:2]
             return GraphQLMiner(GraphQLRun(github, journal, reporter, dialect), sweep, kinds)
-        github.probe_with(f"/repos/{repo}/issues?state=all&per_page=1")
+        github.probe = github.page(f"/repos/{repo}/issues?state=all&per_page=1")
         swept, lists = sweep if settings.tokens else None, Lists(github, journal, repo)
         return RestMiner(RestSurveyor(lists, reporter, settings.since, swept), announced.identity)
 
 
-def _told(estimate: CostEstimate) -> str:
+def _describe(estimate: CostEstimate) -> str:
     points = f", {estimate.points:,} points" if estimate.points else ""
     return f"{estimate.requests:,} requests{points}, {duration(estimate.seconds)}"
 
 
 def duration(seconds: float) -> str:
-    """Say a time as people do."""
+    """Return a time as people read it."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     if seconds < 5_400:

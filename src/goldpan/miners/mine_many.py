@@ -1,4 +1,9 @@
-"""Mines several repositories at once, or predicts what mining them would cost."""
+"""Mines several repositories at once, or predicts what mining them would cost.
+
+There is one event loop, one limiter and one pool of tokens. While one repository waits for its next
+page, others ask for theirs. All their requests go through one gate (`Flow`), so that there are
+never more under way than one repository would have.
+"""
 
 from __future__ import annotations
 
@@ -17,42 +22,37 @@ from goldpan.miners.github.cost import CostEstimate
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.mine import Crawl, MineResult, Turns
 
-# Asks GitHub of several repositories at once: one event loop, one limiter, one pool of tokens.
-#
-# While one repository waits for its next page, others ask for theirs. All their requests go
-# through one gate (`Flow`), so that there are never more under way than one repository would
-# have.
-
 MOST_AT_ONCE = 8
-"""Repositories that are asked of at once unless settings say otherwise: twice the requests that may
+"""Repositories that are mined at once unless settings say otherwise: twice the requests that may
 be under way, so that there always is one to send."""
 MEMORY_A_REPOSITORY = 256 << 20
-"""Bytes for what a crawl remembers: of 90,000 entries over GraphQL, or of 38,000 over REST (2.8 and
+"""Bytes for a crawl's journal: of 90,000 entries over GraphQL, or of 38,000 over REST (2.8 and
 6.7 kB an entry)."""
 Ask = Callable[[Crawl, str], Awaitable[None]]
-"""Asks of one repository, by a client that counts for it alone and a reporter that names it."""
+"""Works on one repository, by a client that counts for it alone and a reporter that names it."""
 
 
 def ask_at_once(
     settings: Settings, names: Sequence[str], reporter: Reporter, ask: Ask, pace: Pace | None = None
 ) -> None:
-    """Ask of all repositories, of `repositories_at_once` at a time; raises what `ask` raises."""
+    """Call `ask` for all repositories, `repositories_at_once` at a time; raises what it raises."""
 
-    async def work(waiting: Iterator[str], github: GitHub) -> None:
-        for name in waiting:
-            named = reporter.named(name)
-            await ask(Crawl(github.with_own_counts(named.note), settings, named), name)
+    async def work(queue: Iterator[str], github: GitHub) -> None:
+        for name in queue:
+            named_reporter = reporter.named(name)
+            client = github.with_own_counts(named_reporter.note)
+            await ask(Crawl(client, settings, named_reporter), name)
 
     async def ask_all() -> None:
-        waiting, most = iter(names), min(len(names), repositories_at_once(settings))
+        queue, most = iter(names), min(len(names), repositories_at_once(settings))
         async with connect(settings, reporter, pace) as github:
-            await together(*(work(waiting, github) for _ in range(most)))
+            await together(*(work(queue, github) for _ in range(most)))
 
     asyncio.run(ask_all())
 
 
 def repositories_at_once(settings: Settings) -> int:
-    """Return how many repositories are asked of at once: as set, or as memory allows."""
+    """Return how many repositories are mined at once: as set, or as memory allows."""
     if settings.at_once:
         return settings.at_once
     return max(1, min(MOST_AT_ONCE, available_memory() // MEMORY_A_REPOSITORY))
@@ -62,14 +62,14 @@ class Listener(Protocol):
     """Listener for the mining of repositories, called in the thread that mines them."""
 
     def on_begin(self, repo: str) -> None:
-        """Hear that mining begins."""
+        """Take note that mining begins."""
 
     def on_end(self, repo: str, result: MineResult | Exception) -> None:
-        """Hear what it gave, or what it failed with."""
+        """Take its result or failure."""
 
 
 class MinedRepositories:
-    """Keeps what repositories gave, or what they failed with, and says so."""
+    """Keeps the results and failures of repositories, and reports them."""
 
     def __init__(self, reporter: Reporter, task: ProgressTask) -> None:
         self.by_name: dict[str, MineResult | GoldpanError] = {}
@@ -78,10 +78,10 @@ class MinedRepositories:
         self._task = task
 
     def on_begin(self, repo: str) -> None:
-        """Say nothing: mining itself tells what it costs."""
+        """Do nothing: mining itself reports its cost."""
 
     def on_end(self, repo: str, result: MineResult | Exception) -> None:
-        """Keep it; raises what is a defect of Goldpan's own, which ends all."""
+        """Keep it; raises an exception that is a defect of Goldpan's own, which ends all."""
         if isinstance(result, Exception) and not isinstance(result, GoldpanError):
             explained = explain(result)
             if explained is None:
@@ -96,7 +96,7 @@ class MinedRepositories:
 
 
 def summary(result: MineResult) -> str:
-    """Return what mining gave, in a few words."""
+    """Return the figures of a result in a few words."""
     return f"{result.tables.get('entries', 0):,} entries, {result.requests:,} requests"
 
 

@@ -2,7 +2,7 @@
 
 The references of a text are candidates (Algorithm 1, line 7); a candidate is confirmed when a
 cross reference from the entry stands on the target's timeline (lines 8-13). Timelines are
-mined, so the confirmation is a join. What else GitHub tells of a fix are further signals:
+mined, so the confirmation is a join. GitHub's other evidence of a fix gives further signals:
 
 ==================  =============================================================================
 keyword             one of the nine closing keywords with the issue, in a text of the pull
@@ -48,7 +48,7 @@ TEXTS = ("title", "body", "commit", "comment", "review", "review_comment")
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which signals make a pair, and what else it needs."""
+    """The signals that make a pair, and its other conditions."""
 
     name: str
     signals: tuple[str, ...]
@@ -60,11 +60,11 @@ class Rules:
     default_branch: bool = False
 
     def plain(self) -> dict[str, Any]:
-        """Return what the rules ask for as plain data."""
+        """Return the rules as plain data."""
         return {**asdict(self), "signals": list(self.signals), "texts": list(self.texts)}
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
-        """Return itself, as a plugin registers it; raises `UsageError` for a name of no file."""
+        """Return itself, as a plugin registers it; raises `UsageError` for a bad name."""
         if not _FILE_NAME.fullmatch(self.name):
             raise UsageError(
                 f"The rules {self.name!r} cannot name a file",
@@ -121,7 +121,7 @@ class PairResult(Result):
     """By which other rules pairs are stored beside these."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield how many pairs each signal gave, and what was left out."""
+        """Yield how many pairs each signal gave, and how many links are no pairs."""
         yield Title(self.repo, f": {self.pairs:,} fix pairs by rules {self.rules}")
         yield Table(("signal", "pairs"), tuple(self.by_signal.items()))
         if self.unconfirmed:
@@ -257,10 +257,10 @@ _NAMED = {
 
 
 def relation(pair: Mapping[str, Any]) -> str:
-    """Say how much the evidence of a pair shows: from "fixed by" to what only a text claims.
+    """Return the wording that a pair's evidence bears out, from "fixed by" to a mere claim.
 
     "Fixed by" is a pull request that was merged, by whose merge GitHub closed the issue, and whose
-    text does not hedge; what a text alone says, doubts or denies is told as that.
+    text does not hedge; the claim, doubt or denial of a text alone is worded as that.
     """
     closed = bool(pair["merged"]) and not {"closed_by_pull", "closed_by_commit"}.isdisjoint(
         pair["signals"]
@@ -269,7 +269,7 @@ def relation(pair: Mapping[str, Any]) -> str:
 
 
 def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
-    """Write a repository's pairs by these rules, beside those by others, and say what was found.
+    """Write a repository's pairs by these rules, beside those by others, and count them.
 
     Raises `WorkspaceError` where the repository has no tables.
     """
@@ -313,7 +313,7 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
 
 
 def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules) -> None:
-    """Make the table `added` of the signals that rules name and plugins bring."""
+    """Fill the table `added` with the signals of plugins that the rules name."""
     connection.execute(_ADDED)
     for name in rules.signals:
         signal = _SIGNALS.find(name, where=f"The rules {rules.name}")
@@ -323,9 +323,9 @@ def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules)
                     signal.query, params={"repo": repo} if "$repo" in signal.query else None
                 ).to_arrow_table()
                 references = references.append_column("signal", pa.repeat(name, len(references)))
-                connection.register("more", references)
-                connection.execute("INSERT INTO added BY NAME FROM more")
-                connection.unregister("more")
+                connection.register("rows", references)
+                connection.execute('INSERT INTO added BY NAME FROM "rows"')
+                connection.unregister("rows")
 
 
 def _scalar(

@@ -1,4 +1,4 @@
-"""Mends a damaged archive: what is sound stays where it is, what is lost is asked for again.
+"""Mends a damaged archive: sound replies keep their places, lost ones are asked for again.
 
 The damaged file is set aside as evidence in ``damaged/``. In its place comes one in which each
 damaged stretch is a `lost` record, of the same length where that fits, so that the names of all
@@ -66,14 +66,14 @@ class Repair(Result):
         for path in self.aside:
             yield Line(f"  The damaged file is kept as {path}")
         for lost in self.lost:
-            whose = f" of #{lost.number}" if lost.number is not None else ""
-            what = (lost.part or "replies") + whose
-            yield Line(f"  {lost.file} at byte {lost.offset}: {what} ({lost.reason})")
-        owner = self.directory.parent
-        mine = f"goldpan mine --repo {owner.name}/{self.directory.name}"
+            owner = f" of #{lost.number}" if lost.number is not None else ""
+            part = lost.part or "replies"
+            yield Line(f"  {lost.file} at byte {lost.offset}: {part}{owner} ({lost.reason})")
+        parent = self.directory.parent
+        mine = f"goldpan mine --repo {parent.name}/{self.directory.name}"
         if self.backups:
             yield Line(f"  Only the backup still has these: {mine} --from-backup PATH")
-        elif owner.parent.name == "raw":
+        elif parent.parent.name == "raw":
             yield Line(f"  {mine} fetches them again.")
 
 
@@ -97,10 +97,10 @@ def repair(directory: Path) -> Repair:
     backups: list[Lost] = []
     kept = 0
     for path in dict.fromkeys(flaw.path for flaw in flaws):
-        mine = [flaw for flaw in flaws if flaw.path == path]
+        file_flaws = [flaw for flaw in flaws if flaw.path == path]
         run = scans.get(path) or Scan(path, (), (), None, False)
         with _replacing(path, aside) as sink:
-            rewriting = _Rewriting(run, mine, newest, counts.get(newest, 0), sink)
+            rewriting = _Rewriting(run, file_flaws, newest, counts.get(newest, 0), sink)
             rewriting.write()
         lost += rewriting.lost
         kept += rewriting.kept
@@ -110,7 +110,7 @@ def repair(directory: Path) -> Repair:
 
 
 def trusted_ends(records: Sequence[Record]) -> list[Record]:
-    """Return the ends of runs after which nothing was lost: what they say they saw is there."""
+    """Return the ends of runs after which no reply was lost."""
     run_ends: dict[int, int] = {}
     ends: list[tuple[list[int], Record]] = []
     repaired = [0, 0]
@@ -124,7 +124,7 @@ def trusted_ends(records: Sequence[Record]) -> list[Record]:
 
 
 def unresolved(records: Sequence[Record]) -> list[tuple[int | None, str, str]]:
-    """Return number, part and reason of what was lost and not asked for since."""
+    """Return number, part and reason of the replies that were lost and not asked for since."""
     if trusted_ends(records):
         return []
     return [
@@ -137,7 +137,7 @@ def unresolved(records: Sequence[Record]) -> list[tuple[int | None, str, str]]:
 
 
 class _Rewriting:
-    """One file anew, without what is damaged in it."""
+    """One file written anew, without its damaged records."""
 
     def __init__(
         self, run: Scan, flaws: list[Flaw], newest: int, count: int, sink: BinaryIO
@@ -212,12 +212,12 @@ class _Rewriting:
 
 @contextmanager
 def _replacing(path: Path, aside: list[Path]) -> Iterator[BinaryIO]:
-    """Give a file to write in place of a damaged one, which goes aside when it is written."""
+    """Give a file to write in place of a damaged one, which is set aside afterwards."""
     folder = path.parent / _ASIDE
     make_directory(folder)
-    fresh = folder / f"{path.name}.new"
+    replacement = folder / f"{path.name}.new"
     try:
-        with fresh.open("wb") as file:
+        with replacement.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -227,9 +227,9 @@ def _replacing(path: Path, aside: list[Path]) -> Iterator[BinaryIO]:
                 number += 1
             os.link(path, evidence)
             aside.append(evidence)
-        fresh.replace(path)
+        replacement.replace(path)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
+        replacement.unlink(missing_ok=True)
         raise WorkspaceError(
             f"{path} cannot be replaced: {error.strerror}", "Free some space and run it again"
         ) from None

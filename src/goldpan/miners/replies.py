@@ -1,4 +1,4 @@
-"""A request to GitHub, and what the reply means: the one judgement that REST and GraphQL share.
+"""Requests to GitHub and the meaning of replies: the one judgement that REST and GraphQL share.
 
 GitHub says the same thing in several ways. A secondary limit comes with status 200, 403 or 429,
 as JSON, among GraphQL's errors or as an HTML page; a primary one with or without a zero in
@@ -16,7 +16,7 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import orjson
 
@@ -33,14 +33,14 @@ RUN_AGAIN = "Run the same command again later: it resumes where it stopped"
 class NoAnswerError(ServerError):
     """One request was not answered, however often it was asked: ask for less, or later."""
 
-    def __init__(self, what: str, reply: HttpReply) -> None:
-        super().__init__(f"{what} failed ({reply.problem})", RUN_AGAIN)
+    def __init__(self, request: str, reply: HttpReply) -> None:
+        super().__init__(f"{request} failed ({reply.problem})", RUN_AGAIN)
         self.reason = reply.problem
         self.status = reply.status or None
 
 
 class StaleCursorError(Exception):
-    """GitHub does not take a cursor that it gave."""
+    """GitHub no longer accepts a cursor that it gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,24 @@ class HttpRequest:
 
 
 def on_same_host(url: str, target: str) -> str:
-    """Return an address that GitHub named, as of a next page, if it is on the same host.
+    """Return the address that GitHub named, as of a next page, if it is on the same host.
 
-    Raises `QueryError` for another host: a token goes nowhere else.
+    Raises `QueryError` for another host, as a token goes nowhere else, and for no address at all.
     """
-    origin, leads_to = urlsplit(url), urlsplit(target)
+    origin = urlsplit(url)
+    try:
+        address = urljoin(url, target)
+        leads_to = urlsplit(address)
+    except ValueError:
+        raise QueryError(
+            f"{origin.path} leads to {target!r}, which is no address", RUN_AGAIN
+        ) from None
     if (origin.scheme, origin.netloc) != (leads_to.scheme, leads_to.netloc):
         raise QueryError(
             f"{origin.path} leads to another host, {leads_to.netloc}",
             "Give that host's API with --api-url if you trust it",
         )
-    return target
+    return address
 
 
 def host_of(url: str) -> str:
@@ -215,16 +222,16 @@ def _judge(
     if status >= 300 and status != 304:
         return Verdict.REFUSED, problem
     if data is None and body:
-        page = body.lstrip()[:1] == b"<"
-        what = f"a page came instead of JSON: {message}" if page else "the reply was cut off"
-        return Verdict.FAILED, f"HTTP {status}: {what}"
+        is_page = body.lstrip()[:1] == b"<"
+        cause = f"a page came instead of JSON: {message}" if is_page else "the reply was cut off"
+        return Verdict.FAILED, f"HTTP {status}: {cause}"
     if graphql:
         return _judge_graphql(data)
     return Verdict.DONE, ""
 
 
 def _message(body: bytes, data: Any) -> str:
-    """Return what a reply says of itself: its JSON message, or the words of its page."""
+    """Return the message of a reply: of its JSON, or the words of its page."""
     if isinstance(data, dict):
         return mask(str(data.get("message") or ""))
     if data is None and body:
@@ -243,7 +250,7 @@ def errors_of(data: Any) -> list[dict[str, Any]]:
 
 
 def reason_of(error: Mapping[str, Any]) -> str:
-    """Say a GraphQL error in one line."""
+    """Return a GraphQL error in one line."""
     return f"{error.get('type') or 'error'}: {error.get('message', '')}"
 
 
@@ -267,7 +274,7 @@ def _judge_graphql(data: Any) -> tuple[Verdict, str]:
     if "RESOURCE_LIMITS_EXCEEDED" in kinds or any(_stalled(data, error) for error in errors):
         return Verdict.FAILED, problem
     if data.get("data") is not None:
-        # Some fields could not be had; whoever asked must see which, and say so.
+        # Some fields are missing; the caller must see which, and record it.
         return Verdict.DONE, problem
     return Verdict.REFUSED, problem
 
@@ -286,7 +293,7 @@ def links_of(reply: HttpReply) -> dict[str, str]:
 
 def _links(header: str) -> Iterator[tuple[str, str]]:
     for part in header.split(","):
-        address, _, rest = part.partition(">")
-        relation = re.search(r'\brel="?([\w-]+)"?', rest)
+        address, _, parameters = part.partition(">")
+        relation = re.search(r'\brel="?([\w-]+)"?', parameters)
         if relation and "<" in address:
             yield relation[1], address.partition("<")[2].strip()

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import duckdb
@@ -23,6 +23,8 @@ Source = Literal["title", "body", "comment"]
 NOT_MINED = "edits of its texts were not mined"
 WITHHELD = "an earlier version of its text is withheld"
 _UNFIT = "its newest edit is not the text that was mined"
+_UNDATED = "nothing tells when it was written"
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 TABLES = ("entries", "comments", "commits", "events", "ledger")
 """Tables that versions are read from, beside edits."""
 _AT_ONCE = timedelta(minutes=1)
@@ -69,7 +71,7 @@ class TextHistory:
     comment_id: int | None
     versions: tuple[TextVersion, ...]
     lacks: str = ""
-    """Why its earlier versions cannot be told; then only the text as it was mined is there."""
+    """Why its earlier versions are unknown; then only the text as it was mined is there."""
 
     def before(self, moment: datetime) -> TextVersion | None:
         """Return the version that stood before a moment; None where nothing was written yet."""
@@ -88,7 +90,7 @@ class Work:
 
 
 class Versions:
-    """The texts of one repository, with what they said before."""
+    """The texts of one repository, with their earlier versions."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, *, has_edits: bool) -> None:
         self._connection = connection
@@ -100,21 +102,22 @@ class Versions:
         for row in self._rows(_EDITS, numbers) if self._has_edits else ():
             version = TextVersion(row["edited_at"], _plain(row["text"]))
             edits[row["number"], row["comment_id"]].append(version)
-        seen = {row["number"] for row in self._rows(_SEEN, numbers)}
+        with_edits = {row["number"] for row in self._rows(_SEEN, numbers)}
         renames: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for row in self._rows(_RENAMES, numbers):
             renames[row["number"]].append(row)
         texts: dict[int, list[TextHistory]] = {}
         for row in self._rows(_ENTRIES, numbers):
             number, title = row["number"], _title(row, renames[row["number"]])
-            body = _written("body", row, edits[number, None], is_seen=number in seen)
+            is_seen = number in with_edits
+            body = _history("body", row, edits[number, None], is_seen=is_seen)
             texts[number] = [title, body]
         for row in self._rows(_COMMENTS, numbers):
             number, versions = row["number"], edits[row["number"], row["comment_id"]]
             if number in texts:
-                is_seen = number in seen
-                texts[number].append(_written("comment", row, versions, is_seen=is_seen))
-        return {number: tuple(written) for number, written in texts.items()}
+                is_seen = number in with_edits
+                texts[number].append(_history("comment", row, versions, is_seen=is_seen))
+        return {number: tuple(histories) for number, histories in texts.items()}
 
     def work(self, pulls: Collection[int]) -> dict[int, Work]:
         """Return the work on pull requests."""
@@ -125,8 +128,8 @@ class Versions:
 
     def _rows(self, query: str, numbers: Collection[int]) -> Sequence[dict[str, Any]]:
         values = {"numbers": sorted(numbers)}
-        asked = self._connection.sql(query.format(chosen=_CHOSEN), params=values)
-        rows: list[dict[str, Any]] = asked.to_arrow_table().to_pylist()
+        relation = self._connection.sql(query.format(chosen=_CHOSEN), params=values)
+        rows: list[dict[str, Any]] = relation.to_arrow_table().to_pylist()
         return rows
 
 
@@ -138,14 +141,16 @@ def open_versions(workspace: WorkspaceLayout, repo: str) -> Iterator[Versions]:
         yield Versions(connection, has_edits=has_edits)
 
 
-def _written(
+def _history(
     source: Source, row: Mapping[str, Any], edits: Sequence[TextVersion], *, is_seen: bool
 ) -> TextHistory:
-    created, now = row["created_at"], _plain(row["body"]) or ""
+    created, now = row["created_at"] or _LONG_AGO, _plain(row["body"]) or ""
     comment = row.get("comment_id")
     whole = (TextVersion(created, now),)
     if not is_seen:
         return TextHistory(source, comment, whole, NOT_MINED)
+    if created == _LONG_AGO:
+        return TextHistory(source, comment, whole, _UNDATED)
     if not edits:
         lacks = _UNFIT if row["last_edited_at"] else ""
         return TextHistory(source, comment, whole, lacks)
@@ -159,14 +164,14 @@ def _written(
 
 
 def _title(row: Mapping[str, Any], renames: Sequence[Mapping[str, Any]]) -> TextHistory:
-    now, created = row["title"] or "", row["created_at"]
-    if not renames:
-        return TextHistory("title", None, (TextVersion(created, now),))
-    first = TextVersion(created, renames[0]["title_before"])
-    versions = (first, *(TextVersion(each["at"], each["title_after"]) for each in renames))
-    if versions[-1].text != now:
-        return TextHistory("title", None, (TextVersion(created, now),), _UNFIT)
-    return TextHistory("title", None, versions)
+    now, dates = row["title"] or "", [row["created_at"], *(each["at"] for each in renames)]
+    if None in dates:
+        return TextHistory("title", None, (TextVersion(_LONG_AGO, now),), _UNDATED)
+    titles = [each["title_after"] for each in renames]
+    titles.insert(0, renames[0]["title_before"] if renames else now)
+    if titles[-1] != now:
+        return TextHistory("title", None, (TextVersion(dates[0], now),), _UNFIT)
+    return TextHistory("title", None, tuple(map(TextVersion, dates, titles)))
 
 
 def _plain(text: str | None) -> str | None:

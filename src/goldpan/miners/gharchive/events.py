@@ -1,9 +1,9 @@
-"""The events of GH Archive, and the rows that they become in all shapes that it holds.
+"""The events of GH Archive, in all shapes that it holds, as rows.
 
-One Parquet file an hour holds the events that were asked for; `hours.parquet` says of each hour
-how it went. A null says that the event does not tell the value, never that it is zero.
+One Parquet file an hour holds the requested types of events; `hours.parquet` holds the state of
+each hour. A null stands for a value that the event does not hold, never for zero.
 
-Since 2015 an event says who (`actor`), where (`repo`) and, in its payload, all of the issue.
+Since 2015 an event holds its `actor`, its `repo` and, in its payload, all of the issue.
 From 2012 to 2014 it names people by login and issues by number, with the repository as
 `repository`; in 2011 both shapes come, with other dates. From October 2025 on a pull request
 has neither title nor texts.
@@ -115,7 +115,11 @@ def read_event(event: dict[str, Any]) -> Row:
         case "IssuesEvent" | "IssueCommentEvent":
             issue = _object(payload.get("issue"))
             row |= _entry(issue, event, payload)
-            row["issue_id"] = _number(issue.get("id")) or _issue_id(payload)
+            row["issue_id"] = (
+                _number(issue.get("id"))
+                or _number(payload.get("issue_id"))
+                or _number(payload.get("issue"))
+            )
             row["kind"] = "pull" if _is_pull(issue) else "issue"
             if kind == COMMENTS:
                 comment = _object(payload.get("comment"))
@@ -129,7 +133,7 @@ def read_event(event: dict[str, Any]) -> Row:
 
 
 def _entry(entry: dict[str, Any], event: dict[str, Any], payload: dict[str, Any]) -> Row:
-    """Return what an issue or a pull request tells of itself."""
+    """Return the columns that an issue or a pull request fills."""
     person = user(_person(entry.get("user")))
     return {
         "number": _number(entry.get("number"))
@@ -149,12 +153,8 @@ def _entry(entry: dict[str, Any], event: dict[str, Any], payload: dict[str, Any]
 
 
 def _is_pull(issue: dict[str, Any]) -> bool:
-    """Say whether an issue is a pull request; early ones hold that key with nulls within."""
+    """Tell whether an issue is a pull request; early issues hold that key with nulls within."""
     return any(value is not None for value in _object(issue.get("pull_request")).values())
-
-
-def _issue_id(payload: dict[str, Any]) -> int | None:
-    return _number(payload.get("issue_id")) or _number(payload.get("issue"))
 
 
 def _person(value: object) -> dict[str, Any] | None:
@@ -176,11 +176,11 @@ def _actor(event: dict[str, Any]) -> str | None:
 
 
 def _repo(event: dict[str, Any], payload: dict[str, Any]) -> str | None:
-    """Return OWNER/NAME; where the event lacks it, out of an address within."""
-    old = _object(event.get("repository"))
+    """Return OWNER/NAME, where the event lacks it, from an address within."""
+    repository = _object(event.get("repository"))
     names = [_text(_object(event.get("repo")).get("name"))]
-    if "owner" in old:
-        names.append(f"{old.get('owner')}/{old.get('name')}")
+    if "owner" in repository:
+        names.append(f"{repository.get('owner')}/{repository.get('name')}")
     for name in names:
         if name is not None and _REPO.fullmatch(name):
             return name

@@ -1,4 +1,4 @@
-"""Brings hours of GH Archive home as tables: `goldpan mine gharchive`.
+"""Reads hours of GH Archive into tables: `goldpan mine gharchive`.
 
 Each hour is one unit of work whose file of events appears by a rename, with its report in the
 footer. So a run that was killed goes on with the hours that lack one, and hours may be read on
@@ -89,7 +89,7 @@ class ArchiveResult(Result):
         }
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what was mined, and which hours are not whole."""
+        """Yield the figures, and the hours that are not whole."""
         data = self.plain()
         yield Title(
             "GH Archive",
@@ -103,8 +103,8 @@ class ArchiveResult(Result):
         if data["corrupt"]:
             yield Line("Corrupt lines are in gharchive/corrupt/, one file per hour.")
         runs = list(_runs(report for report in self.reports if report.state != "whole"))
-        for first, *others in runs[:_MOST_RUNS]:
-            hours = " to ".join(map(_name, (first, *others[-1:])))
+        for first, *later in runs[:_MOST_RUNS]:
+            hours = " to ".join(map(_name, (first, *later[-1:])))
             yield Line(f"  {hours} {first.state}: {first.reason or ''}")
         if len(runs) > _MOST_RUNS:
             yield Line(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
@@ -130,7 +130,7 @@ def _name(report: HourReport) -> str:
 def mine_archive(
     settings: Settings, request: ArchiveRequest, reporter: Reporter, pace: Pace | None = None
 ) -> ArchiveResult:
-    """Read all hours that are not there yet, and return the state of every one.
+    """Read all hours that are not stored yet, and return the state of every one.
 
     Raises `UsageError` for a source that is none, `WorkspaceError` where another run writes here
     or the disk is full, `EngineError` where the processes cannot work.
@@ -158,7 +158,7 @@ def mine_archive(
                 for report in _read(request, units, reporter):
                     reports[report.hour] = report
                     _drop_download(archive_store, report)
-        except BaseException:  # Ctrl-C too: what was read so far is kept, whatever ends the run
+        except BaseException:  # Ctrl-C too: hours read so far are kept, whatever ends the run
             with contextlib.suppress(OSError, WorkspaceError):
                 _write(workspace, archive_store, stored_hours | reports)
             raise
@@ -214,7 +214,7 @@ def _write(
     workspace: WorkspaceLayout, archive_store: ArchiveStore, reports: dict[datetime, HourReport]
 ) -> None:
     for hour, report in reports.items():
-        if not report.has_rows:  # events that an earlier run found are there all the same
+        if not report.has_rows:  # events of an earlier run are stored all the same
             reports[hour] = read_footer(archive_store.events(hour)) or report
     with workspace.scratch() as scratch:
         write_hours(scratch / archive_store.hours.name, reports.values())

@@ -1,4 +1,4 @@
-"""Cuts hours into lines, and lines that are no event into what may be events.
+"""Cuts hours into lines, and lines that are no event into pieces that may be events.
 
 Known damage in GH Archive: objects joined without a line end (2011 and 2012), an event cut off
 by the beginning of the next one (2017, 2021), runs of NUL bytes (2018, 2023).
@@ -60,23 +60,23 @@ def lines_of(chunks: Iterable[bytes]) -> Iterator[list[bytes] | LongLine]:
     long: LongLine | None = None
     look = _LONG
     for chunk in chunks:
-        rest = chunk
+        start = 0
         if long is not None:
-            end = rest.find(b"\n")
+            end = chunk.find(b"\n")
             if end < 0:
-                long = LongLine(long.head, long.length + len(rest))
+                long = LongLine(long.head, long.length + len(chunk))
                 continue
             yield LongLine(long.head, long.length + end)
-            long, rest = None, rest[end + 1 :]
-        lines = rest.split(b"\n")
+            long, start = None, end + 1
+        lines = chunk[start:].split(b"\n")
         lines[0] = carry + lines[0]
         carry = lines.pop()
         if lines:
             yield lines
         if len(carry) > min(look, LONGEST_LINE):
-            *whole, carry = _joined(carry)
-            if whole:
-                yield whole
+            *objects, carry = _joined(carry)
+            if objects:
+                yield objects
             look = 2 * len(carry)  # so a byte is looked at about twice, not once a chunk
         look = max(look if len(carry) > _LONG else 0, _LONG)
         if len(carry) > LONGEST_LINE:
@@ -88,7 +88,7 @@ def lines_of(chunks: Iterable[bytes]) -> Iterator[list[bytes] | LongLine]:
 
 
 def pieces_of(line: bytes) -> list[bytes]:
-    """Return what a line that is no event consists of: whole events and what lies between."""
+    """Return the pieces of a line that is no event: whole events and the bytes between them."""
     parts = (part for joined in _joined(line) for part in _RESTART.split(joined))
     return [piece for part in parts if (piece := part.strip(b"\0 \t\r"))]
 
@@ -123,7 +123,7 @@ class HourUnit:
 
 
 def read_hour(unit: HourUnit) -> HourReport:
-    """Write an hour's events and return what became of it.
+    """Write an hour's events and return its report.
 
     The same file gives the same bytes, wherever it is read. Memory is bounded whatever the file
     holds. Raises `WorkspaceError` where the result cannot be written.
@@ -216,20 +216,20 @@ class _HourReader:
         self._flush(target)
 
     def _read_damaged(self, line: bytes) -> None:
-        """Read what a line holds that is not exactly one plain event."""
-        whole = line.strip(b"\0 \t\r")
-        if not whole:
+        """Read the pieces of a line that is not exactly one plain event."""
+        content = line.strip(b"\0 \t\r")
+        if not content:
             if b"\0" in line:
                 self.lines += 1
                 self._put_aside(line, len(line), "nothing but NUL")
-        elif not self._read_piece(whole, last=False):
-            for piece in pieces_of(whole):
+        elif not self._read_piece(content, last=False):
+            for piece in pieces_of(content):
                 self._read_piece(piece, last=True)
 
     def _read_piece(self, piece: bytes, *, last: bool) -> bool:
-        """Read what may be one event and say whether it is.
+        """Read a piece that may be an event, and tell whether it is.
 
-        One that is none counts as corrupt where nothing else is to be tried, which is `last`.
+        With `last`, nothing else is to be tried, and a piece that is none counts as corrupt.
         """
         problem = "no object with a type"
         try:
@@ -270,7 +270,7 @@ class _HourReader:
 
 
 def _type_reader() -> Callable[[bytes], str]:
-    """Return a function that parses a line and gives its type; it raises for what is no event."""
+    """Return a function that parses a line and returns its type; it raises for no event."""
     parse = fast_parser()
 
     def type_of(line: bytes) -> str:

@@ -1,7 +1,7 @@
-"""Where hours come from: a folder with the files, or a server that is asked ahead of reading.
+"""Sources of hours: a folder with the files, or a server that is asked ahead of reading.
 
 A file is complete when as many bytes came as the server announced. It bears its name only then,
-so what a stop leaves is never taken for an hour. Requests carry no credentials.
+so the remains of a stopped run are never taken for an hour. Requests carry no credentials.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ArchiveRequest:
 
 
 class _NotFetchedError(Exception):
-    """A file that cannot be had, and the state of its hour."""
+    """A file that cannot be fetched, and the state of its hour."""
 
     def __init__(self, state: State, reason: str) -> None:
         super().__init__(reason)
@@ -103,7 +103,7 @@ async def _fetch(
         if failures < retries:
             pause = max(jittered(pace.pause(failures)), min(after, _LONGEST_WAIT))
             if pause > _SILENT:
-                note(f"{target.name} cannot be had now ({problem}): waiting {pause:.0f} s")
+                note(f"{target.name} cannot be fetched now ({problem}): waiting {pause:.0f} s")
             await asyncio.sleep(pause)
     part.unlink(missing_ok=True)
     raise _NotFetchedError("failed", f"{problem}, {retries} times")
@@ -134,7 +134,7 @@ _FAILURES_IN_A_ROW = 3
 
 
 def is_address(source: str) -> bool:
-    """Say whether a source is a web address; raises `UsageError` for a bad one or no folder."""
+    """Tell whether a source is a web address; raises `UsageError` for a bad one or no folder."""
     if "://" not in source:
         if not Path(source).is_dir():
             raise UsageError(
@@ -168,10 +168,10 @@ def units_of_folder(
 
 
 class Downloads(Sequence[HourUnit]):
-    """The hours of a server: asking for one gives it once it is fetched, and fetches some ahead.
+    """The hours of a server: an item waits until it is fetched, and has the next ones fetched.
 
     So reading and fetching go on at once, and on disk lie only files that are soon to be read.
-    Use it as a context manager; leaving it gives up what is under way.
+    Use it as a context manager; leaving it cancels downloads under way.
     """
 
     def __init__(

@@ -27,8 +27,6 @@ from goldpan.core.storage.parquet import read_metadata, read_table, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS
 
-# The hours of GH Archive: how they are named, and which lie between two days.
-
 FIRST = datetime(2011, 2, 12, tzinfo=UTC)
 """GH Archive begins here."""
 _HOUR = timedelta(hours=1)
@@ -74,7 +72,7 @@ def _bound(option: str, text: str, hour: int) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveStore:
-    """The folder of a workspace that holds what came out of GH Archive."""
+    """The folder of a workspace that holds data of GH Archive."""
 
     root: Path
 
@@ -152,7 +150,7 @@ class HourReport:
 
 
 def read_footer(path: Path) -> HourReport | None:
-    """Return what an hour's file of events says of itself; None where there is none to trust."""
+    """Return the report in an hour's file of events; None where there is none to trust."""
     try:
         metadata: Mapping[bytes, bytes] = read_metadata(path)
         return _report(orjson.loads(metadata[METADATA_KEY.encode()]))

@@ -1,8 +1,8 @@
-"""Unpacks gzip files member by member, and as much of damaged ones as can be had.
+"""Unpacks gzip files member by member, and all that is readable of damaged ones.
 
 isal unpacks about six times as fast as gzip. Where it stops, zlib reads the same member again in
-small steps and gives all that comes before the wrong byte, or the end; then the search for the
-next member goes on behind it.
+small steps and yields all data before the wrong byte, or the end; then the search for the next
+member goes on behind it.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Unpacking:
         return "damaged" if self.wrong else "truncated"
 
     def note(self, problem: str, *, cut: bool = False) -> None:
-        """Take note of a problem; of many the first ones are told."""
+        """Note a problem; of many only the first are kept in words."""
         self.cut, self.wrong = self.cut or cut, self.wrong or not cut
         if len(self.problems) < 5:
             self.problems.append(problem)
 
 
 def unpack(path: Path, unpacking: Unpacking) -> Iterator[bytes]:
-    """Yield a file's content in pieces of at most some MB, and note in `unpacking` what is wrong.
+    """Yield a file's content in pieces of at most some MB, and note problems in `unpacking`.
 
     After a damaged member a line end is put in, so that nothing joins what was cut.
     Raises `OSError` where the file cannot be read.
@@ -113,11 +113,11 @@ def _salvage(
             problem = error
             out, used = _by_bytes(before, step)
             at += used
-        fresh = out[yielded:]
+        beyond = out[yielded:]
         yielded = max(0, yielded - len(out))
-        unpacking.unpacked_bytes += len(fresh)
-        if fresh:
-            yield fresh
+        unpacking.unpacked_bytes += len(beyond)
+        if beyond:
+            yield beyond
         if problem is not None:
             unpacking.note(
                 f"wrong bytes near {at:,} in the gzip member at byte {start:,} ({problem})"
@@ -133,7 +133,7 @@ def _salvage(
 
 
 def _by_bytes(inflater: zlib._Decompress, step: bytes) -> tuple[bytes, int]:
-    """Unpack all that comes before the wrong byte of a step, and say how many bytes that took."""
+    """Unpack a step up to its wrong byte, and return the data and that byte's index."""
     out = bytearray()
     for index in range(len(step)):
         try:
@@ -147,9 +147,9 @@ def _next_member(file: BinaryIO, at: int, unpacking: Unpacking) -> int | None:
     """Return where the next member begins; zeros that fill up are no fault."""
     file.seek(at)
     while data := file.read(_IN):
-        rest = data.lstrip(b"\0")
-        at += len(data) - len(rest)
-        if rest:
+        content = data.lstrip(b"\0")
+        at += len(data) - len(content)
+        if content:
             break
     file.seek(at)
     head = file.read(len(_MAGIC))

@@ -1,4 +1,4 @@
-"""Asks what a repository says of itself: its size, its server, its former names."""
+"""Asks for a repository's facts: its size, its server's schema, its former names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Announced:
 
 
 def chosen_path(settings: Settings) -> Path:
-    """Return the path that the settings lead to.
+    """Return the API that the settings choose.
 
     Raises `UsageError` where it needs a token, and where REST is asked for discussions.
     """
@@ -59,7 +59,7 @@ def chosen_path(settings: Settings) -> Path:
 
 
 async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
-    """Ask what there is, and what the server's schema has where it may lag behind GitHub's."""
+    """Ask for a repository's facts, and for a schema that may lag behind GitHub's."""
     path = chosen_path(settings)
     if path == "graphql":
         return await _announced_by_graphql(github, settings, repo)
@@ -72,12 +72,12 @@ async def announce(github: GitHub, settings: Settings, repo: str) -> Announced:
     if not settings.tokens:
         return Announced(name, reply, {"url": url}, identity, None, None, Dialect())
     try:
-        counted = await _announced_by_graphql(github, settings, name)
+        announced = await _announced_by_graphql(github, settings, name)
     except (QueryError, NoAnswerError, RepositoryError) as error:
         # REST alone will do; it only cannot tell as much beforehand.
         github.note(f"{error.problem}: REST's own lists must do")
         return Announced(name, reply, {"url": url}, identity, None, None, Dialect())
-    return replace(counted, reply=reply, request={"url": url}, identity=identity)
+    return replace(announced, reply=reply, request={"url": url}, identity=identity)
 
 
 async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -> Announced:
@@ -108,7 +108,7 @@ async def _announced_by_graphql(github: GitHub, settings: Settings, repo: str) -
 
 
 async def _dialect(github: GitHub, settings: Settings) -> Dialect:
-    """Ask a server what its schema lacks, which columns stay null; github.com changes, too."""
+    """Ask a server for the gaps in its schema, whose columns stay null; github.com changes, too."""
     reply = await github.graphql(INTROSPECTION, {}, tries=github.retries, first_contact=True)
     dialect = dialect_of(reply.data["data"])
     if dialect.lacks:
@@ -159,13 +159,13 @@ async def ask_former_names(
     Names are asked for once. Returns whether there are new ones, so that the tables change;
     raises `NoAnswerError` where GitHub did not tell.
     """
-    asked = {
+    known = {
         name
         for record in journal.archive.records
         if record.meta["part"] == "former"
         for name in record.meta["asked"]
     }
-    names = [name for name in candidate_names(workspace, repo) if name not in asked]
+    names = [name for name in candidate_names(workspace, repo) if name not in known]
     names = names if github.pool.named else names[:_WITHOUT_TOKEN]
     if not names:
         return False
@@ -186,11 +186,11 @@ async def _by_graphql(github: GitHub, names: Sequence[str]) -> dict[str, str]:
         for i in range(len(names))
     )
     document = f"query FormerNames({declared}) {{\n{aliases}\n  rateLimit {{ cost }}\n}}"
-    for left in reversed(range(github.retries)):  # what fails may pass
+    for remaining_tries in reversed(range(github.retries)):  # failures may pass
         try:
             reply = await github.graphql(document, variables)
         except NoAnswerError:
-            if not left:
+            if not remaining_tries:
                 raise
             continue
         if all(error.get("type") in _NOT_OURS for error in errors_of(reply.data)):

@@ -1,9 +1,9 @@
 """One client for REST and GraphQL: tokens, limits, retries and redirects in one place.
 
 A request that fails says nothing yet of GitHub: one entry's timeline may fail for ever while all
-else is well. So a request is tried a few times and then handed back as `NoAnswerError`, for its
-asker to ask for less, or later. Only when one failure follows another does the client ask
-something that is known to work; where that fails too, GitHub as a whole is waited for.
+else is well. So a request is tried a few times and then raises `NoAnswerError`: its caller asks for
+less, or later. Only when one failure follows another does the client send a probe that is known to
+work; where that fails too, it waits for GitHub as a whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
@@ -45,15 +45,13 @@ from goldpan.miners.replies import (
     read_reply,
 )
 
-# Sends one request to GitHub once: whatever goes wrong comes back as a reply that failed.
-
 API_VERSION = "2022-11-28"
 _LONGEST_BODY = 256 << 20
 _CONNECT_TIMEOUT = 10.0
 
 
 class Transport:
-    """The connections to GitHub.
+    """The connections to GitHub; a request is sent once, and each failure becomes a reply.
 
     As long as nothing ever answered, a host that cannot be reached or that serves pages for
     people is a wrong address, and a `ServerError`.
@@ -134,6 +132,7 @@ _MOST_SECONDARY = 20  # GitHub bans who goes on after that
 _TOKEN_TRIES = 3
 _MOST_REFUSED = 10  # queries in a row, after which it is no single entry's doing
 _FIRST_TRIES = 10  # of a repository's first contact, while GitHub answers for others
+_JSON, _DIFF = "application/vnd.github+json", "application/vnd.github.diff"
 Refresh = Callable[[], tuple[str, ...]]
 """Makes new tokens, where the old ones expire."""
 
@@ -166,7 +165,8 @@ class GitHub:
         self.seconds = 0.0
         """Response times of all requests."""
         self._queries = self._refused = 0  # answered, and refused in a row
-        self._probe: HttpRequest | None = None
+        self.probe: HttpRequest | None = None
+        """Sent whenever it is doubtful whether GitHub answers at all."""
         self.pace = pace or Pace()
         self.note = note
         self._refresh = refresh
@@ -184,21 +184,12 @@ class GitHub:
 
         Tokens, limits, the requests that may be under way and connections are shared.
         """
-        other = copy(self)
-        other.note = note
-        other.requests = other.free = other.points = other._queries = other._refused = 0
-        other.seconds = 0.0
-        other._probe = None
-        return other
-
-    def probe_with(self, url: str) -> None:
-        """Ask this path of REST whenever it is doubtful whether GitHub answers at all."""
-        headers = {"Accept": "application/vnd.github+json"}
-        self._probe = HttpRequest("core", "GET", self.api_url + url, headers)
-
-    def probe_with_query(self, document: str, variables: Mapping[str, object]) -> None:
-        """Ask this query whenever it is doubtful whether GitHub answers at all."""
-        self._probe = self._query(document, variables)
+        client = copy(self)
+        client.note = note
+        client.requests = client.free = client.points = client._queries = client._refused = 0
+        client.seconds = 0.0
+        client.probe = None
+        return client
 
     async def get(
         self, url: str, tag: Tag | None = None, *, tries: int | None = None, text: bool = False
@@ -210,15 +201,10 @@ class GitHub:
         JSON. Raises `NoAnswerError` after the last try, `AuthenticationError` for bad tokens,
         `ServerError` once GitHub as a whole did not answer for as long as it is waited for.
         """
-        address = on_same_host(self.api_url, url) if "://" in url else self.api_url + url
-        headers = {
-            "Accept": "application/vnd.github.diff" if text else "application/vnd.github+json"
-        }
-        owner = ""
+        request = self.page(url, text=text)
         if tag is not None and self.pool.owns(tag.owner):
-            headers["If-None-Match"] = tag.etag
-            owner = tag.owner
-        request = HttpRequest("core", "GET", address, headers, owner=owner, text=text)
+            headers = {**request.headers, "If-None-Match": tag.etag}
+            request = replace(request, headers=headers, owner=tag.owner)
         reply = await self._ask(request, tries or self.retries)
         self.free += reply.status == 304
         return reply
@@ -237,7 +223,7 @@ class GitHub:
         answered; `QueryError` when GitHub refuses one query after the other; else as `get` does.
         At `first_contact` a refusal counts at once, and failures are waited out.
         """
-        reply = await self._ask(self._query(document, variables), tries, patient=first_contact)
+        reply = await self._ask(self.query(document, variables), tries, patient=first_contact)
         if reply.verdict is Verdict.REFUSED:
             self._refused += 1
             if self._queries and not first_contact and self._refused < _MOST_REFUSED:
@@ -254,7 +240,13 @@ class GitHub:
         self.points += int(rate["cost"]) if rate else 1
         return reply
 
-    def _query(self, document: str, variables: Mapping[str, object]) -> HttpRequest:
+    def page(self, url: str, *, text: bool = False) -> HttpRequest:
+        """Return the request for a path of REST, or for a whole address that GitHub gave."""
+        address = on_same_host(self.api_url, url) if "://" in url else self.api_url + url
+        return HttpRequest("core", "GET", address, {"Accept": _DIFF if text else _JSON}, text=text)
+
+    def query(self, document: str, variables: Mapping[str, object]) -> HttpRequest:
+        """Return the request for a GraphQL document."""
         body = orjson.dumps({"query": document, "variables": variables})
         headers = {"Content-Type": "application/json"}
         return HttpRequest("graphql", "POST", self.graphql_url, headers, body)
@@ -269,7 +261,7 @@ class GitHub:
                     return replace(reply, moved=request.url if redirects else "")
                 case Verdict.REDIRECT if redirects < _MOST_REDIRECTS:
                     redirects += 1
-                    location = urljoin(request.url, reply.headers.get("location", ""))
+                    location = reply.headers.get("location", "")
                     request = replace(request, url=on_same_host(request.url, location))
                     continue
                 case Verdict.TOKEN:
@@ -296,7 +288,7 @@ class GitHub:
             )
             if waits:
                 await self._wait(reply, failures)
-            elif self._health.is_doubtful and self._probe is not None:
+            elif self._health.is_doubtful and self.probe is not None:
                 await self._wait_for_github(reply)
             elif not last:
                 await self._sleep(failures)
@@ -329,16 +321,16 @@ class GitHub:
         return replace(reply, token=token.identity), token
 
     async def _wait_for_github(self, reply: HttpReply) -> None:
-        """Return once GitHub answers what is known to work; one asker finds out for all."""
+        """Return once GitHub answers the probe; one task finds out for all."""
         async with self._health.lock:
-            while self._health.is_doubtful and self._probe is not None:
-                probed, token = await self._send(self._probe)
+            while self._health.is_doubtful and self.probe is not None:
+                probed, token = await self._send(self.probe)
                 if probed.verdict is Verdict.FAILED:
                     await self._wait(reply, self._health.failures)
                 elif probed.verdict is Verdict.SECONDARY:
                     self.pool.pause(token, self._pause(probed, 0))
                 elif probed.verdict is Verdict.PRIMARY:
-                    self.pool.exhausted(token, self._probe.resource, probed.headers, 0)
+                    self.pool.exhausted(token, self.probe.resource, probed.headers, 0)
                 elif probed.verdict is Verdict.TOKEN:
                     await self._refuse(token, probed)
 
@@ -368,11 +360,11 @@ class GitHub:
         tries = _TOKEN_TRIES
         if self._refresh is not None and token.refusals >= tries - 1:
             try:
-                fresh = await asyncio.to_thread(self._refresh)
+                secrets = await asyncio.to_thread(self._refresh)
             except UsageError as error:
                 raise AuthenticationError(error.problem, error.remedy) from None
             token.valid = False
-            if self.pool.replace(fresh):
+            if self.pool.replace(secrets):
                 self.note("GitHub no longer takes the token: GOLDPAN_TOKEN_COMMAND gave another")
                 return
         self.pool.refused(token, reply.problem, tries)
@@ -385,7 +377,7 @@ class GitHub:
 
 
 def connect(settings: Settings, reporter: Reporter, pace: Pace | None = None) -> GitHub:
-    """Return a client; it says by the reporter what it waits for.
+    """Return a client; it reports what it waits for.
 
     Raises `UsageError` where the server is the word of a workspace that is not trusted.
     """

@@ -142,7 +142,7 @@ PULL_CONNECTIONS = (
     _list("reviews", "PullRequest", 50, f"{_COMMENT} state submittedAt"),
     _list("reviewThreads", "PullRequest", 100, "id", part="review_comments"),
 )
-_SAID = (
+_DISCUSSION_COMMENT = (
     "id databaseId author { ...actor } authorAssociation createdAt updatedAt lastEditedAt "
     "deletedAt body isAnswer isMinimized minimizedReason upvoteCount reactions { totalCount }"
 )
@@ -154,8 +154,8 @@ DISCUSSION_CONNECTIONS = (
         "Discussion",
         5,
         "",
-        f"totalCount {PAGE} nodes {{ {_SAID} "
-        f"replies(first: {_FIRST_REPLIES}) {{ totalCount {PAGE} nodes {{ {_SAID} }} }} }}",
+        f"totalCount {PAGE} nodes {{ {_DISCUSSION_COMMENT} replies(first: {_FIRST_REPLIES}) "
+        f"{{ totalCount {PAGE} nodes {{ {_DISCUSSION_COMMENT} }} }} }}",
         "reactions { totalCount }",
         most=20,
         per_item=2 + _FIRST_REPLIES,
@@ -167,14 +167,14 @@ REPLIES = Connection(
     "DiscussionComment",
     _FIRST_REPLIES,
     "",
-    f"totalCount {PAGE} nodes {{ {_SAID} }}",
+    f"totalCount {PAGE} nodes {{ {_DISCUSSION_COMMENT} }}",
     "databaseId",
     per_item=1,
 )
 LIGHT = {"labels": 100, "assignedActors": 10, "assignees": 10, "comments": 1}
-"""The lists that an entry is never read without if it can be helped, and how much of each.
+"""The short lists from which an entry's own columns come, and the length of the page of each.
 
-They are short, and the entry's own columns come from them.
+An entry that is too heavy for all lists is read with these.
 """
 
 

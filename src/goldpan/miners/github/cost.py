@@ -1,4 +1,4 @@
-"""Predicts what mining a repository will cost, from what GitHub announces and from a sample.
+"""Predicts the cost of mining a repository, from GitHub's counts and from a sample.
 
 The sample is spread evenly over the repository, so that old and new entries count alike: it tells
 how long their lists are.
@@ -43,33 +43,22 @@ class CostEstimate:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRate:
-    """The time that a request takes, and the limits on requests."""
+def expected_seconds(github: GitHub, resource: Resource, count: int) -> float:
+    """Return the time that so many requests take, waits for the hourly limit included.
 
-    seconds: float
-    """Seconds a request."""
-    hourly: int
-    """Hourly limit: points of GraphQL, requests of REST."""
-    at_once: float = 1.0
-
-    def time(self, count: int) -> float:
-        """Return the time that so many requests take, waits for the hourly limit included."""
-        return max(count * self.seconds / self.at_once, (count - 1) // self.hourly * 3_600.0)
-
-
-def pace_of(github: GitHub, resource: Resource) -> RequestRate:
-    """Return what this run learned so far; before that, what is usual."""
+    Times and limits are those that this run has measured; before that, the usual ones.
+    """
     seconds = (
         github.seconds / github.requests
         if github.requests >= _MEASURED
         else _SECONDS_A_REQUEST[resource]
     )
     tokens = github.pool.named
-    usual = _HOURLY[bool(tokens)] * max(1, len(tokens))
+    users = max(1, len(tokens))
+    hourly = github.pool.limit(resource) or _HOURLY[bool(tokens)] * users
     # GraphQL's answers may take a minute of GitHub's time a minute, REST's one and a half.
-    at_once = 1.0 if resource == "graphql" else min(1.5, github.flow.most)
-    return RequestRate(seconds, github.pool.limit(resource) or usual, at_once * max(1, len(tokens)))
+    at_once = users * (1.0 if resource == "graphql" else min(1.5, github.flow.most))
+    return max(count * seconds / at_once, (count - 1) // hourly * 3_600.0)
 
 
 def _rest_requests(
@@ -91,7 +80,7 @@ async def price(
     announced: Announced,
     miner: GraphQLMiner | RestMiner,
 ) -> CostEstimate:
-    """Predict what a run costs in all, once it knows what is to be fetched."""
+    """Predict the whole cost of a run that knows which entries it has to fetch."""
     sampled = LengthSample()
     if miner.fresh and settings.tokens:
         record = next(journal.of_run("sample"), None)
@@ -103,8 +92,8 @@ async def price(
     remaining = miner.remaining(sampled)
     path = chosen_path(settings)
     points = github.points + (remaining if path == "graphql" else 0)
-    pace = pace_of(github, RESOURCES[path])
-    return CostEstimate(github.requests + remaining, points, pace.time(remaining))
+    seconds = expected_seconds(github, RESOURCES[path], remaining)
+    return CostEstimate(github.requests + remaining, points, seconds)
 
 
 async def price_first(github: GitHub, settings: Settings, announced: Announced) -> CostEstimate:
@@ -135,14 +124,14 @@ async def price_first(github: GitHub, settings: Settings, announced: Announced) 
             counts.get("review_comments", round(pulls * sampled.mean("reviewThreads"))),
         )
         remaining = sweep + _rest_requests(entries, pulls, comments, sampled)
-    pace = pace_of(github, RESOURCES[path])
-    # A real run samples what it found, too, so what was asked here counts as it is.
+    seconds = expected_seconds(github, RESOURCES[path], remaining)
+    # A real run samples its entries, too, so the requests of this sample count as they are.
     points = github.points + (remaining if path == "graphql" else sweep)
-    return CostEstimate(github.requests + remaining, points, pace.time(remaining))
+    return CostEstimate(github.requests + remaining, points, seconds)
 
 
 async def _count_lists(github: GitHub, repo: str) -> dict[str, int]:
-    """Return how many items REST's lists hold where that is told: by the number of the last page.
+    """Return how many items REST's lists hold, as far as the number of the last page shows it.
 
     The list of issues has no last page any more; there the newest number is an upper bound.
     """
@@ -220,10 +209,7 @@ query Discussed($owner: String!, $name: String!) {{
 
 @dataclass(frozen=True, slots=True)
 class LengthSample:
-    """How long the lists of some entries are: list name to one length an entry, by type.
-
-    And about how many of an entry's texts were edited.
-    """
+    """Lengths of the lists of some entries by name of the list, and how many texts were edited."""
 
     issues: Sequence[Mapping[str, float]] = ()
     pulls: Sequence[Mapping[str, float]] = ()
@@ -267,17 +253,17 @@ class LengthSample:
 async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> LengthSample:
     """Ask for the lengths of the lists of some of these entries: 300 at the most.
 
-    What cannot be had is left out: a sample needs not be whole.
+    Entries that cannot be read are left out: a sample needs not be whole.
     """
     owner, name = repo.split("/")
     step = max(1.0, len(numbers) / _SAMPLED)
-    chosen = [numbers[int(i * step)] for i in range(min(len(numbers), _SAMPLED))]
+    spread = [numbers[int(i * step)] for i in range(min(len(numbers), _SAMPLED))]
     issues: list[Mapping[str, float]] = []
     pulls: list[Mapping[str, float]] = []
-    for start in range(0, len(chosen), _A_REQUEST):
+    for start in range(0, len(spread), _A_REQUEST):
         aliases = "\n".join(
             f"    n{number}: issueOrPullRequest(number: {number}) {{ ...sized }}"
-            for number in chosen[start : start + _A_REQUEST]
+            for number in spread[start : start + _A_REQUEST]
         )
         document = (
             "query Sample($owner: String!, $name: String!) {\n"
@@ -290,8 +276,8 @@ async def sample(github: GitHub, repo: str, numbers: Sequence[int]) -> LengthSam
             continue
         for node in (reply.data["data"].get("repository") or {}).values():
             if node:
-                of = issues if node["__typename"] == "Issue" else pulls
-                of.append(_lengths(node))
+                entries = issues if node["__typename"] == "Issue" else pulls
+                entries.append(_lengths(node))
     return LengthSample(issues, pulls)
 
 
@@ -306,14 +292,14 @@ def _lengths(node: Mapping[str, Any]) -> dict[str, float]:
         texts = [text for text in (node.get(name) or {}).get("nodes") or () if text]
         if texts:
             share = sum(bool(text.get("lastEditedAt")) for text in texts) / len(texts)
-            # What is said in threads is edited as often as comments are.
+            # Comments in threads are edited as often as others.
             count = lengths.get(name, 0) + (name == "comments") * lengths.get("reviewThreads", 0)
             edited += share * count
     return {**lengths, **({_EDITED: edited} if edited else {})}
 
 
 def graphql_requests(issues: int, pulls: int, sampled: LengthSample) -> int:
-    """Return how many requests fetch so many entries and whatever their first pages lack."""
+    """Return how many requests fetch so many entries and their further pages."""
     batches = ceil(issues / entries_batch("issue")) + ceil(pulls / entries_batch("pull"))
     further = sampled.further("Issue", issues) + sampled.further("PullRequest", pulls)
     return batches + ceil(further / FURTHER)
@@ -372,7 +358,7 @@ class DryRunArchive(Archive):
         return self._number
 
     def append(self, meta: dict[str, Any], body: bytes = b"", **_: Any) -> Record:
-        """Remember what a record would say."""
+        """Remember a record's meta."""
         path = self.directory / f"run-{self._number:04}.zst"
         record = Record(path, 0, 0, len(body), len(self.records), self._number, meta)
         self.records.append(record)

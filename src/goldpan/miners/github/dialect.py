@@ -48,7 +48,7 @@ def adapt(document: str, dialect: Dialect) -> str:
 
 
 def needs(document: str) -> frozenset[Need]:
-    """Return everything of a schema that a document names."""
+    """Return the elements of a schema that a document names."""
     reader = _DocumentReader(document, frozenset())
     reader.read()
     return frozenset(reader.met)
@@ -77,7 +77,7 @@ class _DocumentReader:
                 yield f"{head} {selection}"
 
     def _selection(self, parent: str) -> str:
-        """Read what stands in braces; return nothing where nothing is left."""
+        """Read a selection in braces; return nothing where nothing remains of it."""
         self._take("{")
         parts = []
         while self._peek() != "}":
@@ -104,11 +104,11 @@ class _DocumentReader:
             self._take(":")
             alias, name = f"{name}: ", self._take()
         exists, spread_here = self._has(parent, name), set(self._spread_here)
-        whole = f"{parent}.{name}"
-        arguments = self._arguments(whole) if self._peek() == "(" else ""
+        path = f"{parent}.{name}"
+        arguments = self._arguments(path) if self._peek() == "(" else ""
         if self._peek() != "{":
             return f"{alias}{name}{arguments}" if exists else ""
-        kind = _TYPES.get(whole) or _TYPES[name]
+        kind = _TYPES.get(path) or _TYPES[name]
         if name == "nodes" and parent.endswith("Connection"):
             kind = parent.removesuffix("Connection")
         selection = self._selection(kind)
@@ -117,14 +117,14 @@ class _DocumentReader:
         self._spread_here = spread_here
         return ""
 
-    def _arguments(self, whole: str) -> str:
+    def _arguments(self, path: str) -> str:
         self._take("(")
         supported = []
         while self._peek() != ")":
             name = self._take()
             self._take(":")
-            value = self._value(_ENUMS.get(whole))
-            if self._has(whole, name):
+            value = self._value(_ENUMS.get(path))
+            if self._has(path, name):
                 supported.append(f"{name}: {value}")
         self._take(")")
         return f"({', '.join(supported)})" if supported else ""
@@ -153,7 +153,7 @@ class _DocumentReader:
     def _take(self, expected: str | None = None) -> str:
         token = self._peek()
         if expected is not None and token != expected:
-            raise ValueError(f"{expected!r} was to stand where {token!r} stands")
+            raise ValueError(f"{token!r} stands where {expected!r} is expected")
         self._at += 1
         return token
 

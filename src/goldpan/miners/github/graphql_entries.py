@@ -1,7 +1,7 @@
 """Fetches entries with the first pages of their lists, in batches, in a run over GraphQL.
 
-What fails in a batch is asked for in smaller ones, down to one entry, then without its long
-lists; what still fails waits until all else is done.
+Entries that fail in a batch are asked for in smaller ones, down to one entry, then without its
+long lists; those that still fail wait until all else is done.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class GraphQLRun:
     reporter: Reporter
     dialect: Dialect
     is_last: bool = False
-    """True once all else is done: what fails from then on is recorded as failed."""
+    """True once all else is done: failures from then on are recorded."""
     _flawed_tries: dict[object, int] = field(default_factory=dict)
 
     def owners(self) -> dict[int, str]:
         """Return the newest fetch of each entry: its version and, after ``@``, which fetch.
 
-        An entry that REST read later has none: what GraphQL alone sees may have changed.
+        An entry that REST read later has none: data that GraphQL alone sees may have changed.
         """
         owners: dict[int, str] = {}
         for record in self.journal.archive.records:
@@ -82,7 +82,7 @@ _GONE = "NOT_FOUND"
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """A reply with entries, and what was asked for."""
+    """A reply with entries, and its request."""
 
     reply: HttpReply
     document: str
@@ -90,20 +90,20 @@ class _Fetched:
     lists: tuple[str, ...] | None = None
     """The lists whose first pages were asked for; null for all."""
     lacks: str = ""
-    """Why what the entry's own columns come from was not asked for."""
+    """Why the lists from which the entry's own columns come were not asked for."""
 
 
 @dataclass(slots=True)
 class _SortedEntries:
-    """The entries of a batch, by what their reply is good for."""
+    """The entries of a batch, by the use of their reply."""
 
     good: list[tuple[int, Target]] = field(default_factory=list)
     """With their index in the reply."""
     retries: list[Target] = field(default_factory=list)
     flaws: list[list[Any]] = field(default_factory=list)
-    """[number, part, reason] of what the good ones lack."""
+    """[number, part, reason] of data that the good ones lack."""
     unseen: list[tuple[int, str, str]] = field(default_factory=list)
-    """Number, part and reason of what the token may not see of them."""
+    """Number, part and reason of parts of them that the token may not see."""
 
 
 class EntryFetcher:
@@ -180,7 +180,7 @@ class EntryFetcher:
             self._archive(batch[0].kind, nodes, fetched, entries, size)
             for number, part, reason in entries.flaws:
                 self._run.journal.fail(number, part, reason)
-            for number, part, reason in entries.unseen:  # after the reply: it settles what was
+            for number, part, reason in entries.unseen:  # after the reply, which settles older ones
                 self._run.record_hidden(number, part, reason, fetched.reply)
         return entries.retries
 
@@ -236,7 +236,7 @@ class EntryFetcher:
         )
         journal.keep(
             "entries",
-            [key_of(target) for _, target in entries.good if target.number not in flawed],
+            [entry_key(t.version) for _, t in entries.good if t.number not in flawed],
             {"document": journal.document(fetched.document), "variables": dict(fetched.variables)},
             fetched.reply,
             kind=kind,
@@ -276,11 +276,6 @@ def by_kind(targets: Iterable[Target]) -> dict[Kind, tuple[Target, ...]]:
     """Sort entries by kind."""
     entries = list(targets)
     return {kind: tuple(target for target in entries if target.kind == kind) for kind in KINDS}
-
-
-def key_of(target: Target) -> str:
-    """Return the key under which the journal knows an entry that was fetched."""
-    return entry_key(target.version)
 
 
 def entry_key(version: str) -> str:

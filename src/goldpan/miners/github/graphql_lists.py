@@ -1,4 +1,4 @@
-"""Reads what a GraphQL reply leaves open or leaves out: further pages, nulls, errors."""
+"""Reads the gaps of a GraphQL reply: further pages, nulls, errors."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def hidden_parts(parent: str, hidden: Iterable[tuple[list[Any], str]]) -> Iterat
 def entry_flaws(
     number: int, node: dict[str, Any] | None, problem: str | None, hidden: int
 ) -> Iterator[list[Any]]:
-    """Yield [number, part, reason] for all that an entry's reply should hold and does not.
+    """Yield [number, part, reason] for all data that an entry's reply lacks.
 
     `hidden` says how many of its parts the token may not see: as many nulls are no flaws.
     """
@@ -89,7 +89,7 @@ def entry_flaws(
 
 
 def list_flaw(page: dict[str, Any] | None, cursor: str | None = None, hidden: int = 0) -> str:
-    """Return what is wrong with a page of a list that was asked for at `cursor`, or nothing."""
+    """Return the flaw of a page of a list that was asked for at `cursor`, or nothing."""
     nodes = page.get("nodes") if isinstance(page, dict) else None
     if page is None or not isinstance(nodes, list):
         return "" if hidden else "GitHub answered null"
@@ -111,7 +111,7 @@ def open_lists(
     after: More | None = None,
     unread: Container[str] = (),
 ) -> Iterator[More]:
-    """Yield the pages that are still to be fetched after what `node` holds.
+    """Yield the pages that are still to be fetched after those that `node` holds.
 
     `unread` names lists that were not asked for; their first pages are to be fetched too.
     """

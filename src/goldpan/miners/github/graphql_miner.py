@@ -1,9 +1,9 @@
 """Mines a repository over GraphQL: sweep, fetch what is new or changed, complete the lists.
 
 An entry whose fingerprint the journal knows is not fetched again, so a first run, a resumed run
-and an update are one and the same algorithm. What fails in a batch is asked for in smaller ones,
-down to one entry, then to one of its lists; what still fails is asked for once more when all
-else is done, and then recorded as failed: no entry ends a run.
+and an update are one and the same algorithm. Entries that fail in a batch are asked for in smaller
+ones, down to one entry, then to one of its lists; those that still fail are asked for once more
+when all else is done, and then recorded as failed: no entry ends a run.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from goldpan.miners.github import queries
 from goldpan.miners.github.batches import BatchSize, Drain, together
 from goldpan.miners.github.connections import CONNECTIONS, PART_OF
 from goldpan.miners.github.cost import LengthSample, discussion_requests, graphql_requests
-from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, key_of
+from goldpan.miners.github.graphql_entries import EntryFetcher, GraphQLRun, by_kind, entry_key
 from goldpan.miners.github.graphql_lists import More, list_flaw, open_lists, read_problems
 from goldpan.miners.github.limits import TokenPool
 from goldpan.miners.github.queries import Kind
 from goldpan.miners.github.sweep import Sweep, Target
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import HttpReply, NoAnswerError
-
-# Fetches the pages of entries' lists that did not fit into the reply with the entry.
 
 _CONTINUATIONS: Mapping[Kind | None, int] = {None: queries.FURTHER, "discussion": 1}
 """How many pages a request asks for: those of a discussion cost a point each."""
@@ -39,7 +37,7 @@ def _page_kind(more: More) -> Kind | None:
 
 @dataclass(slots=True)
 class _SortedPages:
-    """The pages of a batch, by what their reply is good for."""
+    """The pages of a batch, by the use of their reply."""
 
     good: list[tuple[int, More]] = field(default_factory=list)
     """With their index in the reply."""
@@ -59,7 +57,7 @@ class PageFetcher:
         self._run = run
 
     async def fetch(self, listed: Container[int]) -> None:
-        """Fetch what lacks of the newest fetch of each listed entry, to the end of its lists."""
+        """Fetch the missing pages of the newest fetch of each listed entry."""
         run = self._run
         owners = run.owners()
         missing = [
@@ -202,13 +200,8 @@ class Hidden:
     """Entries hidden from tokens that are no longer in the pool."""
     tried: tuple[Target, ...] = ()
     """Entries requested first, to find out whether the same token sees more now."""
-    rest: tuple[Target, ...] = ()
+    remaining: tuple[Target, ...] = ()
     """Entries to request if it does."""
-
-    @property
-    def chosen(self) -> tuple[Target, ...]:
-        """Return what is asked for in any case."""
-        return (*self.of_others, *self.tried)
 
     def is_seen(self, journal: Journal) -> bool:
         """Tell whether an entry that was tried is hidden no longer."""
@@ -217,7 +210,7 @@ class Hidden:
 
 
 def hidden_entries(journal: Journal) -> dict[int, Record]:
-    """Return what was hidden of entries when they were read last, the oldest first."""
+    """Return the hidden parts of entries as they were read last, the oldest first."""
     hidden: dict[int, Record] = {}
     for record in journal.archive.records:
         meta = record.meta
@@ -272,7 +265,7 @@ class GraphQLMiner:
         ) + discussion_requests(lengths)
 
     async def survey(self) -> None:
-        """Sweep the repository and find what the journal lacks."""
+        """Sweep the repository and find the entries that the journal lacks."""
         run = self._run
         with run.reporter.task("Sweep", 0) as task:
             swept = await together(*(self._sweep.run(kind, task) for kind in self._kinds))
@@ -283,10 +276,10 @@ class GraphQLMiner:
         self._listed = frozenset(targets)
         fresh = {n: target for n, target in targets.items() if not self._is_known(target, owners)}
         self._hidden = choose_hidden(run.journal, run.github.pool, targets, fresh)
-        self._targets = by_kind([*fresh.values(), *self._hidden.chosen])
+        self._targets = by_kind([*fresh.values(), *self._hidden.of_others, *self._hidden.tried])
 
     async def run(self) -> None:
-        """Fetch what the survey found, and what failed once more at the end."""
+        """Fetch the entries that the survey found, and those that failed once more at the end."""
         count = sum(map(len, self._targets.values()))
         skipped = len(self._listed) - count
         self._run.reporter.note(
@@ -295,7 +288,7 @@ class GraphQLMiner:
         )
         await self._fetch(self._targets)
         if self._hidden.is_seen(self._run.journal):  # the token was given access
-            await self._fetch(by_kind(self._hidden.rest))
+            await self._fetch(by_kind(self._hidden.remaining))
         self._run.is_last = True
         postponed = self._entries.take_postponed()
         if postponed:
@@ -313,4 +306,4 @@ class GraphQLMiner:
         A version can come back: a cross reference that was taken back leaves the old one.
         """
         newest = owners.get(target.number, "").rpartition("@")[0]
-        return newest == target.version and self._run.journal.find(key_of(target)) is not None
+        return newest == target.version and self._run.journal.find(entry_key(newest)) is not None

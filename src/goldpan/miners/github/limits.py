@@ -83,7 +83,7 @@ class ServerHealth:
 MINUTE = 60.0
 PROCESSOR_SECONDS: Mapping[str, float] = {"graphql": 60.0, "core": 90.0}
 """GitHub's processor time a minute and user that the requests of an API may take, estimated
-from response times; what GraphQL takes counts for both."""
+from response times; GraphQL's time counts for both."""
 
 
 class Flow:
@@ -239,7 +239,7 @@ class TokenPool:
                 if pause > 0:
                     await asyncio.sleep(pause)
                 return token
-            self._tell(token, wait, resource)
+            self._announce(token, wait, resource)
             await asyncio.sleep(min(wait, 60.0))
 
     def owns(self, identity: str) -> bool:
@@ -247,7 +247,7 @@ class TokenPool:
         return any(token.valid and token.identity == identity for token in self.tokens)
 
     def limit(self, resource: Resource) -> int | None:
-        """Return what all tokens together may ask an hour, null before GitHub told."""
+        """Return the hourly limit of all tokens together; None until GitHub announces one."""
         limits = [token.budgets[resource].limit for token in self.tokens if token.valid]
         announced = [limit for limit in limits if limit is not None]
         return max(announced) * len(limits) if announced else None
@@ -275,11 +275,11 @@ class TokenPool:
 
     def replace(self, secrets: tuple[str, ...]) -> bool:
         """Take newly made tokens in place of those that are not valid; tell if there are any."""
-        secrets_held = {token.secret for token in self.tokens}
-        fresh = [Token(secret) for secret in secrets if secret not in secrets_held]
-        if fresh:
-            self.tokens = [token for token in self.tokens if token.valid] + fresh
-        return bool(fresh)
+        present = {token.secret for token in self.tokens}
+        added = [Token(secret) for secret in secrets if secret not in present]
+        if added:
+            self.tokens = [token for token in self.tokens if token.valid] + added
+        return bool(added)
 
     def release(self, token: Token, resource: Resource, seconds: float = 0.0) -> None:
         """Note that a request made with an acquired token ended after so many seconds."""
@@ -287,7 +287,7 @@ class TokenPool:
         token.load.add(resource, time.monotonic(), seconds)
 
     def observe(self, token: Token, resource: Resource, headers: Mapping[str, str]) -> None:
-        """Learn from a reply's headers."""
+        """Read the limits in a reply's headers."""
         if date := headers.get("date"):
             with contextlib.suppress(ValueError):
                 self._skew = parsedate_to_datetime(date).timestamp() - time.time()
@@ -338,7 +338,7 @@ class TokenPool:
                 wait = max(wait, budget.reset + self._pace.margin - now)
         return wait
 
-    def _tell(self, token: Token, wait: float, resource: Resource) -> None:
+    def _announce(self, token: Token, wait: float, resource: Resource) -> None:
         until = time.monotonic() + wait
         if wait <= 5 or until <= self._announced_until + 5:
             return

@@ -1,4 +1,4 @@
-"""The GraphQL documents: what Goldpan asks GitHub for, and what each question costs.
+"""The GraphQL documents that Goldpan sends, and the cost of each.
 
 GitHub prices a query by connection requests: one for the query's own connection plus, for
 each nested connection, one for every parent node. The points are that sum / 100, rounded,
@@ -6,8 +6,8 @@ at least 1. Batches below are sized so that one batch stays at one point.
 
 The crawl never pages through full entries. It sweeps a repository for light fingerprints
 (`sweep_document`), then asks for the entries that are new or changed by node id
-(`entries_document`), then for whatever a first page did not hold (`continuations_document`).
-An entry that is too heavy to be had whole is asked for bare, its lists as continuations.
+(`entries_document`), then for the pages after the first (`continuations_document`).
+An entry that is too heavy to be fetched whole is asked for bare, its lists as continuations.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ query Repository($owner: String!, $name: String!) {{
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """How all entries of a kind are listed, and what each is asked for."""
+    """The list of all entries of a kind, and the fields of each."""
 
     field: str
     order: str
@@ -103,7 +103,7 @@ _LISTINGS: Mapping[Kind, _Listing] = {
 
 
 def _swept(kind: Kind) -> str:
-    """Return the selection that shows what came to an entry whose `updatedAt` did not change.
+    """Return the selection that shows additions to an entry whose `updatedAt` did not change.
 
     Cross references never change it, and a review comment not always. The answer to one makes a
     review that the timeline does not show.
@@ -147,7 +147,7 @@ _SWEPT_PAGE = "first: $first, after: $after, orderBy: {field: $field, direction:
 def sweep_document(kind: Kind, dialect: Dialect = NEWEST, *, light: bool = False) -> str:
     """Return the document that pages through light fingerprints of all entries of one kind.
 
-    A `light` one leaves out the timelines, for pages that cannot be had with them.
+    A `light` one leaves out the timelines, for pages that fail with them.
     """
     listing = _LISTINGS[kind]
     timeline = "" if light else _swept(kind)
@@ -177,7 +177,7 @@ def first_lists(
         for connection in _LISTINGS[kind].connections
         if (connection.parent, connection.name) not in dialect.lacks
     ]
-    # What was there before anybody but people could be assigned repeats what came after it.
+    # The older list of people repeats the newer one, which holds bots too.
     newer = any(connection.name == "assignedActors" for connection in supported)
     return tuple(
         connection
@@ -240,7 +240,7 @@ def sweep_page(kind: Kind) -> int:
 def continuations_document(
     connections: Sequence[Connection], dialect: Dialect = NEWEST, first: int = 100
 ) -> str:
-    """Return a document that continues `wanted[i]` of node `$i{i}` after cursor `$a{i}`.
+    """Return a document that continues `connections[i]` of node `$i{i}` after cursor `$a{i}`.
 
     The alias of the answer to the i-th request is `n{i}`; a null cursor asks for a first page.
     Each page holds up to `first` items.
@@ -299,11 +299,11 @@ INTROSPECTION = (
         "{ name args { name } } enumValues(includeDeprecated: true) { name } }\n"
     )
 )
-"""One request that asks for all of a server's schema that Goldpan's documents name."""
+"""One request for the part of a server's schema that Goldpan's documents name."""
 
 
 def dialect_of(data: Mapping[str, Any]) -> Dialect:
-    """Return what a server lacks, given its answer to `INTROSPECTION`."""
+    """Return a server's dialect, given its answer to `INTROSPECTION`."""
     offered: set[tuple[str, str]] = set()
     for kind in _KINDS:
         shape = data.get(kind)
@@ -323,5 +323,5 @@ def dialect_of(data: Mapping[str, Any]) -> Dialect:
 
 
 def lacking_columns(dialect: Dialect) -> list[str]:
-    """Return the columns that stay null where a server's schema is so."""
+    """Return the columns that stay null on a server of this dialect."""
     return sorted({column for need in dialect.lacks for column in COLUMNS.get(need, ())})

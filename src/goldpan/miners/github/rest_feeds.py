@@ -1,4 +1,4 @@
-"""The lists that REST has for a whole repository, and what is read off their items."""
+"""The lists that REST has for a whole repository, and the facts read off their items."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 from goldpan.text.keywords import find_mentions
 
-# Which part of an entry a list of REST's belongs to, for those who read what was kept.
-
 PART_OF_LIST = {"pull_comments": "review_comments"}
-"""Lists of one entry that another part's rows come from."""
+"""The part that a list of one entry belongs to, where it is not called the same."""
 
 
 RELATIONS = {
@@ -24,7 +22,7 @@ RELATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A repo-level list: its part name, path, fixed parameters and what an item is known by."""
+    """A repo-level list: its part name, path, fixed parameters and how to summarize an item."""
 
     part: str
     path: str
@@ -33,7 +31,7 @@ class Feed:
     takes_since: bool = True
 
     def can_list(self, item: Any) -> bool:
-        """Tell an item that can be listed; one that is not stays in the archive as it came."""
+        """Tell whether an item can be listed; the archive keeps others as they came."""
         try:
             identity, updated, *_ = self.item(item)
         except (KeyError, TypeError):
@@ -80,7 +78,7 @@ def relations_of(items: list[Any]) -> dict[str, list[str]]:
 
 
 def mentions_of(items: list[Any], repo: str) -> dict[int, str]:
-    """Return the entries of this repository that items name, with when the naming was updated."""
+    """Return the entries of this repository that items name, with the time of the newest item."""
     updated_at: dict[int, str] = {}
     for item in items:
         if not isinstance(item, dict):

@@ -43,7 +43,7 @@ def tag_of(record: Record) -> Tag | None:
 
 
 def describe_failure(url: str, error: Exception) -> str:
-    """Say which page failed, and why."""
+    """Return which page failed, and why."""
     page = dict(parse_qsl(urlsplit(url).query)).get("page", "1")
     return f"page {page}: {error.reason if isinstance(error, NoAnswerError) else error}"
 
@@ -80,7 +80,7 @@ class Listing:
     """The sequence number of the archive at which the walk began."""
     items: list[list[Any]] = field(default_factory=list)
     mentions: dict[int, str] = field(default_factory=dict)
-    """Entries of this repository that the texts of the items name: when the newest was updated."""
+    """When the newest text was updated that names an entry of this repository, by number."""
     is_whole: bool = False
     """True where the items are the whole list."""
     refusal: str = ""
@@ -95,7 +95,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class _FailedPage:
-    """A page that failed, and whether those that follow it were not read either."""
+    """A page that failed; with `goes_on`, the pages that follow it were not read either."""
 
     feed: Feed
     url: str
@@ -128,7 +128,7 @@ class Lists:
         return listing
 
     async def changed(self, feed: Feed, since: str) -> Listing:
-        """Read what was updated since a time."""
+        """Read the items that were updated since a time."""
         listing = Listing(feed, len(self.journal.archive.records))
         if feed.takes_since:
             await self._windows(listing, since)
@@ -137,7 +137,7 @@ class Lists:
         return listing
 
     async def retry_failed(self) -> None:
-        """Ask once more for what failed, with the pages that follow; record what still fails."""
+        """Ask once more for failed pages and those that follow; record those that still fail."""
         failed, self._failed = self._failed, []
         for page in failed:
             url: str | None = page.url
@@ -212,11 +212,11 @@ class Lists:
         """Follow a list to its end, to items older than `until`, or to the wall.
 
         Pages that fail are passed over where pages have numbers, and asked for once more at the
-        end. Returns whether nothing lacks.
+        end. Returns whether all pages were read.
         """
 
         async def follow(url: str | None) -> list[str]:
-            """Take pages; return those that failed, the last of them the end of it if any is."""
+            """Take pages; return those that failed, the last one where the walk ended, or ""."""
             failed: list[str] = []
             in_a_row = 0
             while url is not None:
@@ -236,7 +236,7 @@ class Lists:
                 listing.take(record)
                 url = record.meta["next"]
                 if until and record.meta["items"] and record.meta["items"][-1][1] < until:
-                    break  # the rest is older still
+                    break  # the following items are older still
             return [*failed, ""] if not in_a_row else failed
 
         *failed, last = await follow(self._first_url(listing.feed, order))
@@ -251,8 +251,8 @@ class Lists:
                 continue
             listing.take(record)
             if url == last:
-                *others, end = await follow(record.meta["next"])
-                later += [(other, False) for other in others]
+                *passed_over, end = await follow(record.meta["next"])
+                later += [(failed_url, False) for failed_url in passed_over]
                 later += [(end, True)] if end else []
         self._failed += [_FailedPage(listing.feed, url, attempt, goes_on) for url, goes_on in later]
         return not later

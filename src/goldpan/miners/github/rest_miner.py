@@ -1,7 +1,7 @@
-"""Mines a repository over REST: repo-level lists first, then what only exists per entry.
+"""Mines a repository over REST: repo-level lists first, then the lists of single entries.
 
-What cannot be had of one entry is asked for in smaller pages, then put off, asked for once more
-at the end, and then recorded as failed: no entry ends a run.
+A list that fails is asked for in smaller pages, then postponed, asked for once more at the end, and
+then recorded as failed: no entry ends a run.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class RestMiner:
         return round(timelines) + round(files) + sum(len(numbers) for numbers in single)
 
     async def survey(self) -> None:
-        """Read the repository's lists, and find what the journal lacks of single entries."""
+        """Read the repository's lists, and find the lists of entries that the journal lacks."""
         self._survey = await self._surveyor.run()
 
     async def run(self) -> None:
-        """Fetch what the survey found, and what failed once more at the end."""
+        """Fetch the lists that the survey found, and those that failed once more at the end."""
         survey = self._survey
         self._surveyor.reporter.note(
             f"{len(survey.listed):,} entries; {survey.count:,} lists of entries to fetch"
@@ -71,7 +71,7 @@ class RestMiner:
             fetch = self._list("pull_comments", "pulls/{}/comments")
             await self._fetch_each(survey.review_comments, "review_comments", fetch, task)
             for part in RELATIONS:
-                numbers = [number for number, of in survey.relations if of == part]
+                numbers = [number for number, kind in survey.relations if kind == part]
                 fetch = self._list(part, f"issues/{{}}/{RELATIONS[part]}")
                 await self._fetch_each(numbers, part, fetch, task)
         self._is_last = True
@@ -127,7 +127,7 @@ class RestMiner:
         self._journal.mark("complete", [key], number=number, of="files", state=state)
 
     def _list(self, part: str, path: str) -> Fetch:
-        """Return what fetches a list of one entry, below the repository's address, once a run."""
+        """Return a function that fetches a list of one entry, once a run."""
 
         async def fetch(number: int) -> None:
             key = f"{part}|{self._journal.run}|{number}"
@@ -226,17 +226,17 @@ class RestMiner:
     async def _fetch_each(
         self, numbers: Iterable[int], part: str, fetch: Fetch, task: ProgressTask
     ) -> None:
-        waiting = iter(numbers)
+        queue = iter(numbers)
 
         async def work() -> None:
-            for number in waiting:
+            for number in queue:
                 await self._guarded(number, part, fetch)
                 task.advance()
 
         await together(*(work() for _ in range(self._github.flow.most)))
 
     async def _guarded(self, number: int, part: str, fetch: Fetch) -> None:
-        """Fetch, or put off what fails; at the end of the run it is recorded as failed."""
+        """Fetch, and postpone a failure; at the end of the run record it."""
         try:
             await fetch(number)
         except NoAnswerError as error:

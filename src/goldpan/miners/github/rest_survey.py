@@ -1,6 +1,6 @@
-"""Finds what a REST run has to fetch: the repository's lists, and what the archive lacks of them.
+"""Finds the entries and lists that a REST run has to fetch, from the repository's own lists.
 
-With a token the GraphQL sweep tells which entries there are and which changed, cross references
+With a token the GraphQL sweep shows which entries there are and which changed, cross references
 from elsewhere included; REST's own lists cannot, since a cross reference does not bump
 `updated_at`. Without one the list of issues is walked as a whole, and an entry's timeline is read
 again when the entry changed or a text that changed names it.
@@ -39,13 +39,13 @@ from goldpan.miners.repair import trusted_ends
 
 @dataclass(slots=True)
 class RestSurvey:
-    """The findings from the repository's lists, and what is to be fetched entry by entry."""
+    """The findings from the repository's lists, and the entries and lists to be fetched."""
 
     listed: frozenset[int]
     targets: Mapping[int, Target]
     """Entries as the sweep saw them; empty without one."""
     versions: Mapping[int, str]
-    """Which state of an entry its timeline is read for."""
+    """The state of each entry for which its timeline is read."""
     issues: list[int] = field(default_factory=list)
     """Entries that no list brought as they are now."""
     pulls: list[int] = field(default_factory=list)
@@ -71,7 +71,7 @@ class RestSurvey:
 
 
 class RestSurveyor:
-    """Reads a repository's lists into the journal, and compares them with what it has.
+    """Reads a repository's lists into the journal, and compares them with its older records.
 
     `sweep` is None without a token.
     """
@@ -84,11 +84,11 @@ class RestSurveyor:
         self.reporter = reporter
         self.sweep = sweep
         self._limit = stamp(since)
-        known = _finished_until(lists.journal, self._limit)
-        self._changed_since = max(filter(None, (known, self._limit)), default=None)
+        last_run = _finished_until(lists.journal, self._limit)
+        self._changed_since = max(filter(None, (last_run, self._limit)), default=None)
 
     async def run(self) -> RestSurvey:
-        """Read the lists and find what is to be fetched."""
+        """Read the lists and find the entries and lists to be fetched."""
         targets = await self._swept()
         with self.reporter.task("Lists", len(FEEDS)) as task:
             issues, pulls, comments, reviews = await together(
@@ -111,13 +111,13 @@ class RestSurveyor:
             numbers = sorted({item[0] for item in issues.items})
             self.journal.mark("listed", of="issues", numbers=numbers, begun=issues.begun)
         if self._changed_since and not targets:
-            self._tell_unseen(self._changed_since)
+            self._note_unseen(self._changed_since)
         entries = self._newest("issues", "issue")
         listed = self._listed(targets, issues, entries)
         return self._compare(listed, targets, entries, named)
 
-    def _tell_unseen(self, since: str) -> None:
-        """Note what no list of REST shows: a cross reference touches no entry that it leads to."""
+    def _note_unseen(self, since: str) -> None:
+        """Note that no list of REST shows a cross reference: it touches no entry."""
         self.reporter.note(
             f"Not seen without a token: {UNSEEN.format(since=since)}, unless the entry that they "
             "lead to changes otherwise. A run with GITHUB_TOKEN set finds them"
@@ -126,7 +126,7 @@ class RestSurveyor:
             self.journal.mark("unseen", since=since)
 
     async def _swept(self) -> dict[int, Target]:
-        """Return all entries by the GraphQL sweep, none where that is not to be had."""
+        """Return all entries by the GraphQL sweep, none where there is no sweep."""
         if self.sweep is None:
             return {}
         try:
@@ -140,10 +140,10 @@ class RestSurveyor:
         return {target.number: target for targets in listed for target in targets}
 
     async def _listing(self, feed: Feed, task: ProgressTask, *, swept: bool) -> Listing:
-        """Read a list: all of it at first, later what changed."""
+        """Read a list: all of it at first, later its changed items."""
         since = self._changed_since
         if feed is ISSUES and not swept and not self._limit:
-            since = None  # the list itself must tell which entries there are
+            since = None  # the list itself must show which entries there are
         listing = await (self.lists.changed(feed, since) if since else self.lists.whole(feed))
         task.advance()
         return listing
@@ -198,7 +198,7 @@ class RestSurveyor:
                     survey.pulls.append(number)
                 else:
                     survey.heads[number] = pull[2:4]
-                # The list of review comments tells what changed, not what was deleted.
+                # The list of review comments shows changes, not deletions.
                 later = since is not None and max(updated, entry[1] if entry else "") >= since
                 if later or (number, "review_comments") in states.failed:
                     survey.review_comments.append(number)
@@ -232,7 +232,7 @@ class RestSurveyor:
 
 
 class _LastStates:
-    """Which state of each entry the archive holds last, by whichever path."""
+    """The state of each entry that the archive holds last, by whichever API."""
 
     def __init__(self, journal: Journal) -> None:
         self.versions: dict[tuple[int, str], str] = {}

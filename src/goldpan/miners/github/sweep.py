@@ -1,9 +1,9 @@
 """Lists all entries of a repository with a light fingerprint each, over GraphQL.
 
 The fingerprint is an entry's `updatedAt` with the count and newest time of its cross references
-and links, which do not bump `updatedAt`. What the archive read at the same fingerprint is not
-read again; what no complete sweep lists is gone. Both paths learn from it what changed, where
-there is a token.
+and links, which do not bump `updatedAt`. Entries that the archive read at the same fingerprint are
+not read again; entries that no complete sweep lists are gone. With a token, both GraphQL and REST
+runs learn from it which entries changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RESTARTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An entry to fetch; `version` names what the sweep saw of it."""
+    """An entry to fetch; `version` is its fingerprint in the sweep."""
 
     kind: Kind
     node: str
@@ -45,8 +45,8 @@ class Target:
     @property
     def length(self) -> int:
         """How many comments a discussion had when it was listed."""
-        said = self.version.split("|")[2]
-        return int(said) if said.isdecimal() else 0
+        count = self.version.split("|")[2]
+        return int(count) if count.isdecimal() else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Sweep:
     async def run(self, kind: Kind, task: ProgressTask) -> list[Target]:
         """Return all entries of a kind (those updated since the limit, if there is one).
 
-        A cursor that GitHub no longer takes starts the list again. A page that cannot be had is
-        recorded as failed, and what was listed before it is returned.
+        A cursor that GitHub no longer takes starts the list again. A page that fails for good is
+        recorded as failed, and the entries listed before it are returned.
         """
         targets: dict[str, Target] = {}
         for attempt in range(_RESTARTS):
@@ -106,9 +106,9 @@ class Sweep:
     async def _read(self, kind: Kind, key: str, cursor: str, size: BatchSize) -> Record:
         owner, name = self.repo.split("/")
         field, direction = ("UPDATED_AT", "DESC") if self.since else ("CREATED_AT", "ASC")
-        page_wanted = {"first": size.current, "after": cursor or None}
+        bounds = {"first": size.current, "after": cursor or None}
         order = {"field": field, "direction": direction}
-        variables = {"owner": owner, "name": name, **page_wanted, **order}
+        variables = {"owner": owner, "name": name, **bounds, **order}
         reply = await self._page(kind, variables, size)
         page = self._connection(reply, kind)
         info = page["pageInfo"]
@@ -144,7 +144,7 @@ class Sweep:
         )
 
     async def _page(self, kind: Kind, variables: dict[str, Any], size: BatchSize) -> HttpReply:
-        """Ask for one page, smaller and smaller, at last without what makes it heavy."""
+        """Ask for one page, smaller and smaller, at last without the timelines."""
         failures, light = 0, False
         while True:
             try:
@@ -218,8 +218,8 @@ def _is_off(reply: HttpReply) -> bool:
 
 def _fingerprint(node: dict[str, Any]) -> list[Any]:
     if "comments" in node:  # a discussion
-        said = (node["comments"] or {}).get("totalCount", "")
-        mark = f"{node['updatedAt']}|{said}|{node.get('answerChosenAt') or ''}|"
+        comments = (node["comments"] or {}).get("totalCount", "")
+        mark = f"{node['updatedAt']}|{comments}|{node.get('answerChosenAt') or ''}|"
         return [node["id"], node["number"], mark]
     timeline = node.get("timelineItems") or {"filteredCount": "", "nodes": ()}
     last: dict[str, Any] = next((item for item in timeline["nodes"] or () if item), {})

@@ -18,8 +18,6 @@ from goldpan.git.process import git
 from goldpan.git.trees import SUBMODULE, Touched
 from goldpan.miners.history.commit_pairs import CommitReading, Pull, about_paths, count, find_state
 
-# Makes what a pull request changed anew, from GitHub's diff and the files before it.
-
 _FILE = "100644"
 _SUBPROJECT = b"Subproject commit "
 
@@ -34,8 +32,8 @@ def rebuild(
     """Apply an archived diff to the first of these commits that it fits exactly.
 
     Returns that commit and the changes to its tree.
-    Files after the change are written into the clone, so everybody reads them like all others.
-    Raises `UnfitError` that says why there is no such commit.
+    Files after the change are written into the clone, where they are read like all others.
+    Raises `UnfitError` where there is no such commit, with the reason.
     """
     if record.meta["status"] != 200:
         raise UnfitError(f"GitHub gives no diff (HTTP {record.meta['status']})")
@@ -119,8 +117,8 @@ def _write(clone: Path, files: Sequence[bytes]) -> None:
             path.write_bytes(data)
             paths.append(f"{path}\n")
         options, names = ("-w", "--no-filters", "--stdin-paths"), "".join(paths).encode()
-        written = git("hash-object", *options, clone=clone, subject=str(clone), stdin=names)
-    if written.decode().split() != [blob_id(data) for data in files]:
+        ids = git("hash-object", *options, clone=clone, subject=str(clone), stdin=names)
+    if ids.decode().split() != [blob_id(data) for data in files]:
         raise GitError(f"{clone} does not keep files as they are", "Clone the repository again")
 
 
@@ -157,8 +155,8 @@ class Settler:
 
     def _settle_lost(self, reading: CommitReading) -> tuple[dict[str, Any], Sequence[Touched]]:
         pull = reading.pull
-        named = (("base_sha_missing", pull.base_sha), ("head_missing", pull.head_sha))
-        notes = [note for note, sha in named if self.ancestry.find(sha) is None]
+        commits = (("base_sha_missing", pull.base_sha), ("head_missing", pull.head_sha))
+        notes = [note for note, sha in commits if self.ancestry.find(sha) is None]
         nothing = {"number": pull.number, "state": "none", "notes": notes}
         record = self.diffs.get(pull.number)
         if record is None:

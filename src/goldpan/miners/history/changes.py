@@ -1,9 +1,9 @@
 """Changes to the files of pull requests: rows of `changes`, and GitHub's own diffs.
 
 GitHub is asked for a diff where git cannot tell what changed: one request each.
-Replies are archived like all others, whatever they say, so none is asked for twice and the
-tables stay a function of what is on disk. They go into the newest run of the archive, ended or
-not: they say nothing that a later run would have to go on with.
+Replies are archived like all others, failures too, so none is asked for twice and the tables stay
+a function of the archive. They go into the newest run of the archive, ended or not: a later run
+has nothing to resume of them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _STATUS = {"A": "added", "C": "copied", "D": "removed", "R": "renamed", "T": "ch
 
 def describe(touched: Iterable[tuple[int, Touched]], objects: Objects) -> Iterator[dict[str, Any]]:
     """Yield rows of `changes`: one for each changed file of the numbered pull requests."""
-    listed = list(touched)
-    contents = objects.read(blob or "" for _, file in listed for blob in file.blobs)
-    for number, file in listed:
+    numbered = list(touched)
+    contents = objects.read(blob or "" for _, file in numbered for blob in file.blobs)
+    for number, file in numbered:
         before, after = next(contents), next(contents)
         yield _describe(number, file, before, after)
 
@@ -98,7 +98,7 @@ def _kind(touched: Touched, before: Object | None, after: Object | None) -> Chan
 
 
 PART = "diff"
-"""The name of the part that records of diffs have in the archive."""
+"""The part of records of diffs in the archive."""
 MEDIA = "application/vnd.github.diff"
 
 _ASKING = threading.Lock()

@@ -1,4 +1,4 @@
-"""Finds, for many pull requests at once, the pair of commits that holds what each changes.
+"""Finds, for many pull requests at once, the pair of commits that holds the change of each.
 
 The change is what GitHub shows: from the merge base to the head. The base that the API names is
 the base branch as it was when the pull request was opened or last pushed to, so it can be
@@ -41,7 +41,7 @@ _PAIRED = "INSERT INTO paired SELECT pull FROM read_parquet($path) WHERE pull_re
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many files and lines a pull request changes; null where nobody said."""
+    """How many files and lines a pull request changes; None where that is unknown."""
 
     files: int | None
     additions: int | None
@@ -60,7 +60,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """A pull request as the API told of it."""
+    """A pull request as the API describes it."""
 
     number: int
     merged: bool
@@ -117,7 +117,7 @@ _MOST_REBASED = 250  # GitHub lists no more commits of a pull request
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Two commits that may hold what a pull request changes."""
+    """Two commits between which a pull request's change may lie."""
 
     before: str
     """Where the change begins: the merge base, or the commit before the merge."""
@@ -161,7 +161,7 @@ def find_candidates(pull: Pull, refs: Refs, ancestry: Ancestry) -> list[Candidat
 
 
 def _about_ref(head: str, ref: str | None, ancestry: Ancestry) -> tuple[str, ...]:
-    """Say what became of a head: its ref is newer than what the API told where they differ."""
+    """Return a note on a head whose ref is newer than the API's data."""
     if ref is None:
         return ("head_ref_missing",)
     if ref == head:
@@ -183,7 +183,7 @@ def _of_head(
 def _bases(
     pull: Pull, head: str, refs: Refs, ancestry: Ancestry
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield commits of the base branch from before the merge, each with what is odd about it."""
+    """Yield commits of the base branch from before the merge, each with notes on it."""
     base = ancestry.find(pull.base_sha)
     if base is not None:
         yield base, ()
@@ -217,7 +217,7 @@ StateName = Literal["base", "merge_base", "merge_parent", "diff", "none"]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a change starts: the commit whose tree a model sees, and how it was found."""
+    """The start of a change: the commit whose tree a model sees, and how it was found."""
 
     name: StateName
     before: str
@@ -252,7 +252,7 @@ def count(touched: Sequence[Touched]) -> Counts:
 
 
 def about_paths(touched: Sequence[Touched]) -> tuple[str, ...]:
-    """Return notes on paths that users of the tables must know of."""
+    """Return notes on paths that users of the tables need to know."""
     paths = [path for file in touched for path in (file.path, file.previous) if path is not None]
     notes = set()
     if any(map(is_unsafe, paths)):
@@ -298,7 +298,7 @@ class CommitReading:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the pull requests of one clone, and counts what that took."""
+    """Reads the pull requests of one clone, and counts the files fetched for it."""
 
     clone: Path
     refs: Refs
@@ -319,12 +319,18 @@ class Reader:
         settled: dict[int, CommitReading] = {}
         spare: dict[int, CommitReading] = {}
         broken: dict[int, CommitReading] = {}
-        waiting = [(pull, iter(find_candidates(pull, self.refs, self.ancestry))) for pull in pulls]
-        while waiting:
-            tried = [(pull, rest, choice) for pull, rest in waiting for choice in islice(rest, 1)]
-            results = self._compare([choice.pair for _, _, choice in tried])
-            waiting = []
-            for (pull, rest, candidate), compared in zip(tried, results, strict=True):
+        unsettled = [
+            (pull, iter(find_candidates(pull, self.refs, self.ancestry))) for pull in pulls
+        ]
+        while unsettled:
+            trials = [
+                (pull, candidates, candidate)
+                for pull, candidates in unsettled
+                for candidate in islice(candidates, 1)
+            ]
+            results = self._compare([candidate.pair for _, _, candidate in trials])
+            unsettled = []
+            for (pull, candidates, candidate), compared in zip(trials, results, strict=True):
                 reading = CommitReading(pull, candidate, *compared or ())
                 if reading.agrees:
                     settled[pull.number] = reading
@@ -333,12 +339,12 @@ class Reader:
                     broken[pull.number] = CommitReading(pull, problem=UNREADABLE)
                 elif candidate.certain:
                     spare.setdefault(pull.number, reading)
-                waiting.append((pull, rest))
+                unsettled.append((pull, candidates))
         lost = {pull.number: CommitReading(pull, problem=NOWHERE) for pull in pulls}
         return list({**lost, **broken, **spare, **settled}.values())
 
     def _compare(self, pairs: Sequence[CommitPair]) -> Iterator[Compared | None]:
-        """Compare commits that have an end, and fetch first what a partial clone lacks for that."""
+        """Compare commits that have an end, fetching first the files that a partial clone lacks."""
         commits = {commit for pair in pairs for commit in (pair.before, pair.after)}
         self.objects.read_roots(commits)
         endless = {commit for commit in commits if self.objects.is_endless(commit)}
@@ -349,7 +355,7 @@ class Reader:
 
     def _compare_fit(self, pairs: Sequence[CommitPair]) -> Iterator[Compared | None]:
         if self.network and promisor(self.clone) is not None:
-            self._bring_files(pairs)
+            self._fetch_files(pairs)
         compared = list(compare(self.clone, pairs, Depth.FILES))
         unread = [pair for pair, files in zip(pairs, compared, strict=True) if files is None]
         shallow = iter(list(compare(self.clone, unread, Depth.FOLDERS)))
@@ -360,7 +366,7 @@ class Reader:
                 folders = next(shallow)
                 yield None if folders is None else (folders, UNCOUNTED)
 
-    def _bring_files(self, pairs: Sequence[CommitPair]) -> None:
+    def _fetch_files(self, pairs: Sequence[CommitPair]) -> None:
         """Fetch all files that differ in one go; folders tell which these are."""
         blob_ids = {
             blob

@@ -1,7 +1,7 @@
-"""Brings the history of a repository home and reads it: `goldpan clone`.
+"""Clones the history of a repository and reads it: `goldpan clone`.
 
-The tables `revisions` and `changes` are a function of the clone, the mined tables and the archive,
-and of nothing else.
+The tables `revisions` and `changes` are a function of the clone, the mined tables and the archive
+alone.
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ def read_history(
                 settled = [settler.settle(reading) for reading in readings]
                 rows = [revision for revision, _ in settled]
                 files = list(describe(_sorted_files(settled), objects))
-                for target, table, made in (
+                for target, table, table_rows in (
                     (revisions, REVISIONS, rows),
                     (changes, CHANGES, files),
                 ):
-                    arrow = pa.Table.from_pylist(made, schema=table.schema_without_repo)
+                    arrow = pa.Table.from_pylist(table_rows, schema=table.schema_without_repo)
                     write(target, table, tables.repo, arrow)
                 states.update(row["state"] for row in rows)
                 notes.update(note for row in rows for note in row["notes"])
@@ -129,10 +129,10 @@ def _read_refs(clone: Path) -> Refs:
     heads: dict[int, str] = {}
     branches: dict[str, str] = {}
     for name, value in read_refs(clone).items():
-        kind, _, rest = name.removeprefix("refs/").partition("/")
-        number = rest.removesuffix("/head")
+        kind, _, short_name = name.removeprefix("refs/").partition("/")
+        number = short_name.removesuffix("/head")
         if kind == "heads":
-            branches[rest] = value
+            branches[short_name] = value
         elif kind == "pull" and number.isdecimal():
             heads[int(number)] = value
     return Refs(heads, branches)
@@ -140,12 +140,12 @@ def _read_refs(clone: Path) -> Refs:
 
 def _read_ancestry(clone: Path, tables: Tables, refs: Refs, objects: Objects) -> Ancestry:
     """Read the history with the commits that the API names and no ref leads to any more."""
-    named: list[str] = []
+    commits: list[str] = []
     for pulls in tables.pulls(_AT_ONCE):
         shas = [sha for pull in pulls for sha in pull.shas]
         answers = zip(shas, objects.info(shas), strict=True)
-        named += [sha for sha, info in answers if info is not None and info.kind == "commit"]
-    return read_ancestry(clone, named, refs.branches.get(tables.default_branch or ""))
+        commits += [sha for sha, info in answers if info is not None and info.kind == "commit"]
+    return read_ancestry(clone, commits, refs.branches.get(tables.default_branch or ""))
 
 
 def _sorted_files(
@@ -162,18 +162,24 @@ _MOST_NUMBERS = 20
 
 @dataclass(frozen=True, slots=True)
 class FetchedHistory(Result):
-    """The history of a repository: its clone, and what reading that found."""
+    """The clone of a repository, and what reading it found."""
 
     clone: CloneResult
     history: History
+    is_mined: bool = True
+    """False for a repository that is only cloned, such as a submodule of another."""
 
     def plain(self) -> dict[str, Any]:
         """Return what is known of both."""
         return {**asdict(self.clone), **asdict(self.history)}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield how many pull requests have which state, and what was odd."""
+        """Yield how many pull requests have which state, and which have oddities."""
         history = self.history
+        if not self.is_mined:
+            yield Title(history.repo, f": {self.clone.refs:,} refs")
+            yield Line("The repository was not mined, so no pull requests were read")
+            return
         yield Title(
             history.repo,
             f": {self.clone.refs:,} refs, {history.pulls:,} pull requests "
@@ -190,9 +196,9 @@ class FetchedHistory(Result):
             )
         if history.disagreeing:
             numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
-            more = len(history.disagreeing) - _MOST_NUMBERS
-            others = f" and {more:,} more" if more > 0 else ""
-            yield Line(f"Size differs from GitHub's figures: {numbers}{others}")
+            hidden = len(history.disagreeing) - _MOST_NUMBERS
+            remainder = f" and {hidden:,} more" if hidden > 0 else ""
+            yield Line(f"Size differs from GitHub's figures: {numbers}{remainder}")
 
 
 def fetch_histories(
@@ -204,21 +210,21 @@ def fetch_histories(
     source: str | None = None,
     network: bool | None = None,
 ) -> list[FetchedHistory]:
-    """Bring the histories of repositories as below, as many at once as settings allow processes.
+    """Fetch the histories of repositories as below, as many at once as settings allow processes.
 
     In `source`, ``{owner}`` and ``{name}`` stand for those of each repository. Threads are enough
     for it: most of the work is git's, in processes of its own. The first failure ends what has not
     begun, and is raised when the rest has ended.
     """
 
-    def bring(repo: str) -> FetchedHistory:
+    def fetch(repo: str) -> FetchedHistory:
         own = None if source is None else source_of(source, repo)
-        said = reporter.named(repo) if len(repos) > 1 else reporter
-        return fetch_history(settings, workspace, repo, said, source=own, network=network)
+        named = reporter.named(repo) if len(repos) > 1 else reporter
+        return fetch_history(settings, workspace, repo, named, source=own, network=network)
 
     pool = ThreadPoolExecutor(min(settings.processes, len(repos)) or 1)
     try:
-        return list(pool.map(bring, repos))
+        return list(pool.map(fetch, repos))
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -232,7 +238,7 @@ def fetch_history(
     source: str | None = None,
     network: bool | None = None,
 ) -> FetchedHistory:
-    """Clone or update a repository and write `revisions` and `changes`, under its lock.
+    """Clone or update a repository and, if it was mined, write `revisions` and `changes`.
 
     `source` is a git address, a local mirror or a bundle, instead of GitHub. With a local one
     nothing else is asked of the network, unless `network` says so.
@@ -246,6 +252,8 @@ def fetch_history(
     client = partial(connect, settings, reporter) if network else None
     with workspace.lock(repo):
         cloned = clone(workspace, repo, reporter, source=source, token=token, host=host)
+        if not workspace.table(repo, "entries").exists():
+            return FetchedHistory(cloned, History(repo, 0, 0, {}, {}, (), 0, 0), is_mined=False)
         history = read_history(
             workspace, repo, reporter, client=client, token=token, host=host, network=network
         )

@@ -6,7 +6,6 @@ Worker processes load this module and what it needs, and nothing else. One merge
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -26,7 +25,7 @@ from goldpan.miners.tables.rows import FACETS, PART_OF_RECORD, Rows
 
 RANGE = 4_096  # entry numbers merged at once; fixes the row groups, so never derive it
 
-_FACET = b"facet"  # what a part's schema calls its facet
+_FACET = b"facet"  # key of a facet's name in the metadata of a part's schema
 
 
 def range_of(number: int) -> int:
@@ -56,41 +55,37 @@ def write_parts(directory: Path, chunk: int, tables: dict[str, pa.Table]) -> Non
                     out.write_table(part)
 
 
-def read_ranges(directory: Path) -> Iterator[tuple[int, dict[str, pa.Table]]]:
-    """Yield each range's index and facets, in the order of entry numbers and of the chunks."""
-    for folder in sorted(path for path in directory.iterdir() if path.is_dir()):
-        parts = {name: [facet.schema.empty_table()] for name, facet in FACETS.items()}
-        for path in sorted(folder.iterdir()):
-            with pa.OSFile(str(path), "rb") as source:
-                while source.tell() < source.size():
-                    part = pa.ipc.open_stream(source).read_all()
-                    name = part.schema.metadata[_FACET].decode()
-                    parts[name].append(part.replace_schema_metadata())
-        yield (
-            int(folder.name),
-            {name: pa.concat_tables(parts.pop(name)).combine_chunks() for name in FACETS},
-        )
+def parsed_ranges(directory: Path) -> set[int]:
+    """Return the ranges that part files were written of."""
+    return {int(path.name) for path in directory.iterdir() if path.is_dir()}
 
 
-def count_ranges(directory: Path) -> int:
-    """Return how many ranges there are to read."""
-    return sum(path.is_dir() for path in directory.iterdir())
+def read_range(directory: Path, index: int) -> dict[str, pa.Table]:
+    """Return a range's facets, rows in the order of the chunks; empty ones without part files."""
+    parts = {name: [facet.schema.empty_table()] for name, facet in FACETS.items()}
+    for path in sorted((directory / f"{index:08}").glob("*")):
+        with pa.OSFile(str(path), "rb") as source:
+            while source.tell() < source.size():
+                part = pa.ipc.open_stream(source).read_all()
+                name = part.schema.metadata[_FACET].decode()
+                parts[name].append(part.replace_schema_metadata())
+    return {name: pa.concat_tables(parts.pop(name)).combine_chunks() for name in FACETS}
 
 
 # Reads of a backup's entry only the fields that tables are made of.
 #
-# Nine bytes of ten are addresses and the like. msgspec passes over what is not asked for, which
-# takes half as long as parsing all of it.
+# Nine bytes of ten are addresses and the like. msgspec skips fields that are not declared, which
+# takes half as long as parsing all of them.
 
 _NUMBER = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _INTEGER = _NUMBER | None
 _TEXT = str | None
-_NOBODY = ("", "ghost")  # who deleted their account
+_NOBODY = ("", "ghost")  # logins of deleted accounts
 
 
-def _object(*texts: str, **others: Any) -> Any:
-    """Return the type of an object of which these members are read, texts and others."""
-    members: Any = {**dict.fromkeys(texts, _TEXT), **others}
+def _object(*texts: str, **typed: Any) -> Any:
+    """Return the type of an object of which these members are read, texts and typed ones."""
+    members: Any = {**dict.fromkeys(texts, _TEXT), **typed}
     return TypedDict("_object", members, total=False)  # type: ignore[operator]
 
 
@@ -205,7 +200,7 @@ def parse_chunk(chunk: Chunk) -> int:
 
 
 def _parse(rows: Rows, record: Record, body: bytes, pulls: frozenset[int]) -> None:
-    """Parse a record; what cannot be read of it is noted, and costs nothing else."""
+    """Parse a record; a part that cannot be read is noted, and costs nothing else."""
     meta = record.meta
     try:
         fields = read_fields(body) if meta["part"] == "backup" else None

@@ -1,7 +1,7 @@
 """Makes columns of parsed values; a value that cannot be read costs its field, never the table.
 
-A column is made at once. Only where that fails is the value looked for that does not fit, made
-null and named. A row without what tells it apart is dropped and named.
+A column is made at once. Only where that fails are the values found that do not fit, made null and
+reported. A row without its identity is dropped and reported.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _FIRST = -62_135_596_800_000_000
 _LAST = 253_402_300_799_999_999
 
 Row = tuple[Any, ...]
-Told = Callable[[Row, str], None]
-"""Called with a row and what of it was lost."""
+OnLoss = Callable[[Row, str], None]
+"""Called with a row and a description of what was lost of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableValue:
-    """A value of another kind than GitHub documents, and what of it can be kept."""
+    """A value of another kind than GitHub documents, and its readable part."""
 
     value: object
-    kept: object = None
+    readable: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Facet:
         return self.identity[0]
 
 
-def make_table(rows: Sequence[Row], facet: Facet, on_loss: Told) -> pa.Table:
+def make_table(rows: Sequence[Row], facet: Facet, on_loss: OnLoss) -> pa.Table:
     """Return the table of rows in the order of its columns; `on_loss` hears what was lost."""
     schema = facet.schema
     columns = [
@@ -94,9 +94,9 @@ def integer(value: Any) -> Any:
 
 
 def nodes(connection: Any) -> Any:
-    """Return the nodes of a list's page; what GitHub left out is told by the miner."""
-    found = inner(connection, "nodes")
-    return [node for node in found if node] if isinstance(found, list) else found
+    """Return the nodes of a list's page; the miner records those that GitHub left out."""
+    items = inner(connection, "nodes")
+    return [node for node in items if node] if isinstance(items, list) else items
 
 
 def names(values: Any, key: str) -> Any:
@@ -109,12 +109,12 @@ def names(values: Any, key: str) -> Any:
 
 
 def texts(values: list[Any], members: list[Any]) -> Any:
-    """Return the sorted texts among what was read off values; what is none is lost."""
+    """Return the sorted texts among the members of values; others are lost."""
     readable = sorted(member for member in members if isinstance(member, str))
     return readable if len(readable) == len(values) else UnreadableValue(values, readable)
 
 
-# Who wrote something, told alike whichever API told it.
+# Accounts, in the same form from either API.
 
 
 class Person(NamedTuple):
@@ -184,7 +184,7 @@ def excerpt(value: object) -> str:
 
 
 def _column(
-    field: pa.Field[Any], values: tuple[Any, ...], rows: Sequence[Row], on_loss: Told
+    field: pa.Field[Any], values: tuple[Any, ...], rows: Sequence[Row], on_loss: OnLoss
 ) -> pa.Array[Any]:
     try:
         return array_of(values, field.type)
@@ -195,7 +195,7 @@ def _column(
         try:
             array_of((value,), field.type)
         except UNFIT:
-            fitting[index] = value.kept if isinstance(value, UnreadableValue) else None
+            fitting[index] = value.readable if isinstance(value, UnreadableValue) else None
             on_loss(rows[index], f"{field.name} cannot be read: {excerpt(value)}")
     return array_of(tuple(fitting), field.type)
 

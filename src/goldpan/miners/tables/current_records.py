@@ -1,6 +1,6 @@
-"""Which archived replies count: later ones supersede earlier ones, entry by entry.
+"""The archived replies that count: later ones supersede earlier ones, entry by entry.
 
-Read off the records' metas alone, so nothing is unpacked to find out.
+They are found by the records' metas alone, so nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Floors:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Something that should be there and is not, and why."""
+    """The state of missing data, and the reason."""
 
     state: Trouble
     reason: str
@@ -81,7 +81,7 @@ class CurrentRecords:
     open: dict[tuple[int | None, str], Open] = field(default_factory=dict)
     """Missing data by number (None for a list of the repository) and part."""
     announced: dict[str, int] = field(default_factory=dict)
-    """How many issues and pulls GitHub said that there are."""
+    """How many issues and pulls GitHub announced."""
     stored: dict[str, int] = field(default_factory=dict)
     """How many issues and pulls there are replies of."""
     further_lists: dict[str, str | None] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class _Scan:
                 for _, number, _, parent, connection in meta["nodes"]:
                     part = PART_OF[parent, connection]
                     failure = self.failures.get((number, part))
-                    # A page shows nothing of what is withheld of the pages before it.
+                    # A page shows nothing of withheld parts of the pages before it.
                     if failure is None or failure[1].state != "withheld":
                         self.solved[number, part] = sequence
             case (
@@ -168,7 +168,7 @@ class _Scan:
             case "listed" if meta["of"] == "issues":
                 self.listings.append((meta["begun"], set(meta["numbers"])))
                 if (record.run, "issue") not in self.sweeps:
-                    self.announced.clear()  # what an older sweep counted is no longer so
+                    self.announced.clear()  # an older sweep's counts no longer hold
             case "gone":
                 self.deleted[meta["number"]] = sequence
                 kind = meta.get("kind") or self.kinds.get(meta["number"])
@@ -184,7 +184,7 @@ class _Scan:
 
 
 def find_current_records(records: list[Record]) -> CurrentRecords:
-    """Find what counts among a repository's records, given in the order of their making."""
+    """Find the records that count, given all of a repository's in the order of their making."""
     scan = _Scan()
     for record in records:
         scan.read(record)
@@ -236,7 +236,7 @@ def _page_length(url: str) -> str:
 
 
 def _displayed_part(part: str) -> str:
-    """Return what a list is called where people read of it."""
+    """Return the name of a list in the ledger."""
     return "relations" if part in RELATIONS else part
 
 
@@ -253,7 +253,7 @@ def _unlisted(scan: _Scan, listing: tuple[int, set[int]], *, of_discussions: boo
 
 
 def _newest_sweep(scan: _Scan, kinds: Sequence[str]) -> tuple[int, set[int]] | None:
-    """Return where the newest full sweep of all these kinds began, and whom it found."""
+    """Return where the newest full sweep of all these kinds began, and the entries it found."""
     for run in sorted({run for run, _ in scan.sweeps}, reverse=True):
         pages = [scan.sweeps.get((run, kind), []) for kind in kinds]
         failed = any(
@@ -291,23 +291,23 @@ def _open(
         for part in ("timeline", "files") if scan.listed[number] else ("timeline",):
             if number not in scan.floors[part]:
                 troubles[number, part] = pending
-    for (whose, part), (record, trouble) in scan.failures.items():
-        if whose is None:
+    for (entry, part), (record, trouble) in scan.failures.items():
+        if entry is None:
             # A later run reads again whatever list a run could not read to its end.
             still = record.run == records[-1].run
         else:
-            still = record.sequence > scan.fetched.get(whose, -1)
-            if (whose, part) not in troubles:
-                still &= record.sequence > scan.solved.get((whose, part), -1)
+            still = record.sequence > scan.fetched.get(entry, -1)
+            if (entry, part) not in troubles:
+                still &= record.sequence > scan.solved.get((entry, part), -1)
             if part == "entry":
-                still &= record.sequence > scan.entry.get(whose, -1)
+                still &= record.sequence > scan.entry.get(entry, -1)
         if still:
-            troubles[whose, part] = trouble
+            troubles[entry, part] = trouble
     return troubles
 
 
 def _lost(records: list[Record]) -> dict[tuple[int | None, str], Open]:
-    """Return what damage took from the archive and no run asked for since."""
+    """Return the replies that damage took from the archive and no run asked for since."""
     reasons: dict[tuple[int | None, str], list[str]] = defaultdict(list)
     for number, part, reason in unresolved(records):
         if number is None:
@@ -319,14 +319,14 @@ def _lost(records: list[Record]) -> dict[tuple[int | None, str], Open]:
 
 
 def joined(reasons: Sequence[str]) -> str:
-    """Return what a row of the ledger says of several things that were lost."""
+    """Return the reason in a row of the ledger for several losses."""
     distinct = sorted(set(reasons))
-    more = len(distinct) - _AT_MOST
-    return "; ".join(distinct[:_AT_MOST]) + (f"; and {more:,} more" if more > 0 else "")
+    hidden = len(distinct) - _AT_MOST
+    return "; ".join(distinct[:_AT_MOST]) + (f"; and {hidden:,} more" if hidden > 0 else "")
 
 
 def _was_read_since(scan: _Scan, number: int, part: str) -> bool:
-    """Tell whether REST has read anew what a GraphQL reply left open."""
+    """Tell whether REST has read a list anew that a GraphQL reply left open."""
     fetched = scan.fetched[number]
     if part in ("entry", "labels"):
         return scan.entry[number] > fetched

@@ -1,7 +1,7 @@
-"""The ledger: for each entry and each of its lists what GitHub announced and what is stored.
+"""The ledger: announced and stored counts of each entry and of each of its lists.
 
-It is all that the program knows of completeness: `goldpan status`, exit codes and `goldpan why`
-read it. What a list announces counts only as long as the list was not read again since.
+It is the program's only knowledge of completeness: `goldpan status`, exit codes and `goldpan why`
+read it. An announced length counts only as long as the list was not read again since.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class PageSums:
 
     @classmethod
     def of(cls, size: int) -> Self:
-        """Return what is known of so many entries before any page is read."""
+        """Return the totals of so many entries before any page is read."""
         return cls(
             defaultdict(lambda: np.full(size, -1, dtype=np.int64)),
             defaultdict(lambda: np.zeros(size, dtype=np.int64)),
@@ -74,7 +74,7 @@ class PageSums:
         )
 
     def timeline_items(self) -> Numbers:
-        """Return how many items each whole timeline has; -1 where nobody tells."""
+        """Return how many items each whole timeline has; -1 where that is unknown."""
         items = np.where(self.present["items"], self.received["items"], -1)
         announced = self.announced["length"]
         return np.where(announced >= 0, announced, items)
@@ -87,15 +87,15 @@ def read_pages(pages: pa.Table, live: CurrentRecords, numbers: Numbers) -> PageS
     pages = pages.filter(pc.is_in(pages["number"], value_set=pa.array(numbers)))
     for part in pc.unique(pages["part"]).to_pylist():
         rows = pages.filter(pc.equal(pages["part"], part)).sort_by("_sequence")
-        whose, sequences = rows["number"].to_numpy(), rows["_sequence"].to_numpy()
-        floor, indexes = _FLOOR_OF.get(part, part), np.searchsorted(numbers, whose)
+        owners, sequences = rows["number"].to_numpy(), rows["_sequence"].to_numpy()
+        floor, indexes = _FLOOR_OF.get(part, part), np.searchsorted(numbers, owners)
         of_pull = rows["unit"].to_numpy(zero_copy_only=False) == "pull"
-        whole = sequences >= live.floors[floor].of(whose)
-        # What a pull request says of its lists holds for the run in which they were read.
-        recent = sequences >= live.begun[floor].of(whose)
-        np.add.at(sums.received[part], indexes[whole], rows["received"].to_numpy()[whole])
-        sums.present[part][indexes[whole & ~of_pull]] = True
-        announced[part] = _announced(rows.filter(np.where(of_pull, recent, whole)), numbers)
+        current = sequences >= live.floors[floor].of(owners)
+        # A pull request's word on its lists holds for the run in which they were read.
+        recent = sequences >= live.begun[floor].of(owners)
+        np.add.at(sums.received[part], indexes[current], rows["received"].to_numpy()[current])
+        sums.present[part][indexes[current & ~of_pull]] = True
+        announced[part] = _announced(rows.filter(np.where(of_pull, recent, current)), numbers)
     if "threads" in announced:
         none = announced["threads"] == 0
         comments = announced["review_comments"]
@@ -131,7 +131,7 @@ def entry_ledger(
 ) -> pa.Table:
     """Return the rows of one range of entries, sorted; `entry` is sorted by number.
 
-    `troubles` holds what lacks in this range, also of entries that nothing is stored of.
+    `troubles` holds the missing data of this range, also of entries that nothing is stored of.
     """
     numbers = entry["number"].to_numpy()
     parts = []
@@ -145,7 +145,7 @@ def entry_ledger(
 
 
 def _with_troubles(table: pa.Table, troubles: Troubles) -> pa.Table:
-    """Put what lacks in its rows, and add rows where there are none; sort them all."""
+    """Put troubles into their rows, adding rows where there are none; sort them all."""
     if troubles:
         rows = {(row["number"], row["part"]): row for row in table.to_pylist()}
         for (number, part), trouble in troubles.items():
@@ -168,7 +168,7 @@ def _part_rows(
     received = stored[part][chosen] if part in stored else pages.received[part][chosen]
     announced = pages.announced[part][chosen]
     unseen = np.zeros(len(numbers), dtype=bool)
-    if part in ("links", "files", "edits"):  # which some sources do not have at all
+    if part in ("links", "files", "edits"):  # some sources do not have them at all
         unseen = ~pages.present[part][chosen]
     if part == "entry":
         announced, received = np.ones_like(received), np.ones_like(received)
@@ -214,8 +214,8 @@ def _short(part: str, announced: int, stored: int) -> tuple[str, str]:
 
 
 def read_losses(losses: pa.Table, live: CurrentRecords) -> Troubles:
-    """Return what could not be read of what counts, by entry and part."""
-    lost: dict[Key, list[str]] = defaultdict(list)
+    """Return the losses in records that count, by entry and part."""
+    reasons: dict[Key, list[str]] = defaultdict(list)
     for row in losses.to_pylist():
         number, part, sequence = row["number"], row["part"], row["_sequence"]
         key: Key = (None if number == NOBODY else number, part)
@@ -227,9 +227,10 @@ def read_losses(losses: pa.Table, live: CurrentRecords) -> Troubles:
         else:
             superseded = sequence < _floor(live.floors, _FLOOR_OF.get(part, part), number)
         if not superseded:
-            whose, of = key
-            lost[whose, "relations" if of in RELATIONS else of].append(row["reason"])
-    return {key: Open("failed", joined(reasons)) for key, reasons in lost.items()}
+            owner, shown = key
+            shown = "relations" if shown in RELATIONS else shown
+            reasons[owner, shown].append(row["reason"])
+    return {key: Open("failed", joined(of_key)) for key, of_key in reasons.items()}
 
 
 def _floor(floors: Mapping[str, Floors], part: str, number: int) -> int:
@@ -241,8 +242,8 @@ def list_ledger(
 ) -> pa.Table:
     """Return the rows of the repository's own lists.
 
-    `stored` says how much there is of each list, `unstored` how many entries are named that
-    nothing is stored of. What else `troubles` names, as what a backup lacks, gets a row too.
+    `stored` counts the items of each list, `unstored` the entries that are named and of which
+    nothing is stored. Other parts in `troubles`, as of a backup, get a row too.
     """
     announced = {} if live.is_limited else live.announced
     shortfalls = {part: announced[part] - stored[part] for part in announced}

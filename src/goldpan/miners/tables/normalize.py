@@ -3,13 +3,13 @@
 Tables are a function of the archive alone. Records are parsed in parallel into parts on disk,
 one Arrow file a facet and chunk, and the parts are merged by ranges of entry numbers: memory
 follows the chunk and the range, not the repository. Many repositories are dealt out by size, so
-that none is waited for at the end.
+that the largest does not come last.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import replace
@@ -47,16 +47,15 @@ from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import (
     PARSED,
     Chunk,
-    count_ranges,
     parse_chunk,
+    parsed_ranges,
     range_of,
-    read_ranges,
+    read_range,
 )
 from goldpan.miners.tables.columns import array_of
 from goldpan.miners.tables.current_records import CurrentRecords, Open, find_current_records
 from goldpan.miners.tables.ledger import list_ledger
 from goldpan.miners.tables.range_tables import RangeTables, Undocumented
-from goldpan.miners.tables.rows import FACETS
 
 # Merges parsed facets into tables, one range of entry numbers after the other.
 
@@ -69,17 +68,19 @@ def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter)
     writers = {table.name: writer(paths[table.name], table) for table in MINED}
     deleted = np.array(sorted(live.deleted), dtype=np.int64)
     unknown, sums, of_lists = Undocumented(), _Sums(), dict[tuple[int | None, str], Open]()
-    waiting = _by_range(live)
+    troubles = _by_range(live)
+    indexes = sorted({*parsed_ranges(scratch), *troubles})
     with (
-        reporter.task("Merging tables", count_ranges(scratch)) as task,
+        reporter.task("Merging tables", len(indexes)) as task,
         ThreadPoolExecutor(_WRITERS) as pool,
     ):
         writing: list[Future[None]] = []
-        for index, facets in _all_ranges(scratch, waiting):
-            part = RangeTables(facts, facets, live, deleted, waiting.get(index, {}))
+        for index in indexes:
+            facets = read_range(scratch, index)
+            part = RangeTables(facts, facets, live, deleted, troubles.get(index, {}))
             tables = part.tables()
-            for written in writing:  # while this range was merged
-                written.result()
+            for future in writing:  # while this range was merged
+                future.result()
             writing = [
                 pool.submit(write, writers[table.name], table, facts.repo, rows)
                 for table, rows in tables.items()
@@ -89,8 +90,8 @@ def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter)
             of_lists |= {key: trouble for key, trouble in part.troubles.items() if key[0] is None}
             part.count_unknown(unknown)
             task.advance()
-        for written in writing:
-            written.result()
+        for future in writing:
+            future.result()
     row = {
         **facts.row,
         "issues_announced": live.announced.get("issues"),
@@ -110,7 +111,7 @@ def merge(scratch: Path, facts: Facts, live: CurrentRecords, reporter: Reporter)
 
 
 def _by_range(live: CurrentRecords) -> dict[int, dict[tuple[int | None, str], Open]]:
-    """Sort what lacks of entries into the ranges that they lie in."""
+    """Sort the data that entries lack into the ranges that they lie in."""
     by_range: dict[int, dict[tuple[int | None, str], Open]] = {}
     for (number, part), trouble in live.open.items():
         if number is not None:
@@ -118,22 +119,8 @@ def _by_range(live: CurrentRecords) -> dict[int, dict[tuple[int | None, str], Op
     return by_range
 
 
-def _all_ranges(scratch: Path, waiting: Iterable[int]) -> Iterator[tuple[int, dict[str, pa.Table]]]:
-    """Yield each range in order, those too of which nothing but lacks are known."""
-    empty = {name: facet.schema.empty_table() for name, facet in FACETS.items()}
-    ahead = sorted(waiting)
-    for index, facets in read_ranges(scratch):
-        while ahead and ahead[0] < index:
-            yield ahead.pop(0), empty
-        if ahead and ahead[0] == index:
-            ahead.pop(0)
-        yield index, facets
-    for index in ahead:
-        yield index, empty
-
-
 class _Sums:
-    """How much is stored of the repository's lists."""
+    """The stored rows of the repository's lists."""
 
     def __init__(self) -> None:
         lists = ("issues", "pulls", "discussions", "comments", "review_comments")
@@ -208,7 +195,7 @@ class Parsing:
         self._pool: WorkerPool | None = None
         self._batch: list[Record] = []
         self._bytes = self._index = self._count = 0
-        self._waiting: list[Chunk] = []  # until there is work for more than one process
+        self._unstarted: list[Chunk] = []  # until there is work for more than one process
         self._running: list[Future[int]] = []
 
     def __enter__(self) -> Self:
@@ -239,7 +226,7 @@ class Parsing:
         seals: Mapping[str, Seal],
         reporter: Reporter,
     ) -> dict[str, int]:
-        """Parse what is left, merge the tables, put them in place and return their row counts.
+        """Parse the remaining records, merge the tables, publish them and return their row counts.
 
         `seals` are those of the archive that the tables are made of.
         """
@@ -254,23 +241,23 @@ class Parsing:
         return {table.name: count_rows(self._workspace.table(repo, table.name)) for table in MINED}
 
     def _cut(self) -> None:
-        """Make a chunk of what has come, and have it parsed where others wait with it."""
+        """Make a chunk of the batch, and have it parsed once there are others."""
         records = tuple(self._batch)
         facts = self._facts
         chunk = Chunk(self._index, facts.repo, facts.hosts, self._scratch, records, self._pulls)
         self._batch, self._bytes, self._index = [], 0, self._index + 1
-        self._waiting.append(chunk)
-        if self._workers < 2 or len(self._waiting) + len(self._running) < 2:
+        self._unstarted.append(chunk)
+        if self._workers < 2 or len(self._unstarted) + len(self._running) < 2:
             return
         if self._pool is None:
             pool = WorkerPool(self._workers, do_without_pandas)
             self._pool = self._stack.enter_context(pool)
-        self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._waiting]
-        self._waiting.clear()
+        self._running += [self._pool.submit(parse_chunk, chunk) for chunk in self._unstarted]
+        self._unstarted.clear()
 
     def _finish(self, reporter: Reporter) -> None:
         with reporter.task("Parsing raw replies", self._count) as task:
-            for chunk in self._waiting:
+            for chunk in self._unstarted:
                 task.advance(parse_chunk(chunk))
             try:
                 for future in as_completed(self._running):
@@ -287,9 +274,9 @@ class Parsing:
 def deal(sizes: Mapping[str, int], processes: int, worth: int) -> list[str]:
     """Return the units that go to processes of their own, the largest first.
 
-    Left out are those larger than the even share of a process: all processes had better work on
-    each of them together. None goes where they sum up to less than what is `worth` the start of
-    processes, or are fewer than two.
+    Left out are those larger than the even share of a process: all processes work on each of
+    them together. None goes where there are fewer than two, or their sizes sum up to less than
+    `worth`, for which starting processes pays.
     """
     most = sum(sizes.values()) / max(processes, 1)
     dealt = sorted((unit for unit in sizes if sizes[unit] <= most), key=lambda unit: -sizes[unit])
@@ -351,12 +338,12 @@ def normalize_all(
     }
     if dealt:
         absolute = replace(workspace, root=workspace.root.absolute())
-        alone = _normalize_alone if engine == "local" else _normalize_quietly
+        work = partial(_normalize_quietly, absolute, license, engine == "local")
         with (
             open_engine(engine, processes, address) as machines,
             reporter.task("Repositories", len(dealt)) as task,
         ):
-            row_counts = machines.map(partial(alone, absolute, license), dealt)
+            row_counts = machines.map(work, dealt)
             for repo, rows in zip(dealt, row_counts, strict=True):
                 counts[repo] = rows
                 task.advance()
@@ -367,15 +354,11 @@ def _archive_size(workspace: WorkspaceLayout, repo: str) -> int:
     return sum(path.stat().st_size for path in run_files(workspace.raw(repo)))
 
 
-def _normalize_alone(workspace: WorkspaceLayout, license: str | None, repo: str) -> dict[str, int]:
-    """Make a repository's tables in a process that does nothing else."""
-    do_without_pandas()
-    return _normalize_quietly(workspace, license, repo)
-
-
 def _normalize_quietly(
-    workspace: WorkspaceLayout, license: str | None, repo: str
+    workspace: WorkspaceLayout, license: str | None, owns_process: bool, repo: str
 ) -> dict[str, int]:
+    if owns_process:
+        do_without_pandas()
     return normalize_again(workspace, repo, Reporter(quiet=True), 1, license)
 
 
@@ -399,8 +382,8 @@ def normalize_again(
 def check_replies(workspace: WorkspaceLayout, repo: str) -> None:
     """Raise `WorkspaceError` where the replies that tables were made of are not all there.
 
-    The end of the newest run may be cut off as if by a kill: only the tables tell. What a repair
-    could not save is told by `goldpan status`.
+    The end of the newest run may be cut off as if by a kill: only the tables tell. `goldpan
+    status` reports what a repair could not save.
     """
     inputs = read_lineage(workspace.tables(repo), "normalize")["inputs"]
     if lost := lost_replies(workspace.raw(repo), inputs):

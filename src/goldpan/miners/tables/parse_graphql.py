@@ -72,16 +72,16 @@ def _entry(rows: Rows, number: int, node: dict[str, Any]) -> None:
 def _add_entry(
     rows: Rows, number: int, kind: str, node: dict[str, Any], state: Any, ties: tuple[Any, ...]
 ) -> None:
-    """Add an entry and what its texts refer to; `ties` are its columns from `assignees` on."""
+    """Add an entry and the references in its texts; `ties` are its columns from `assignees` on."""
     row = rows.next_row()
     title, body, at = node.get("title"), node.get("body") or "", node.get("createdAt")
-    what = (number, kind, title, body, state, lower(node.get("stateReason")))
-    who = (*actor(node.get("author")), lower(node.get("authorAssociation")))
+    entry = (number, kind, title, body, state, lower(node.get("stateReason")))
+    author = (*actor(node.get("author")), lower(node.get("authorAssociation")))
     times = map(node.get, ("createdAt", "updatedAt", "lastEditedAt", "closedAt", "locked"))
     labels = names(nodes_of(node.get("labels")), "name")
     comments = inner(node.get("comments"), "totalCount")
-    entry = (*what, *who, *times, labels, *ties, comments, rows.sequence, row)
-    rows.facets["entry"].append(entry)
+    columns = (*entry, *author, *times, labels, *ties, comments, rows.sequence, row)
+    rows.facets["entry"].append(columns)
     read_text(rows, row, number, "title", None, at, title, of_pull=kind == "pull")
     read_text(rows, row, number, "body", None, at, body, of_pull=kind == "pull")
     if "lastEditedAt" in node:
@@ -145,10 +145,10 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
     announced = page.get("totalCount")
     match parent, name:
         case "Discussion", "comments":
-            _parse_items(rows, number, part, items, _said, None)
+            _parse_items(rows, number, part, items, _discussion_comment, None)
             rows.page(number, "replies", 0, 0)  # unless a comment announces some
         case _, "replies":
-            _parse_items(rows, number, part, items, _said, node.get("databaseId"))
+            _parse_items(rows, number, part, items, _discussion_comment, node.get("databaseId"))
         case "PullRequestReviewThread", "comments":
             _parse_items(rows, number, part, items, _comment, "review_comment", of_pull=True)
         case _, "comments":
@@ -179,14 +179,20 @@ def _list(rows: Rows, number: int, parent: str, name: str, node: dict[str, Any])
 
 
 def _parse_items(
-    rows: Rows, number: int, part: str, items: list[Any], parse: Any, *more: Any, **named: Any
+    rows: Rows,
+    number: int,
+    part: str,
+    items: list[Any],
+    parse: Any,
+    *arguments: Any,
+    **options: Any,
 ) -> None:
     if not rows.is_careful:  # items are many, and a call of `attempt` takes half as long as one
         for item in items:
-            parse(rows, number, item, *more, **named)
+            parse(rows, number, item, *arguments, **options)
         return
     for item in items:
-        rows.attempt(number, part, parse, number, item, *more, **named)
+        rows.attempt(number, part, parse, number, item, *arguments, **options)
 
 
 def _file(rows: Rows, number: int, item: dict[str, Any]) -> None:
@@ -237,14 +243,14 @@ def parse_discussion(rows: Rows, number: int, node: dict[str, Any]) -> None:
     _add_entry(rows, number, "discussion", node, state, ([], *(None,) * 10))
     category = [inner(node.get("category"), key) for key in ("id", "name", "slug", "isAnswerable")]
     answer = node.get("isAnswered"), inner(node.get("answer"), "databaseId")
-    chosen = node.get("answerChosenAt"), chooser.login, chooser.type
-    liked = node.get("upvoteCount"), inner(node.get("reactions"), "totalCount")
-    discussion = (number, *category, *answer, *chosen, *liked, rows.sequence)
+    choice = node.get("answerChosenAt"), chooser.login, chooser.type
+    votes = node.get("upvoteCount"), inner(node.get("reactions"), "totalCount")
+    discussion = (number, *category, *answer, *choice, *votes, rows.sequence)
     rows.facets["discussions"].append(discussion)
     _lists(rows, number, "Discussion", node)
 
 
-def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
+def _discussion_comment(rows: Rows, number: int, item: dict[str, Any], parent: object) -> None:
     identity = item.get("databaseId")
     person, at, body = actor(item.get("author")), item.get("createdAt"), item.get("body") or ""
     edited = item.get("lastEditedAt")
@@ -253,12 +259,12 @@ def _said(rows: Rows, number: int, item: dict[str, Any], to: object) -> None:
         number,
         (identity, _KIND, *person, lower(item.get("authorAssociation"))),
         (at, item.get("updatedAt"), edited, body),
-        (None, None, to, None),
+        (None, None, parent, None),
         of_pull=False,
     )
-    shown = item.get("isAnswer"), item.get("isMinimized"), lower(item.get("minimizedReason"))
-    liked = item.get("upvoteCount"), inner(item.get("reactions"), "totalCount")
-    comment = (number, identity, *shown, item.get("deletedAt"), *liked, rows.sequence)
+    display = item.get("isAnswer"), item.get("isMinimized"), lower(item.get("minimizedReason"))
+    votes = item.get("upvoteCount"), inner(item.get("reactions"), "totalCount")
+    comment = (number, identity, *display, item.get("deletedAt"), *votes, rows.sequence)
     rows.facets["discussion_comments"].append(comment)
     _lists(rows, number, "DiscussionComment", item)
 

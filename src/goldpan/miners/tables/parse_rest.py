@@ -39,8 +39,8 @@ def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None
     parent = _address(item.get("parent_issue_url"))
     ties = item.get("issue_dependencies_summary")
     kind, reason = ("pull", None) if is_pull else ("issue", item.get("state_reason"))
-    what = (number, kind, title, body, item.get("state"), reason)
-    who = (*user(item.get("user")), lower(item.get("author_association")))
+    entry = (number, kind, title, body, item.get("state"), reason)
+    author = (*user(item.get("user")), lower(item.get("author_association")))
     times = (at, item.get("updated_at"), None, item.get("closed_at"), item.get("locked"))
     labels, assignees = names(item.get("labels"), "name"), _logins(item.get("assignees"))
     milestone, issue_type = inner(item.get("milestone"), "title"), inner(item.get("type"), "name")
@@ -49,7 +49,7 @@ def parse_entry(rows: Rows, item: dict[str, Any], *, is_pull: bool | None = None
     duplicate_of = None, None
     tied = (*parent, parts, *blocking, inner(pinned, "id"), *duplicate_of, item.get("comments"))
     sorted_by = (labels, assignees, milestone, issue_type)
-    rows.facets["entry"].append((*what, *who, *times, *sorted_by, *tied, rows.sequence, row))
+    rows.facets["entry"].append((*entry, *author, *times, *sorted_by, *tied, rows.sequence, row))
     read_text(rows, row, number, "title", None, at, title, of_pull=is_pull)
     read_text(rows, row, number, "body", None, at, body, of_pull=is_pull)
     if parent.number:
@@ -187,7 +187,7 @@ def _event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> N
         case "reviewed":
             _attempt_comment(rows, number, item, "review", of_pull=True)
         case "committed" if is_pull:
-            times = [inner(item.get(whose), "date") for whose in ("author", "committer")]
+            times = [inner(item.get(role), "date") for role in ("author", "committer")]
             add_commit(rows, number, item.get("sha"), item.get("message"), *times)
         case "cross-referenced":
             source = inner(item.get("source"), "issue")

@@ -9,8 +9,6 @@ from goldpan.core.settings.file import read_toml
 from goldpan.miners.tables.columns import UnreadableValue, actor, inner
 from goldpan.miners.tables.rows import Rows, add_commit
 
-# The events of REST timelines that GitHub documents, and what they tell.
-
 SUBJECTS = {
     "labeled": "label",
     "unlabeled": "label",
@@ -20,14 +18,11 @@ SUBJECTS = {
     "unassigned": "assignee",
     "renamed": "rename",
 }
-"""The field that holds the object of each event in an entry's history."""
+"""The field that holds the subject of each event in an entry's history."""
 WITHOUT_ROWS = frozenset(
     read_toml(resources.files(__package__) / "events_without_rows.toml").values["events"]
 )
 """Events of which no table has rows."""
-
-
-# Adds the references that the API itself tells of.
 
 
 class End(NamedTuple):
@@ -60,7 +55,7 @@ def add_link(
 
 
 def add_relation(rows: Rows, number: int, part: str, other: End) -> None:
-    """Add what a list of an issue's relations tells: its parts, what blocks it, what it blocks."""
+    """Add a relation of an issue: to one of its parts, to a blocker, or to an issue it blocks."""
     own = End(rows.repo, number)
     source, target = (other, own) if part == "blocking" else (own, other)
     signal = "sub_issue" if part == "sub_issues" else "blocked_by"
@@ -92,7 +87,7 @@ EVENTS = {
 
 
 def parse_event(rows: Rows, number: int, item: dict[str, Any], *, is_pull: bool) -> None:
-    """Parse one event: what it says of references, commits and the entry's history."""
+    """Parse one event: its references, its commit and its part in the entry's history."""
     kind, own, at = item["__typename"], End(rows.repo, number), item.get("createdAt")
     if kind in EVENTS:
         _history(rows, number, EVENTS[kind], item)

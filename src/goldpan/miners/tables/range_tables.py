@@ -1,4 +1,4 @@
-"""The tables of one range of entry numbers, and what in them GitHub sends undocumented."""
+"""The tables of one range of entry numbers, and the undocumented values in them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Undocumented:
     """Counts by kind and name, with an entry for each."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[int, int]] = {}
+        self._counts: dict[tuple[str, str], tuple[int, int]] = {}
 
     def add_events(self, rows: pa.Table) -> None:
         """Count events by name."""
@@ -86,10 +86,10 @@ class Undocumented:
                 self._add("value", f"{table.name}.{column} = ", rows.filter(strange), column)
 
     def table(self) -> pa.Table:
-        """Return what was counted, sorted."""
+        """Return the counts as a table, sorted."""
         rows = [
             {"kind": kind, "name": name, "count": count, "number": number}
-            for (kind, name), (count, number) in sorted(self._found.items())
+            for (kind, name), (count, number) in sorted(self._counts.items())
         ]
         return pa.Table.from_pylist(rows, schema=UNKNOWN.schema_without_repo)
 
@@ -97,8 +97,8 @@ class Undocumented:
         grouped = rows.group_by(column).aggregate([("number", "count"), ("number", "min")])
         for row in grouped.to_pylist():
             key = (kind, f"{prefix}{row[column]}")
-            count, number = self._found.get(key, (0, row["number_min"]))
-            self._found[key] = count + row["number_count"], min(number, row["number_min"])
+            count, number = self._counts.get(key, (0, row["number_min"]))
+            self._counts[key] = count + row["number_count"], min(number, row["number_min"])
 
 
 # Rows as they were observed: the newest of those that share a key, and none twice.
@@ -182,7 +182,7 @@ class RangeTables:
         self._deleted = deleted
         losses = read_losses(self._current("losses"), live)
         self.troubles: dict[tuple[int | None, str], Open] = {**losses, **pending}
-        self._made: dict[TableSchema, pa.Table] = {}
+        self._tables: dict[TableSchema, pa.Table] = {}
         self._pages = PageSums.of(0)
 
     def tables(self) -> dict[TableSchema, pa.Table]:
@@ -196,15 +196,15 @@ class RangeTables:
         )
         commits = newest(self._current("commits", self._floor("timeline")), ["number", "sha"])
         files = newest(self._current("files", self._floor("files")), ["number", "path"])
-        said = self._current("discussion_comments", self._floor("timeline"))
-        said = newest(said, ["number", "comment_id"])
+        of_discussions = self._current("discussion_comments", self._floor("timeline"))
+        of_discussions = newest(of_discussions, ["number", "comment_id"])
         edits = newest(self._current("edits", self._floor("edits")), ["number", "edit_id"])
         events = self._current("events", self._floor("timeline")).drop_columns(["_sequence"])
-        self._made = {
+        self._tables = {
             ENTRIES: self._entries(entry, comments),
             COMMENTS: COMMENTS.ordered(comments),
             DISCUSSIONS: newest(self._current("discussions"), ["number"]).sort_by("number"),
-            DISCUSSION_COMMENTS: DISCUSSION_COMMENTS.ordered(said),
+            DISCUSSION_COMMENTS: DISCUSSION_COMMENTS.ordered(of_discussions),
             EDITS: EDITS.ordered(edits),
             COMMITS: COMMITS.ordered(commits),
             FILES: FILES.ordered(files),
@@ -212,12 +212,12 @@ class RangeTables:
             REFERENCES: self._references(entry, (entry, comments, commits)),
             LEDGER: self._ledger(entry, comments, commits, files),
         }
-        return self._made
+        return self._tables
 
     def count_unknown(self, unknown: Undocumented) -> None:
         """Count the events and values of this range that nobody documents."""
         unknown.add_events(self._current("unknown", self._floor("timeline")))
-        for table, rows in self._made.items():
+        for table, rows in self._tables.items():
             unknown.add_values(table, rows)
 
     def _ledger(
@@ -229,13 +229,13 @@ class RangeTables:
             kind: comments.filter(pc.equal(comments["kind"], kind))
             for kind in ("comment", "review", "review_comment", "discussion_comment")
         }
-        said = kinds["discussion_comment"]
-        is_reply = pc.is_valid(said["reply_to"])
+        of_discussions = kinds["discussion_comment"]
+        is_reply = pc.is_valid(of_discussions["reply_to"])
         lengths = pc.fill_null(pc.list_value_length(entry["labels"]), 0)
         stored = {
             "comments": count_by(numbers, kinds["comment"])
-            + count_by(numbers, said.filter(pc.invert(is_reply))),
-            "replies": count_by(numbers, said.filter(is_reply)),
+            + count_by(numbers, of_discussions.filter(pc.invert(is_reply))),
+            "replies": count_by(numbers, of_discussions.filter(is_reply)),
             "reviews": count_by(numbers, kinds["review"])
             + count_by(numbers, newest(envelopes, ["number", "comment_id"])),
             "review_comments": count_by(numbers, kinds["review_comment"]),
@@ -289,7 +289,7 @@ class RangeTables:
         return entry
 
     def _link_floor(self, links: pa.Table) -> Numbers:
-        """Each link is superseded by what lists anew the part of an entry that it came from."""
+        """Return each link's floor: a new list of the part of an entry that it came from."""
         floors = np.full(len(links), -1, dtype=np.int64)
         numbers = links["observed_on"].to_numpy()
         parts = links["part"].to_numpy(zero_copy_only=False)
@@ -303,8 +303,8 @@ class RangeTables:
         keep = pa.repeat(pa.scalar(True), len(links))
         for repo, number in (("repo", "number"), ("target_repo", "target_number")):
             is_own = pc.fill_null(pc.equal(links[repo], self._repo), False)
-            lost = pc.and_(is_own, pc.fill_null(pc.is_in(links[number], value_set=deleted), False))
-            keep = pc.and_(keep, pc.invert(lost))
+            is_gone = pc.fill_null(pc.is_in(links[number], value_set=deleted), False)
+            keep = pc.and_(keep, pc.invert(pc.and_(is_own, is_gone)))
         return keep
 
     def _references(self, entry: pa.Table, texts: Iterable[pa.Table]) -> pa.Table:
@@ -352,7 +352,7 @@ def _renamed(rows: pa.Table, name: str, former: Mapping[str, str]) -> pa.Table:
 
 
 def _comment_floor(rows: pa.Table, live: CurrentRecords) -> Numbers:
-    """Review comments come in their own list over REST; all others stand on the timeline."""
+    """Return each comment's floor: over REST, only review comments have a list of their own."""
     numbers = rows["number"].to_numpy()
     of_review = pc.equal(rows["kind"], "review_comment").to_numpy(zero_copy_only=False)
     return np.where(

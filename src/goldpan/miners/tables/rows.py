@@ -97,9 +97,9 @@ FACETS: dict[str, Facet] = {
 }
 """The kinds of rows by name.
 
-`links` are references that the API told, `mentions` those in texts. `pages` say of each page of a
-list how long GitHub says that the list is, and how much came; its `unit` tells lists of the same
-part apart. `envelopes` are the reviews that are no rows. `losses` name what could not be read.
+`links` are references from the API, `mentions` those in texts. `pages` hold, for each page of a
+list, the length of the list by GitHub's word and how many items came; `unit` tells lists of the
+same part apart. `envelopes` are the reviews that are no rows. `losses` name unreadable data.
 """
 PART_OF_KIND = {
     "comment": "comments",
@@ -163,7 +163,7 @@ class Rows:
     def attempt(
         self, number: object, part: str, parse: Callable[..., None], *arguments: Any, **options: Any
     ) -> None:
-        """Parse one item; where that fails, nothing stays of it but what was lost."""
+        """Parse one item; where that fails, none of its rows stays and the loss is noted."""
         if not self.is_careful:
             parse(self, *arguments, **options)
             return
@@ -249,21 +249,21 @@ def read_text(
     *,
     of_pull: bool,
 ) -> None:
-    """Add what a text mentions; closing keywords count only where a pull request says them."""
+    """Add the references in a text; closing keywords count only in a pull request's."""
     if not text or not isinstance(text, str):
         return
     references = rows.facets["mentions"]
     mentions = find_mentions(text, hosts=rows.hosts)
-    line, counted = 1, 0
+    line = previous = 0
     for mention in mentions:
         start = mention.start
-        line += text.count("\n", counted, start)
-        counted = start
+        line += text.count("\n", previous, start)
+        previous = start
         excerpt = text[max(0, start - _AROUND) : mention.end + _AROUND]
         link = (rows.repo, number, _same(mention.repo, rows.repo), mention.number, None)
-        found = ("mention", number, at, mention.pattern, None, None)
-        evidence = (where, source_id, start, line, " ".join(excerpt.split()))
-        references.append((*link, *found, *evidence, row))
+        signal = ("mention", number, at, mention.pattern, None, None)
+        evidence = (where, source_id, start, line + 1, " ".join(excerpt.split()))
+        references.append((*link, *signal, *evidence, row))
     markdown = where not in ("title", "commit")
     if not of_pull or not (markdown or mentions):  # only markup hides a reference
         return
@@ -277,27 +277,27 @@ def read_text(
 def add_comment(
     rows: Rows,
     number: int,
-    who: tuple[Any, ...],
-    what: tuple[Any, ...],
-    where: tuple[Any, ...],
+    origin: tuple[Any, ...],
+    text: tuple[Any, ...],
+    place: tuple[Any, ...],
     *,
     of_pull: bool,
 ) -> None:
-    """Add a comment, review or review comment, and what its text refers to.
+    """Add a comment, review or review comment, and the references in its text.
 
-    `who` is its id and kind, the three columns of its author and their association; `what` its
-    times (written, updated, edited) and body; `where` its path, review, the comment that it answers
+    `origin` is its id and kind, the three columns of its author and their association; `text` its
+    times (written, updated, edited) and body; `place` its path, review, the comment that it answers
     and the state of a review.
     """
     row = rows.next_row()
-    rows.facets["comments"].append((number, *who, *what, *where, rows.sequence, row))
-    read_text(rows, row, number, who[1], str(who[0]), what[0], what[3], of_pull=of_pull)
+    rows.facets["comments"].append((number, *origin, *text, *place, rows.sequence, row))
+    read_text(rows, row, number, origin[1], str(origin[0]), text[0], text[3], of_pull=of_pull)
 
 
 def add_commit(
     rows: Rows, number: int, sha: Any, message: Any, authored: Any, committed: Any
 ) -> None:
-    """Add a commit of a pull request and what its message refers to."""
+    """Add a commit of a pull request and the references in its message."""
     row = rows.next_row()
     rows.facets["commits"].append((number, sha, message, authored, committed, rows.sequence, row))
     read_text(rows, row, number, "commit", sha, committed, message, of_pull=True)

@@ -202,7 +202,8 @@ def clone(
 
     Only the files that merged or paired pull requests change are fetched, in large batches. Run
     it again after goldpan mine and goldpan pair. What GitHub is asked for is asked from this
-    machine, where the tokens are, whatever the engine.
+    machine, where the tokens are, whatever the engine. With --source, a repository that was not
+    mined is cloned alone: a submodule of another, say, for goldpan verify.
 
     Args:
         source (PATH): A git address, a local mirror or a bundle, instead of GitHub; for several
@@ -210,11 +211,15 @@ def clone(
         network: Ask GitHub for what git cannot tell. (default: unless --source is local)
         execution: Where local sources are read, one repository a processor.
     """
+    from goldpan.core.settings.config import repository_name
     from goldpan.git.remote import find_remote, source_of
     from goldpan.miners.history.revisions import fetch_histories
 
-    names = known_repositories(self.layout, repos, "tables")
     origin = None if source is None else str(source)
+    if origin is not None and repos:
+        names = list(dict.fromkeys(map(repository_name, repos)))
+    else:
+        names = known_repositories(self.layout, repos, "tables")
     if origin is not None and len({source_of(origin, name) for name in names}) < len(names):
         raise UsageError(
             f"--source {origin} holds one repository",
