@@ -62,8 +62,8 @@ class ModelTokenizer:
 
     def texts(self, texts: Iterable[str]) -> Iterator[TokenizedText]:
         """Yield each text's tokens; one without any yields a full stop's."""
-        rest = iter(texts)
-        while batch := list(islice(rest, _ROWS)):
+        waiting = iter(texts)
+        while batch := list(islice(waiting, _ROWS)):
             encoded = self.tokenizer(
                 batch,
                 add_special_tokens=False,
@@ -83,8 +83,8 @@ class ModelTokenizer:
         return list(self.tokenizer(".", add_special_tokens=False)["input_ids"])[:1] or [self.pad]
 
 
-def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTokenizer:
-    """Return a model's way of taking texts, at most `most` tokens long.
+def model_tokenizer(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTokenizer:
+    """Return the tokenizer for a model, for texts of at most `most` tokens.
 
     A padding token is set where the tokenizer has none. Raises `EvaluationError` for a tokenizer
     that does not tell where tokens stand, or has nothing to fill rows with.
@@ -116,7 +116,7 @@ def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTok
 
 
 def longest(tokenizer: Any, config: Any) -> int:
-    """Return how many tokens a model takes; a very large number where nothing tells."""
+    """Return how many tokens a model takes; a very large number where none is stated."""
     limits = [_NO_LIMIT]
     if tokenizer.model_max_length < _NO_LIMIT:
         limits.append(int(tokenizer.model_max_length))
@@ -168,7 +168,7 @@ def windows(room: int, count: int, whole: Sequence[Span] = ()) -> Iterator[slice
         start = stop
 
 
-# Which rows make a step, and which of them a process takes at once.
+# Rows of a step, and those of them that a process takes at once.
 #
 # A step has the same rows in the same order however many processes share it and however few fit
 # on a device, so that neither changes what is learned.
@@ -259,7 +259,7 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class TaskHead(ABC):
-    """The part of a model for one task, with the model's way of taking texts."""
+    """The part of a model for one task, with the model's tokenizer."""
 
     task: Task
     words: ModelTokenizer
@@ -331,7 +331,7 @@ def predict_in_batches(
     examples: Sequence[TokenizedExample],
     ask: Callable[[Sequence[TokenizedExample]], Sequence[Any]],
 ) -> list[Any]:
-    """Return what `ask` says of each example, in their order, asking for `batch` at once.
+    """Return the replies of `ask` to examples, in their order, asking for `batch` at once.
 
     Longest first, so that little is padded; where memory runs out, half as many are asked for.
     """

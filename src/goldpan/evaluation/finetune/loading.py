@@ -10,7 +10,7 @@ from typing import Any
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import target_column
-from goldpan.evaluation.finetune.heads import LoadedModel, ModelTokenizer, TaskHead, make_words
+from goldpan.evaluation.finetune.heads import LoadedModel, ModelTokenizer, TaskHead, model_tokenizer
 from goldpan.evaluation.finetune.job import TrainingJob
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
 from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
@@ -35,7 +35,7 @@ def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) ->
     with quiet(), explained(job):
         config = transformers.AutoConfig.from_pretrained(job.weights, local_files_only=True)
         tokenizer = transformers.AutoTokenizer.from_pretrained(job.weights, local_files_only=True)
-        words = make_words(
+        words = model_tokenizer(
             tokenizer, config, settings.max_length or job.task.max_length, settings.padding
         )
         head = _head(job, config, words)
@@ -97,7 +97,7 @@ def pick_device(device: str, number: int = 0) -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from telling people what only its developers want to know."""
+    """Silence the warnings and progress bars of transformers."""
     logging = load("transformers").utils.logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -108,7 +108,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def explained(job: TrainingJob) -> Iterator[None]:
-    """Turn what loading raises into `EvaluationError`."""
+    """Raise errors of loading as `EvaluationError`."""
     try:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:

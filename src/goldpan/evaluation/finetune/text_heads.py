@@ -44,11 +44,11 @@ class Scale:
     logarithm: bool = False
 
     def inner(self, value: float) -> float:
-        """Return what the model is to say for a number."""
+        """Return the output that the model learns for a number."""
         return (math.log1p(value) - self.mean) / self.spread if self.logarithm else value
 
     def outer(self, value: float) -> float:
-        """Return the number for what the model said, between the least and largest of train."""
+        """Return the number of an output, between the least and largest of train."""
         if not self.logarithm or not math.isfinite(value):
             return value
         inside = min(
@@ -219,7 +219,7 @@ class GenerationHead(TaskHead):
         return replace(batch, tokens=batch.tokens + sum(map(len, targets)))
 
     def _shifted(self, targets: Tensor, pad: int) -> Tensor:
-        """Return what the decoder sees when it is to say the targets: those before."""
+        """Return the decoder's input for targets: the tokens before them."""
         shifted = targets.roll(1, dims=1)
         shifted[:, 0] = self.start
         return shifted.masked_fill(shifted == NOT_ASKED, pad)

@@ -245,7 +245,7 @@ class _Training:
 
 
 def read_trained(directory: Path) -> dict[str, Any] | None:
-    """Return what happened in a training that is finished, else None."""
+    """Return the facts of a finished training, None of an unfinished one."""
     path = directory / TRAINED
     return dict(orjson.loads(path.read_bytes())) if path.exists() else None
 

@@ -158,7 +158,7 @@ class LabelAnswers:
             (1 - truth) * answer,
             (1 - truth) * (1 - answer) * answered,
             truth * (1 - answer),
-            (1 - truth) * (1 - answered) * np.ones_like(answer),
+            (1 - truth) * (1 - answered),
         ]
         return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
 

@@ -244,12 +244,12 @@ def match_trees(pair: CodePair) -> TreeMatch:
     reading = read_code(pair.path, pair.answer[: MOST_PARSED + 1])
     if reading is None or len(pair.answer) > MOST_PARSED:
         return TreeMatch(0.0, 0.0, 0.0 if flows else None)
-    given_shapes, given_flows = subtrees(reading, numbers), data_flow(reading)
-    unclipped = sum(count for shape, count in shapes.items() if shape in given_shapes)
+    answer_shapes, answer_flows = subtrees(reading, numbers), data_flow(reading)
+    unclipped = sum(count for shape, count in shapes.items() if shape in answer_shapes)
     return TreeMatch(
-        (shapes & given_shapes).total() / shapes.total(),
+        (shapes & answer_shapes).total() / shapes.total(),
         unclipped / shapes.total(),
-        (flows & given_flows).total() / flows.total() if flows else None,
+        (flows & answer_flows).total() / flows.total() if flows else None,
     )
 
 
