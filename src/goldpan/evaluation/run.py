@@ -18,7 +18,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -304,12 +304,10 @@ def _publish(
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
 
 
-@contextmanager
-def _locked(work: Path) -> Iterator[None]:
+def _locked(work: Path) -> AbstractContextManager[None]:
     make_directory(work)
     busy = EvaluationError(
         f"Another goldpan is already doing the run in {work}",
         "Wait for it, or choose another --seed",
     )
-    with hold_lock(work / "lock", busy):
-        yield
+    return hold_lock(work / "lock", busy)

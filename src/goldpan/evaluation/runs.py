@@ -16,7 +16,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.loading import digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.storage.parquet import read_table, write_table
+from goldpan.core.storage.parquet import read_table, reading, write_table
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.datasets.tasks.data import TaskData
@@ -135,13 +135,8 @@ def rescore(
 
 
 def _read(path: Path) -> pa.Table:
-    try:
+    with reading(path, "Remove its directory and run it again", EvaluationError):
         return read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise EvaluationError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})",
-            "Remove its directory and run it again",
-        ) from None
 
 
 ABLATE = "ablate"

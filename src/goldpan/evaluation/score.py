@@ -36,7 +36,7 @@ from goldpan.evaluation.metrics.estimate import (
     resample,
 )
 from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
-from goldpan.evaluation.metrics.patches import patch_evidence, with_files
+from goldpan.evaluation.metrics.patches import PatchPair, patch_evidence
 from goldpan.evaluation.metrics.words_and_numbers import (
     count_invalid_numbers,
     count_invalid_tags,
@@ -339,7 +339,8 @@ def _texts(task: Task, rows: _Rows, files: _Files) -> ExampleOutcomes:
     else:
         evidence = text_evidence(truths, answers)
         if task.source.builder == PATCHES and files is not None:
-            evidence += patch_evidence(with_files(truths, answers, rows["id"], files))
+            before = map(files.get, rows["id"])
+            evidence += patch_evidence(list(map(PatchPair, truths, answers, before)))
     return ExampleOutcomes(evidence, _nulls(answers))
 
 

@@ -41,7 +41,8 @@ class TokenizedText:
 class ModelTokenizer:
     """A tokenizer as one model takes its tokens."""
 
-    tokenizer: Any
+    base: Any
+    """The tokenizer of transformers."""
     before: tuple[int, ...]
     after: tuple[int, ...]
     """The tokens that frame a text, such as ``[CLS]`` and ``[SEP]``."""
@@ -64,7 +65,7 @@ class ModelTokenizer:
         """Yield each text's tokens; one without any yields a full stop's."""
         waiting = iter(texts)
         while batch := list(islice(waiting, _ROWS)):
-            encoded = self.tokenizer(
+            encoded = self.base(
                 batch,
                 add_special_tokens=False,
                 split_special_tokens=True,
@@ -77,10 +78,10 @@ class ModelTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, without spaces around."""
-        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
+        return str(self.base.decode(list(ids), skip_special_tokens=True)).strip()
 
     def _stop(self) -> list[int]:
-        return list(self.tokenizer(".", add_special_tokens=False)["input_ids"])[:1] or [self.pad]
+        return list(self.base(".", add_special_tokens=False)["input_ids"])[:1] or [self.pad]
 
 
 def model_tokenizer(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTokenizer:
@@ -262,7 +263,7 @@ class TaskHead(ABC):
     """The part of a model for one task, with the model's tokenizer."""
 
     task: Task
-    words: ModelTokenizer
+    tokenizer: ModelTokenizer
     auto: ClassVar[str]
     """The class of transformers that loads it."""
     labelled: ClassVar[bool] = False
@@ -286,25 +287,25 @@ class TaskHead(ABC):
 
 
 def padded(
-    words: ModelTokenizer, rows: Sequence[Sequence[int]], *, left: bool | None = None
+    tokenizer: ModelTokenizer, rows: Sequence[Sequence[int]], *, left: bool | None = None
 ) -> dict[str, Tensor]:
     """Return rows of tokens as `input_ids` and `attention_mask`, all of one length.
 
     With padding on the left, positions are told too: GPT-2 would count the padding.
     """
-    at_left = words.pads_left if left is None else left
+    at_left = tokenizer.pads_left if left is None else left
     mask = _filled([[1] * len(row) for row in rows], 0, at_left)
-    inputs = {"input_ids": _filled(rows, words.pad, at_left), "attention_mask": mask}
+    inputs = {"input_ids": _filled(rows, tokenizer.pad, at_left), "attention_mask": mask}
     if at_left:
         inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
     return inputs
 
 
 def aligned(
-    words: ModelTokenizer, rows: Sequence[Sequence[float]], *, left: bool | None = None
+    tokenizer: ModelTokenizer, rows: Sequence[Sequence[float]], *, left: bool | None = None
 ) -> Tensor:
     """Return targets of tokens beside what `padded` returns."""
-    return _filled(rows, NOT_ASKED, words.pads_left if left is None else left)
+    return _filled(rows, NOT_ASKED, tokenizer.pads_left if left is None else left)
 
 
 def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:

@@ -35,10 +35,10 @@ def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) ->
     with quiet(), explained(job):
         config = transformers.AutoConfig.from_pretrained(job.weights, local_files_only=True)
         tokenizer = transformers.AutoTokenizer.from_pretrained(job.weights, local_files_only=True)
-        words = model_tokenizer(
+        own_tokenizer = model_tokenizer(
             tokenizer, config, settings.max_length or job.task.max_length, settings.padding
         )
-        head = _head(job, config, words)
+        head = _head(job, config, own_tokenizer)
         auto = getattr(transformers, head.auto)
         _check_kind(job, head, auto, config, tokenizer)
         attention = _attention(job, auto, config, device, half=half)
@@ -125,22 +125,22 @@ def explained(job: TrainingJob) -> Iterator[None]:
         ) from None
 
 
-def _head(job: TrainingJob, config: Any, words: ModelTokenizer) -> TaskHead:
+def _head(job: TrainingJob, config: Any, tokenizer: ModelTokenizer) -> TaskHead:
     task = job.task
     match task.type:
         case "ner":
-            return TaggingHead(task, words)
+            return TaggingHead(task, tokenizer)
         case "mlm":
-            return MaskingHead(task, words, job.seed)
+            return MaskingHead(task, tokenizer, job.seed)
         case "text-generation":
             start = config.decoder_start_token_id if config.is_encoder_decoder else None
-            return GenerationHead(task, words, job.settings.answer_tokens, start)
+            return GenerationHead(task, tokenizer, job.settings.answer_tokens, start)
         case "regression":
             values = job.train[target_column(task.type).name].to_pylist()
             scale = scale_of(values, logarithm=job.settings.log_targets)
-            return SequenceHead(task, words, scale)
+            return SequenceHead(task, tokenizer, scale)
         case _:
-            return SequenceHead(task, words)
+            return SequenceHead(task, tokenizer)
 
 
 def _check_kind(job: TrainingJob, head: TaskHead, auto: Any, config: Any, tokenizer: Any) -> None:

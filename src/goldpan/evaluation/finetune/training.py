@@ -233,7 +233,7 @@ class _Training:
             "processes": group.world,
             "precision": "bf16" if loaded.half else "fp32",
             "attention": loaded.attention,
-            "max_length": loaded.head.words.limit,
+            "max_length": loaded.head.tokenizer.limit,
             "device_batch": self.device_batch,
             "accumulation": accumulation(self.job.settings, self.device_batch),
             "parameters": sum(weight.numel() for weight in parameters),

@@ -286,9 +286,7 @@ def few_rows(matrix: Any) -> FewRows:
     return FewRows(matrix, vectors[:, is_large] * roots, vectors[:, is_large] / roots)
 
 
-def best_threshold(
-    scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]
-) -> tuple[float, float]:
+def best_threshold(scores: Numbers, truth: Booleans) -> tuple[float, float]:
     """Return the threshold with the best F1 of the label, and that F1.
 
     A score above the threshold gives the label. Thresholds lie midway between neighbouring
