@@ -157,9 +157,9 @@ def by_hand(size: Size, job: TrainingJob, device_batch: int) -> Measured:
     torch.manual_seed(0)
     device = pick_device("auto")
     loaded = load_model(job, device)
-    module, words = loaded.module.train(), loaded.head.words
-    encoded = words.tokenizer(
-        job.train["text"].to_pylist(), truncation=True, max_length=words.limit
+    module, tokenizer = loaded.module.train(), loaded.head.tokenizer
+    encoded = tokenizer.base(
+        job.train["text"].to_pylist(), truncation=True, max_length=tokenizer.limit
     )["input_ids"]
     labels = [job.task.label_names.index(label) for label in job.train["label"].to_pylist()]
     numbers = torch.tensor(labels)
@@ -168,7 +168,7 @@ def by_hand(size: Size, job: TrainingJob, device_batch: int) -> Measured:
     begun = time.monotonic()
     for step in order.split(job.settings.batch):
         for rows in step.split(device_batch):
-            batch = words.tokenizer.pad(
+            batch = tokenizer.base.pad(
                 {"input_ids": [encoded[row] for row in rows]}, return_tensors="pt"
             ).to(device)
             with torch.autocast(device.type, torch.bfloat16, enabled=loaded.half):

@@ -40,6 +40,7 @@ def test_the_day_of_the_cutoff_is_still_known_to_the_model() -> None:
     assert (dates.oldest, dates.newest, dates.undated) == ("2023-09-01", "2023-09-30", 1)
     assert (dates.until, dates.after) == (2, 2)
     assert find_dates(rows, None).until is None
+    assert find_dates(rows, "9999-12-31").until == 4
     nothing = find_dates(pa.table({"created_at": moments([None])}), "2023-09-15")
     assert (nothing.oldest, nothing.until, nothing.after) == (None, 0, 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -190,3 +191,26 @@ def test_a_model_without_an_error_is_reported(tmp_path: Path) -> None:
     add_run(WorkspaceLayout(tmp_path), data, "perfect", 1.0)
     report = reported(WorkspaceLayout(tmp_path))
     assert "errors" in [section.key for section in report.sections]
+
+
+def test_rows_without_a_value_are_a_group_that_is_held_out_too(tmp_path: Path) -> None:
+    tables = two_labels().splits.items()
+    named = {part: replaced(rows, repo=["", "o/a", "o/d"] * 20) for part, rows in tables}
+    held, rules = hold_out(task_data(two_labels().task, named), DEFAULT, "repo:each")
+    record = ran(tmp_path, held, Remembers().model(), rules).record
+    assert {part.value: part.examples for part in record.scores_by["repo"].parts} == {
+        "(none)": 40,
+        "o/a": 40,
+        "o/d": 40,
+    }
+
+
+def test_what_another_model_learned_leaks_nothing(tmp_path: Path) -> None:
+    data = repeated(1.0)
+    apart = {"train": ["o/a"] * 10 + ["o/d"] * 50, "test": ["o/a"] * 60}
+    data = task_data(
+        data.task, {part: replaced(data.splits[part], repo=repos) for part, repos in apart.items()}
+    )
+    record = ran(tmp_path, data, "majority", replace(DEFAULT, model_per="repo")).record
+    assert record.learned_from.train + record.learned_from.validation == 10
+    assert record.leaks.text == 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.model import catalogue, find_model
 from goldpan.evaluation.models.features import Documents
 from goldpan.evaluation.models.linear import best_threshold
+from goldpan.evaluation.protocol import find_protocol
 from tests.evaluating import (
     labelled,
     learns_every_type,
@@ -31,6 +34,7 @@ from tests.evaluating import (
 
 pytest.importorskip("sklearn")
 pytest.importorskip("xgboost")
+PAIRS = labelled(120)
 CLASSICAL = ("tfidf-svm", "tfidf-lr", "tfidf-xgboost")
 
 
@@ -149,8 +153,11 @@ def test_a_model_says_which_tasks_it_does_not_answer(tmp_path: Path) -> None:
         find_model("tfidf-svm", {"context": "far"})
     with pytest.raises(UsageError, match="grid of the model tfidf-xgboost"):
         find_model("tfidf-xgboost", {"grid": "huge"})
-    with pytest.raises(UsageError, match="folds of the model tfidf-lr cannot be 'many'"):
-        find_model("tfidf-lr", {"folds": "many"})
+    for folds in ("many", 2.5, math.inf):
+        with pytest.raises(UsageError, match=r"folds of the model tfidf-lr cannot be .* a whole"):
+            find_model("tfidf-lr", {"folds": folds})
+    with pytest.raises(UsageError, match="timeout of the model prompted cannot be 'nan'"):
+        find_model("prompted", {"model": "m", "timeout": "nan"})
 
 
 def test_every_model_is_described() -> None:
@@ -170,3 +177,23 @@ def test_no_threshold_is_better(pairs: list[tuple[int, bool]]) -> None:
     threshold, value = best_threshold(values, truths)
     assert value == pytest.approx(f1(threshold))
     assert all(f1(threshold) <= value + 1e-9 for threshold in np.arange(-6, 6, 0.25))
+
+
+@pytest.mark.parametrize("name", CLASSICAL)
+def test_texts_without_words_are_refused(name: str, tmp_path: Path) -> None:
+    data = rows_of(
+        "requirement_type", [(" " * at, label) for at, (_, label) in enumerate(PAIRS)], 80
+    )
+    with pytest.raises(EvaluationError, match="No text that the model learns from has a word"):
+        ran(tmp_path, data, name, replace(find_protocol("default"), validation="test"))
+
+
+def test_neighbours_in_scripts_without_spaces_are_read(tmp_path: Path) -> None:
+    """No word stands in two texts, and pieces of words do."""
+    words = {"functional": "\u7cfb\u7edf\u5e94\u5f53", "non-functional": "\u5feb\u901f"}
+    pairs = [
+        (chr(0x4E00 + at) + words[label] + chr(0x5E00 + at), label)
+        for at, (_, label) in enumerate(PAIRS)
+    ]
+    data = rows_of("requirement_type", pairs, 80)
+    assert scores(tmp_path, data, "tfidf-lr", context="neighbours").value("macro_f1") == 1.0

@@ -87,6 +87,7 @@ def test_a_hub_that_does_not_have_it_is_told(
         (f"octo/tiny@{COMMIT}\n", "There is no folder"),
         ("/nowhere/at/all", "There is no folder"),
         ("./tiny", "There is no folder"),
+        ("~nobody-of-that-name/tiny", "There is no folder"),
         ("../../etc/passwd@x", "There is no folder"),
         ("a/b/c", "There is no folder"),
         ("", "has no weights"),
@@ -123,12 +124,18 @@ def test_folders_without_weights_or_of_unknown_kinds_are_told(tmp_path: Path) ->
     (tmp_path / "model.safetensors").write_bytes(b"x")
     with pytest.raises(EvaluationError, match="cannot be read"):
         find_weights(str(tmp_path))
+    (tmp_path / "config.json").write_text("[1]")
+    with pytest.raises(EvaluationError, match="cannot be read"):
+        find_weights(str(tmp_path))
     (tmp_path / "config.json").write_text(
         '{"model_type": "sluice", "auto_map": {"AutoConfig": "x.y"}}'
     )
     index = tmp_path / "model.safetensors.index.json"
     index.write_text('{"weight_map": {"a": "model-00001-of-00002.safetensors"}}')
     with pytest.raises(EvaluationError, match="holds no model-00001-of-00002"):
+        find_weights(str(tmp_path))
+    index.write_text('{"weight_map": [1]}')
+    with pytest.raises(EvaluationError, match="cannot be read"):
         find_weights(str(tmp_path))
     index.unlink()
     (tmp_path / "x.py").write_text("raise SystemExit('ran code of strangers')")
@@ -163,7 +170,7 @@ def test_recipes_and_settings(tmp_path: Path) -> None:
         ({"epochs": "many"}, "epochs of the model finetuned cannot be 'many'"),
         ({"deepspeed": "zero9"}, "deepspeed cannot be 'zero9'"),
         ({"warmup": 2}, "warmup cannot be 2"),
-        ({"learning_rate": "nan"}, "learning_rate cannot be nan"),
+        ({"learning_rate": "nan"}, "learning_rate of the model finetuned cannot be 'nan'"),
         ({"processes": 100}, "leaves some of 100 processes idle"),
     ]
     for wrong, message in mistakes:

@@ -19,6 +19,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.label_errors import _folds, _margins, _suspects, find_label_errors
 from tests.comparing import planted, split_rows, two_labels, write_rows
+from tests.evaluating import replaced
 from tests.program import goldpan
 
 pytest.importorskip("sklearn")
@@ -77,6 +78,9 @@ def test_a_row_of_several_labels_is_ranked_by_its_least_probable_one() -> None:
 
 def test_what_has_no_labels_to_judge_is_refused() -> None:
     data = two_labels()
+    alike = {part: replaced(rows, text=["same"] * len(rows)) for part, rows in data.splits.items()}
+    with pytest.raises(EvaluationError, match="All rows of requirement_type have the same text"):
+        find_label_errors(replace(data, splits=alike))
     with pytest.raises(UsageError, match="Give at least 2"):
         find_label_errors(data, folds=1)
     other = replace(data, task=replace(data.task, type="text-generation"))

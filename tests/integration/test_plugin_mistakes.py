@@ -126,12 +126,21 @@ def test_mistakes_in_datasets_and_models_are_told(root: Path, tmp_path: Path) ->
     ):
         file = write(tmp_path / f"{name}.py", changed)
         assert message in attempt("--plugin", file, "build", "issue-titles", *common).err
-    words = (PLUGINS / "label_words.py").read_text().replace("Answers([", "list([")
-    done = attempt(
-        *("--plugin", write(tmp_path / "words.py", words), "evaluate", "run", *common),
-        *("--task", "nlbse23_issue_type", "--model", "label-words"),
-    )
-    assert "answer returned a list, not Answers" in done.err
+    words = (PLUGINS / "label_words.py").read_text()
+    tired = "calls.append(1)\n        assert len(calls) < 2, 'tired'\n        return Answers(["
+    for name, changed, message in (
+        ("words", words.replace("Answers([", "list(["), "answer returned a list, not Answers"),
+        (
+            "tired",
+            words.replace("return Answers([", tired) + "calls: list[int] = []\n",
+            "The model label-words of the plugin tired.py failed",
+        ),
+    ):
+        done = attempt(
+            *("--plugin", write(tmp_path / f"{name}.py", changed), "evaluate", "run", *common),
+            *("--task", "nlbse23_issue_type", "--model", "label-words"),
+        )
+        assert message in done.err
 
 
 def test_a_profile_names_what_it_probably_means(root: Path, tmp_path: Path) -> None:

@@ -13,8 +13,19 @@ import pytest
 
 from goldpan import Sandbox, Workspace, load
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.evaluation.resolved import ResolvedResult, read_patches, written
+from goldpan.core.storage.parquet import write_table
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.evaluation.resolved import (
+    PatchScore,
+    ResolvedResult,
+    read_patches,
+    read_resolved,
+    write_resolved,
+    written,
+)
+from goldpan.evaluation.runs import PREDICTIONS, read_runs
 from tests.demo_workspace import attempt, make_demo
+from tests.evaluating import ran, replaced, requirements
 from tests.places import ROOT
 from tests.verifying import needs_isolation
 
@@ -188,4 +199,18 @@ def test_a_file_of_other_instances_is_refused(tmp_path: Path) -> None:
 
 def test_what_a_patch_writes_is_read_from_diffs_and_blocks() -> None:
     assert written(BLOCKS).startswith('    if line[:1] == "')
-    assert written("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n") == "new"
+    assert written("--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-old\n+new\n+++ i;\n") == "new\n++ i;"
+
+
+def test_a_run_stays_resolved_when_its_predictions_get_a_column(tmp_path: Path) -> None:
+    ran(tmp_path, requirements(), "majority")
+    (run,) = read_runs(WorkspaceLayout(tmp_path))
+    path = run.directory / PREDICTIONS
+    write_resolved(path, ResolvedResult(2, (PatchScore("a", "resolved", 0.5, exact=False),), ()))
+    table = run.predictions()
+    write_table(table.append_column("place", pa.nulls(len(table), pa.string())), path)
+    stored = read_resolved(run.directory)
+    assert stored is not None
+    assert stored.resolved.value == 0.5
+    write_table(replaced(table, answer=[None] * len(table)), path)
+    assert read_resolved(run.directory) is None

@@ -99,18 +99,18 @@ def test_padding_changes_no_answer(kind: str) -> None:
 
 
 def test_starcoder_is_filled_on_the_left_and_positions_are_told() -> None:
-    words = _load("starcoder2", "requirement_type").head.words
-    assert words.pads_left
-    inputs = padded(words, [[5], [5, 6, 7]])
+    tokenizer = _load("starcoder2", "requirement_type").head.tokenizer
+    assert tokenizer.pads_left
+    inputs = padded(tokenizer, [[5], [5, 6, 7]])
     assert inputs["attention_mask"].tolist() == [[0, 0, 1], [1, 1, 1]]
     assert inputs["position_ids"].tolist() == [[0, 0, 0], [0, 1, 2]]
-    assert not _load("gpt2", "requirement_type").head.words.pads_left
+    assert not _load("gpt2", "requirement_type").head.tokenizer.pads_left
 
 
 def test_gpt2_needs_its_positions_told() -> None:
     """Else the test of padding above could not fail."""
     loaded = _load("gpt2", "requirement_type", padding="left")
-    inputs = padded(loaded.head.words, [[5], [5, 6, 7]])
+    inputs = padded(loaded.head.tokenizer, [[5], [5, 6, 7]])
     loaded.module.eval()
     logits = loaded.module(**inputs).logits
     inputs.pop("position_ids")
@@ -119,7 +119,7 @@ def test_gpt2_needs_its_positions_told() -> None:
 
 def test_an_encoder_decoder_has_one_end_token_in_every_row() -> None:
     loaded = _load("t5", "requirement_type")
-    end = loaded.head.words.tokenizer.eos_token_id
+    end = loaded.head.tokenizer.base.eos_token_id
     task = loaded.head.task
     texts = ["gravel", "a </s> in the text </s></s>", "", "sieve " * 600]
     table = rows(task, [(text, task.label_names[0]) for text in texts])
@@ -138,12 +138,12 @@ def test_texts_that_look_like_tokens_or_are_empty_or_long(kind: str) -> None:
     task = loaded.head.task
     texts = ["<|endoftext|>", "[MASK] [SEP] <mask>", "", "\n", "\u200b", "x" * 20_000, "\U0001f600"]
     table = rows(task, [(text, task.label_names[0]) for text in texts])
-    special = set(loaded.head.words.tokenizer.all_special_ids)
+    special = set(loaded.head.tokenizer.base.all_special_ids)
     for example in loaded.head.examples(table, learn=False):
-        inner = list(example.ids)[len(loaded.head.words.before) :]
-        inner = inner[: len(inner) - len(loaded.head.words.after)]
+        inner = list(example.ids)[len(loaded.head.tokenizer.before) :]
+        inner = inner[: len(inner) - len(loaded.head.tokenizer.after)]
         assert 1 <= len(inner) <= 512
-        assert not special - {loaded.head.words.tokenizer.unk_token_id} & set(inner)
+        assert not special - {loaded.head.tokenizer.base.unk_token_id} & set(inner)
     answers = loaded.answers(table, 3)
     assert all(scores == scores for scores in answers.scores or ())
 
@@ -151,7 +151,7 @@ def test_texts_that_look_like_tokens_or_are_empty_or_long(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_are_aligned_with_their_tokens(kind: str) -> None:
     loaded = _load(kind, "se_entities")
-    words = loaded.head.words
+    tokenizer = loaded.head.tokenizer
     tokens = ["call", "Windows", "", "\u200b", "gravel-sieve", "now"]
     table = rows(
         loaded.head.task, [(tokens, ["O", "B-Operating_System", "O", "O", "B-Library", "O"])]
@@ -161,7 +161,7 @@ def test_words_are_aligned_with_their_tokens(kind: str) -> None:
     assert positions == {first for _, first, _ in example.words}
     assert {word for word, _, _ in example.words} >= {0, 1, 4, 5}
     for word, first, _ in example.words:
-        piece = words.decode(example.ids[first : first + 1]).lower()
+        piece = tokenizer.decode(example.ids[first : first + 1]).lower()
         assert word == 3 or (piece and tokens[word].lower().startswith(piece))
     (answered,) = loaded.answers(table, 1).values
     assert isinstance(answered, list)
@@ -174,14 +174,14 @@ def test_long_rows_are_cut_into_windows_and_every_word_is_answered() -> None:
     table = rows(loaded.head.task, [(tokens, ["B-Operating_System"] * 200)])
     examples = loaded.head.examples(table, learn=True)
     assert len(examples) > 1
-    assert all(len(example.ids) <= loaded.head.words.limit for example in examples)
+    assert all(len(example.ids) <= loaded.head.tokenizer.limit for example in examples)
     assert sorted(word for example in examples for word, _, _ in example.words) == list(range(200))
     assert isinstance(loaded.head, TaggingHead)
 
 
 def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> None:
     loaded = _load("bert", "requirement_completion")
-    mask = loaded.head.words.tokenizer.mask_token_id
+    mask = loaded.head.tokenizer.base.mask_token_id
     text, spans = masked("the system shall notify the user and display it", "notify", "display")
     table = rows(loaded.head.task, [(text, spans)] * 400)
     examples = loaded.head.examples(table, learn=True)
@@ -224,7 +224,7 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
     examples = loaded.head.examples(table, learn=True)[:2]
     batch = loaded.head.batch(examples, "")
     asked = [[token for token in row if token != NOT_ASKED] for row in batch.targets.tolist()]
-    assert [loaded.head.words.decode(tokens) for tokens in asked] == ["the pan", "wash"]
+    assert [loaded.head.tokenizer.decode(tokens) for tokens in asked] == ["the pan", "wash"]
     labels = [list(example.target) for example in examples]
     longest = max(len(target) for target in labels)
     theirs = torch.tensor([[*target, *[NOT_ASKED] * (longest - len(target))] for target in labels])
@@ -241,8 +241,8 @@ def test_a_long_text_leaves_room_for_its_answer(kind: str) -> None:
     loaded = _load(kind, "qa", answer_tokens=8)
     table = rows(loaded.head.task, [("gravel " * 6_000, "wash " * 600), ("sieve", "wash")])
     for example in loaded.head.examples(table, learn=True):
-        assert len(example.ids) <= loaded.head.words.limit
-        assert example.target[-1] == loaded.head.words.tokenizer.eos_token_id
+        assert len(example.ids) <= loaded.head.tokenizer.limit
+        assert example.target[-1] == loaded.head.tokenizer.base.eos_token_id
         assert 1 < sum(token != NOT_ASKED for token in example.target) <= 8
     questions = loaded.head.examples(table, learn=False)
     assert [question.cut for question in questions] == [True, False]
@@ -310,7 +310,7 @@ def test_the_weights_own_rules_of_writing_do_not_count(kind: str) -> None:
     rules = loaded.module.generation_config
     rules.min_length, rules.repetition_penalty = 7, 5.0
     rules.suppress_tokens = [
-        loaded.head.words.tokenizer(text)["input_ids"][0] for text in plain.values
+        loaded.head.tokenizer.base(text)["input_ids"][0] for text in plain.values
     ]
     assert loaded.answers(table, 2) == plain
 
@@ -321,7 +321,7 @@ def test_an_answer_is_never_longer_than_what_was_learned(kind: str) -> None:
     loaded = _load(kind, "qa", answer_tokens=10_000)
     # Beyond its positions GPT-2 would end with an error.
     assert len(loaded.answers(table, 1).values) == 1
-    assert loaded.module.generation_config.max_new_tokens == loaded.head.words.limit // 2
+    assert loaded.module.generation_config.max_new_tokens == loaded.head.tokenizer.limit // 2
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "t5"])

@@ -175,6 +175,7 @@ def test_the_report_has_the_steps_of_ecser(tmp_path: Path) -> None:
         ("model,task,score,part\na,t,0.5,dev\n", "has the part 'dev'"),
         ("model,task,score\na,t\n", "line 2: the row does not have the 3 fields"),
         ("model,task,tp,fp,tn,fn\na,t,1,2,3,-4\n", "has -4 as its fn"),
+        ("model,task,tp,fp,tn,fn\na,t,0,0,0,0\n", "Row 2 .* counts nothing"),
         ("model,task,tp,fp,tn,fn\na,t,1,2,3.5,4\n", "has 3.5 as its tn"),
         ("model,task,score,score\na,t,1,1\n", "two columns called 'score'"),
         ('model,task,score\n"a,t,1\n', "line 2: the row does not have"),
@@ -271,3 +272,19 @@ def test_equal_scores_tie_in_every_file(tmp_path: Path) -> None:
     ranking = report.sections[0].content[0]
     assert isinstance(ranking, ReportTable)
     assert [row[0] for row in ranking.rows] == ["1–2", "1–2"]
+
+
+def test_scores_and_decisions_are_of_the_same_labels(tmp_path: Path) -> None:
+    """An answer that is no truth is wrong, and no label of its own that one model alone has."""
+    rows = ["model,task,id,truth,answer"]
+    for at in range(400):
+        truth, other = ("yes", "no") if at % 2 else ("no", "yes")
+        rows.append(f"good,t,{at},{truth},{'perhaps' if at < 8 else truth}")
+        rows.append(f"bad,t,{at},{truth},{other if at < 60 else truth}")
+    result = compared(write(tmp_path / "p.csv", "\n".join(rows)))
+    values = {model: value for _, model, metric, value in result.scores if metric == "f1"}
+    assert values == {"good": pytest.approx(2 * 0.98 / 1.98), "bad": pytest.approx(0.85)}
+    (pair,) = result.comparison.pairs
+    assert (pair.first, pair.decision) == ("good", "better")
+    assert pair.low is not None and pair.high is not None
+    assert pair.low < pair.difference < pair.high

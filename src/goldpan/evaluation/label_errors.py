@@ -2,7 +2,7 @@
 
 Northcutt, Jiang and Chuang, "Confident Learning: Estimating Uncertainty in Dataset Labels", JAIR
 2021. Every row gets probabilities from a model that has not learned from it, nor from an equal
-text. A label is suspect where another label is as probable as it is on average for rows that bear
+text. A label is suspect where another label is as probable as it is on average for rows that have
 it; the order is by the normalized margin, the probability of the label less that of the next.
 """
 
@@ -49,7 +49,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class RankedLabel:
-    """A row's label, with what the other rows say of it."""
+    """A row's labels, and those that models of the other rows suggest."""
 
     id: str
     split: str
@@ -90,8 +90,8 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
 
     The models are logistic regressions on TF-IDF of words and characters, of the texts before and
     after too where rows name their documents. A multi-label task is a yes or no for each label,
-    and its rows are ranked by their least probable decision. Raises
-    `UsageError` for other tasks and `EvaluationError` where a label alone is borne.
+    and its rows are ranked by their least probable decision. Raises `UsageError` for other tasks
+    and `EvaluationError` where all rows have the same labels, or the same text.
     """
     task = data.task
     if task.type not in CLASSIFICATION:
@@ -101,6 +101,10 @@ def find_label_errors(data: TaskData, *, folds: int = 5, seed: int = 0) -> Label
     rows = pa.concat_tables(data.splits.values())
     splits = [name for name, table in data.splits.items() for _ in range(len(table))]
     texts = rows["text"].to_pylist()
+    if len(set(texts)) == 1:
+        raise EvaluationError(
+            f"All rows of {task.name} have the same text", "Import rows with different texts"
+        )
     context = "neighbours" if any(rows["document"].to_pylist()) else "none"
     matrix = Features(rows, rows, context).of(rows)
     decisions = _decisions(task, rows)
@@ -148,7 +152,7 @@ def _label_sets(task: Task, rows: pa.Table) -> list[tuple[str, ...]]:
 
 
 def _decisions(task: Task, rows: pa.Table) -> Mapping[str, Labels]:
-    """Return what is to be decided of each row, as numbers: one label, or each label or not."""
+    """Return the decisions on each row as numbers: its one label, or each label or not."""
     labelled, names = _label_sets(task, rows), task.label_names
     if task.type == "multi-label":
         decisions = {
@@ -198,18 +202,18 @@ def _out_of_fold(matrix: Any, labels: Labels, folds: Labels) -> Numbers:
 
 def _margins(probabilities: Numbers, labels: Labels) -> tuple[Numbers, Labels]:
     """Return the probability of each row's label less that of the next, and which that is."""
-    every = np.arange(len(labels))
+    rows = np.arange(len(labels))
     others = probabilities.copy()
-    others[every, labels] = -1.0
+    others[rows, labels] = -1.0
     best = others.argmax(axis=1)
-    return probabilities[every, labels] - others[every, best], best
+    return probabilities[rows, labels] - others[rows, best], best
 
 
 def _suspects(probabilities: Numbers, labels: Labels) -> npt.NDArray[np.bool_]:
     """Return which rows lie off the diagonal of the confident joint (section 3.1 of the paper).
 
     A row counts for the most probable of the labels whose probability reaches the mean over the
-    rows that bear them.
+    rows that have them.
     """
     thresholds = np.full(probabilities.shape[1], np.inf)
     for label in np.unique(labels):
@@ -298,7 +302,7 @@ def _reading(sample: SampleScore) -> Iterator[Line]:
         ),
         "judged but not among these: gone, changed since, or of another dataset": sample.elsewhere,
     }
-    yield from (Line(f"  {count:,} {what}") for what, count in missing.items() if count)
+    yield from (Line(f"  {count:,} {reason}") for reason, count in missing.items() if count)
 
 
 def _share(estimate: Estimate) -> str:

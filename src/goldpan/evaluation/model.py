@@ -7,6 +7,7 @@ what `Unlabelled` holds: the texts around them, as a tool that comments code wou
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -53,7 +54,7 @@ class Answers:
     raw: Sequence[str] | None = None
     """Verbatim, of a language model."""
     notes: Mapping[str, int] = field(default_factory=dict)
-    """How many answers are not what was hoped for, by what they are: refused, truncated."""
+    """How many answers are refused, truncated or the like, by kind."""
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class Costs:
 
 @dataclass(slots=True)
 class SelectionInfo:
-    """How a model came to be; models write what only they know of."""
+    """How a model was chosen and trained; models add what only they know."""
 
     chosen_on: str = ""
     """Rows that chose among candidates; empty without candidates."""
@@ -151,7 +152,7 @@ class Model:
     task_facts: Callable[[Task], Mapping[str, Any]] | None = None
     """Parts of a task's file that also identify a run, such as its prompt."""
     estimate: Callable[[TrainingContext, pa.Table], RequestEstimate] | None = None
-    """Says what answering rows would cost; of models that cost money."""
+    """Returns the cost of answering rows; None for models that cost none."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return the entry of a model without settings to choose, as a plugin registers it."""
@@ -209,7 +210,7 @@ def _without_settings(model: Model, settings: Mapping[str, Any]) -> Model:
 def model_settings(
     name: str, defaults: Mapping[str, Any], overrides: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a model's settings with what was given, in the types of its defaults.
+    """Return a model's defaults with overrides, converted to the types of the defaults.
 
     Raises `UsageError` for a setting that the model does not know or of another type.
     """
@@ -220,22 +221,30 @@ def model_settings(
             raise UsageError(f"The model {name}: {cause}", remedy)
         kind = type(defaults[key])
         try:
-            settings[key] = _boolean(value) if kind is bool else kind(value)
-        except (TypeError, ValueError):
+            settings[key] = _of_kind(kind, value)
+        except (TypeError, ValueError, OverflowError):
             raise UsageError(
-                f"{key} of the model {name} cannot be {value!r}", f"Give a {kind.__name__}"
+                f"{key} of the model {name} cannot be {value!r}", f"Give {_KINDS[kind]}"
             ) from None
     return settings
 
 
-def _boolean(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() in ("true", "yes", "1"):
-        return True
-    if str(value).lower() in ("false", "no", "0"):
-        return False
-    raise ValueError(value)
+_KINDS = {bool: "yes or no", int: "a whole number", float: "a number", str: "a text"}
+_BOOLEANS = dict.fromkeys(("true", "yes", "1"), True) | dict.fromkeys(("false", "no", "0"), False)
+
+
+def _of_kind(kind: type, value: Any) -> Any:
+    """Return a value as another type; raises `ValueError` where that would change it."""
+    if kind is bool:
+        if str(value).lower() not in _BOOLEANS:
+            raise ValueError(value)
+        return _BOOLEANS[str(value).lower()]
+    converted = kind(value)
+    if kind is float and not math.isfinite(converted):
+        raise ValueError(value)
+    if kind is int and isinstance(value, float) and converted != value:
+        raise ValueError(value)
+    return converted
 
 
 def require_choice(
@@ -265,7 +274,7 @@ def require_type(task: Task, types: Collection[str], problem: str, remedy: str) 
 
 
 def require_labels(task: Task, problem: str, *others: TaskType) -> None:
-    """Raise `EvaluationError` for a task that asks for no labels, nor is of the `others`."""
+    """Raise `EvaluationError` for a task without labels whose type is none of `others`."""
     remedy = "Choose a fine-tuned model or a prompted one"
     require_type(task, (*CLASSIFICATION, *others), problem, remedy)
 

@@ -82,7 +82,7 @@ class Protocol:
 
 
 def settings_for(protocol: Protocol, model: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that a protocol wants of a model, with those that were given instead."""
+    """Return the settings that a protocol asks of a model, with overrides."""
     return {**protocol.settings.get(_settings_name(protocol, model), {}), **overrides}
 
 
@@ -96,7 +96,7 @@ def in_part(
     split: str,
     facts: Mapping[str, Any],
 ) -> tuple[str, ...]:
-    """Return in what a run is less than its protocol asks for; nothing where it follows it whole.
+    """Return where a run falls short of its protocol; nothing where it follows it whole.
 
     `steps` and `split` are those of the rows, None and empty where they are not known; `facts` is
     what training reported of itself.
@@ -270,7 +270,7 @@ def hold_out(data: TaskData, protocol: Protocol, kind: str = DOCUMENT) -> tuple[
 
 
 def _one_side(data: TaskData, rows: pa.Table, rules: HeldOut) -> UsageError:
-    """Return why all rows are on one side, and what else can be held out."""
+    """Return the error for rows that are all on one side, and what else can be held out."""
     column, values = rules.column, set(values_of(rows, rules.column))
     if len(values) < 2:
         return UsageError(
@@ -289,7 +289,7 @@ def _one_side(data: TaskData, rows: pa.Table, rules: HeldOut) -> UsageError:
 
 
 def held_out_rows(rows: pa.Table, rules: HeldOut) -> Sequence[bool]:
-    """Tell which rows are held out."""
+    """Return for each row whether it is held out."""
     values = values_of(rows, rules.column)
     if rules.value:
         return [value == rules.value for value in values]
@@ -300,7 +300,7 @@ def held_out_rows(rows: pa.Table, rules: HeldOut) -> Sequence[bool]:
 
 
 def _every_value(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskData, HeldOut]:
-    """Return all rows as train and as test: the run parts them, value by value."""
+    """Return all rows as train and as test: the run splits them, value by value."""
     count = len(set(values_of(rows, rules.column)))
     if not 2 <= count <= MOST_MODELS:
         raise UsageError(
@@ -310,10 +310,10 @@ def _every_value(data: TaskData, rows: pa.Table, rules: HeldOut) -> tuple[TaskDa
         )
     split = f"each {rules.column} held out once, {count:,} models"
     whole = task_data(data.task, {"train": rows, "test": rows}, split)
-    hashed = hashlib.sha256(f"{whole.split_hash} {rules.column}:each".encode()).hexdigest()
+    split_hash = hashlib.sha256(f"{whole.split_hash} {rules.column}:each".encode()).hexdigest()
     # The rows are the same, each once, however often they are learned from.
-    data_held_out = replace(whole, data_hash=data.data_hash, split_hash=hashed)
-    return data_held_out, replace(rules, leave_out=rules.column)
+    held_out = replace(whole, data_hash=data.data_hash, split_hash=split_hash)
+    return held_out, replace(rules, leave_out=rules.column)
 
 
 def _groups(column: str) -> str:

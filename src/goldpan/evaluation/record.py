@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -72,7 +73,7 @@ def read_environment() -> Environment:
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
         memory_gb=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         gpus=_gpus(),
-        packages=dict(_versions()),
+        packages=_versions(),
     )
 
 
@@ -109,13 +110,11 @@ def _gpus() -> tuple[str, ...]:
     return tuple(output.splitlines())
 
 
-def _versions() -> list[tuple[str, str]]:
-    versions = []
+def _versions() -> dict[str, str]:
+    versions = {}
     for package in _PACKAGES:
-        try:
-            versions.append((package, version(package)))
-        except PackageNotFoundError:
-            continue
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
     return versions
 
 
@@ -256,16 +255,16 @@ def run_blocks(result: RunResult) -> Iterator[Block]:
         text = f"not defined ({metric.reason})" if value is None else _number(value)
         text += _interval(metric.interval)
         if metric.name == scores.main:
-            text += _without(record.leaks)
+            text += _score_on_new(record.leaks)
         yield Line(f"  {metric.name}: {text}")
     yield from _label_blocks(scores)
     for part in record.scores_by.values():
         yield from _by_blocks(part)
-    yield from _rest(result)
+    yield from _closing_blocks(result)
 
 
 def cautions(record: RunRecord) -> list[str]:
-    """Return what to know before a run's scores are quoted, the most important first."""
+    """Return the cautions for whoever quotes a run's scores, the most important first."""
     scores = record.scores
     texts = [
         headline(record.leaks, scores.main, scores.value(scores.main)),
@@ -281,7 +280,7 @@ def cautions(record: RunRecord) -> list[str]:
 
 
 def _caution_of_dates(record: RunRecord) -> str:
-    """Say where labels follow from dates, and whether this model reads these."""
+    """Return the caution that labels follow from dates, and that this model reads them."""
     sentence = record.date_signal.sentence() if record.date_signal else ""
     reads = sentence and record.uses_dates
     return f"{sentence}. This model reads the date itself" if reads else sentence
@@ -302,7 +301,7 @@ def caution_of_cutoff(dates: RowDates) -> str:
 
 
 def cautions_of_steps(learning: Learning) -> list[str]:
-    """Say where a model was trained for too few steps to learn."""
+    """Return the caution that a model was trained for too few steps to learn; none else."""
     facts = learning.facts
     parts = [facts, *facts.get("parts", {}).values()]
     steps = [int(part["planned_steps"]) for part in parts if "planned_steps" in part]
@@ -314,8 +313,8 @@ def cautions_of_steps(learning: Learning) -> list[str]:
     ]
 
 
-def _without(leaks: Leaks) -> str:
-    """Return the score without what was seen, to stand beside the one with it."""
+def _score_on_new(leaks: Leaks) -> str:
+    """Return the scores without rows seen in train, to stand beside the score with them."""
     if not leaks.learned:
         return ""
     return "".join(
@@ -365,7 +364,8 @@ def _by_blocks(by: ByColumn) -> Iterator[Block]:
         yield Line(f"  and {len(by.parts) - _PARTS:,} more in result.json")
 
 
-def _rest(result: RunResult) -> Iterator[Block]:
+def _closing_blocks(result: RunResult) -> Iterator[Block]:
+    """Yield the size, cost and notes of a run."""
     record = result.record
     scores, costs, answers = record.scores, record.costs, record.answers
     invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""

@@ -7,10 +7,12 @@ other.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,10 +23,11 @@ from pydantic import TypeAdapter, ValidationError
 from goldpan.code.edits.apply import EditError
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.patch import split_patch
-from goldpan.core.errors import DamagedError, EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
 from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
+from goldpan.core.storage.parquet import read_table
+from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.patches import CodePair, codebleu
@@ -145,15 +148,16 @@ class ResolvedResult(PatchScores, Result):
             ("outcome", "rows", "meaning"),
             [(outcome, rows, EXPLAINED[outcome]) for outcome, rows in self.counts.items()],
         )
-        if bent := sum(bool(resolution.restored) for resolution in self.resolutions):
+        if undone := sum(bool(resolution.restored) for resolution in self.resolutions):
             yield Line(
-                f"{bent:,} patches change tests or what configures them, which was undone (--json)"
+                f"{undone:,} patches change tests or what configures them, which was undone"
+                " (--json)"
             )
-        for name, alike in (("resolve", self.right), ("do not", self.wrong)):
-            if alike.codebleu is not None:
+        for name, similarity in (("resolve", self.right), ("do not", self.wrong)):
+            if similarity.codebleu is not None:
                 yield Line(
-                    f"Of {alike.patches:,} patches that {name}, CodeBLEU is {alike.codebleu:.3f}, "
-                    f"{alike.exact:,} equal the merged fix"
+                    f"Of {similarity.patches:,} patches that {name}, CodeBLEU is "
+                    f"{similarity.codebleu:.3f}, {similarity.exact:,} equal the merged fix"
                 )
         if self.separation is not None:
             yield Line(
@@ -169,7 +173,7 @@ class ResolvedResult(PatchScores, Result):
 
 
 def read_patches(path: Path) -> dict[str, str | None]:
-    """Return the patch of each instance by what names it: an `instance_id` or an example's id.
+    """Return the patch of each instance by its name: an `instance_id` or an example's id.
 
     Reads JSON lines as SWE-bench has them and the predictions of a run. Raises `EvaluationError`
     naming file and row, also where an instance has two patches, and what `table_rows` raises.
@@ -220,7 +224,7 @@ def patches_of(
 def summarize(
     resolutions: Sequence[Resolution], patches: Mapping[str, str | None]
 ) -> ResolvedResult:
-    """Set what execution found beside what the texts of the same patches say."""
+    """Return the outcomes of patches by execution, and the similarity of their texts."""
     answered = [resolution for resolution in resolutions if resolution.outcome != "no-answer"]
     pairs = []
     for resolution in answered:
@@ -251,7 +255,9 @@ def written(patch: str) -> str:
         return "\n".join(edit.replace for file in edits for edit in file.edits)
     lines = patch.split("\n")  # files hold other signs that splitlines takes for ends
     return "\n".join(
-        line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")
+        line[1:]
+        for above, line in pairwise(["", *lines])
+        if line.startswith("+") and not (line.startswith("+++ ") and above.startswith("--- "))
     )
 
 
@@ -260,24 +266,30 @@ _SCORES = TypeAdapter(PatchScores)
 
 
 def write_resolved(predictions: Path, result: ResolvedResult) -> None:
-    """Keep a result beside the run that the predictions are of; of other files nothing is kept."""
+    """Store a result beside the run that predicted; results of other files are not stored."""
     directory = predictions.parent
     if predictions.name != PREDICTIONS or not (directory / RESULT).is_file():
         return
     plain = {
-        "predictions": file_digest(predictions),
+        "predictions": _answers_digest(predictions),
         "instances": result.instances,
         "patches": [asdict(patch) for patch in result.patches],
     }
     write_whole(directory / RESOLVED_FILE, sealed_json(plain))
 
 
+def _answers_digest(predictions: Path) -> str:
+    """Return the SHA-256 of the answers alone: other columns may be added to score by."""
+    rows = read_table(predictions, ["id", "answer"]).to_pylist()
+    return hashlib.sha256(orjson.dumps(rows)).hexdigest()
+
+
 def read_resolved(directory: Path) -> PatchScores | None:
-    """Return what is kept beside a run, None where nothing is or its predictions are others."""
+    """Return the scores stored beside a run, None without any, or for other predictions."""
     try:
         plain = read_json(directory / RESOLVED_FILE)
-        if plain["predictions"] != file_digest(directory / PREDICTIONS):
+        if plain["predictions"] != _answers_digest(directory / PREDICTIONS):
             return None
         return _SCORES.validate_python(plain)
-    except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError, ValidationError):
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValidationError):
         return None

@@ -18,7 +18,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.storage.parquet import write_table
@@ -51,33 +52,26 @@ from goldpan.evaluation.runs import (
     scored,
     with_values,
 )
-from goldpan.evaluation.score import invalid_answers
+from goldpan.evaluation.score import invalid_answers, metric_names
 from goldpan.evaluation.slices import default_columns, find_dates, overlap_of, read_overlap
-from goldpan.evaluation.task_input import NO_VALUE, values_of
+from goldpan.evaluation.task_input import values_of
 from goldpan.evaluation.training import train_and_ask, training_context, unanswered
 from goldpan.llm.budget import RequestEstimate
 
-
-@dataclass(frozen=True, slots=True)
-class RunPart:
-    """Rows that one model learns from and answers."""
-
-    name: str
-    """The value of the column that parts the rows; empty where one model does all."""
-    splits: Mapping[str, pa.Table]
+_Splits = Mapping[str, pa.Table]
+"""Rows that one model learns from and answers."""
 
 
-def parts_of(
-    data: TaskData, protocol: Protocol, *, needs_train: bool = True
-) -> tuple[RunPart, ...]:
+def _parts(data: TaskData, protocol: Protocol, *, needs_train: bool) -> Mapping[str, _Splits]:
     """Return the parts that a protocol asks for; every test row is in one of them.
 
-    Raises `UsageError` where rows lack the column, `EvaluationError` where a part has nothing to
+    They are named by the value of a column; the name is empty where one model does all. Raises
+    `UsageError` where rows lack the column, `EvaluationError` where a part has nothing to
     learn from.
     """
     column = protocol.leave_out or protocol.model_per
     if not column:
-        return (RunPart("", data.splits),)
+        return {"": data.splits}
     for name, rows in data.splits.items():
         if column not in rows.column_names or rows[column].null_count:
             raise UsageError(
@@ -88,8 +82,8 @@ def parts_of(
     values = {
         name: np.array(values_of(rows, column), dtype=object) for name, rows in data.splits.items()
     }
-    parts = []
-    for value in sorted(set(values["test"]) - {NO_VALUE}):
+    parts: dict[str, _Splits] = {}
+    for value in sorted(set(values["test"])):
         splits = {}
         for name, rows in data.splits.items():
             without = bool(protocol.leave_out) and name != "test"
@@ -102,8 +96,8 @@ def parts_of(
                 f"{protocol.name} trains a model for each",
                 "Choose another --protocol",
             )
-        parts.append(RunPart(value, splits))
-    return tuple(parts)
+        parts[value] = splits
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,25 +156,19 @@ def run(
             shutil.rmtree(work, ignore_errors=True)
             return _finished(directory, data, by, files)
         costs = Costs()
-        parts = parts_of(data, protocol, needs_train=model.needs_train)
+        parts = _parts(data, protocol, needs_train=model.needs_train)
         trained_parts = []
-        for number, part in enumerate(parts, 1):
+        for number, (name, splits) in enumerate(parts.items(), 1):
             folder = work if len(parts) == 1 else work.with_name(f"{directory.name}.{number}.work")
             overlap = (
                 read_overlap(workspace, data)
-                if len(parts) == 1
-                else overlap_of(data.task, part.splits)
+                if splits is data.splits
+                else overlap_of(data.task, splits)
             )
             context, test = training_context(
-                workspace,
-                replace(data, splits=part.splits),
-                protocol,
-                seed,
-                folder,
-                reporter,
-                costs,
+                workspace, replace(data, splits=splits), protocol, seed, folder, reporter, costs
             )
-            title = f"{data.task.name} by {model.name}" + (f", {part.name}" if part.name else "")
+            title = f"{data.task.name} by {model.name}" + (f", {name}" if name else "")
             trained_parts.append(train_and_ask(model, context, test, overlap, title))
         predictions = with_values(_joined(part.predictions for part in trained_parts), data, by)
         tables = {
@@ -235,18 +223,18 @@ def run(
 
 
 def _date_signal(data: TaskData) -> dict[str, Any] | None:
-    """Return what dates alone tell of the labels of all rows but the test's."""
+    """Return how well dates alone predict the labels of all rows but the test's."""
     tables = (rows for name, rows in data.splits.items() if name != "test")
     signal = date_signal(data.task, (batch for rows in tables for batch in rows.to_batches()))
     return None if signal is None else asdict(signal)
 
 
-def _learning(learning: Sequence[SelectionInfo], parts: Sequence[RunPart]) -> dict[str, Any]:
-    """Return how the models of a run came to be; facts by part where there are several."""
+def _learning(learning: Sequence[SelectionInfo], parts: Iterable[str]) -> dict[str, Any]:
+    """Return how the models of a run were chosen; facts by part where there are several."""
     facts: dict[str, Any] = learning[0].facts
     if len(learning) > 1:
         named = zip(parts, learning, strict=True)
-        facts = {"parts": {part.name: info.facts for part, info in named if info.facts}}
+        facts = {"parts": {name: info.facts for name, info in named if info.facts}}
     return {
         "chosen_on": learning[0].chosen_on,
         "candidates": sum(info.candidates for info in learning),
@@ -257,10 +245,10 @@ def _learning(learning: Sequence[SelectionInfo], parts: Sequence[RunPart]) -> di
 
 
 def _joined(tables: Iterable[pa.Table]) -> pa.Table:
-    """Put the answers of several models together; a train row that several had stands once."""
+    """Return the answers of several models as one table, a row that several answered once."""
     joined = pa.concat_tables(tables).sort_by("id")
-    names = joined["id"].to_numpy()
-    first = np.append([True], names[1:] != names[:-1])[: len(names)]
+    ids = joined["id"].to_numpy()
+    first = np.append([True], ids[1:] != ids[:-1])[: len(ids)]
     return joined.filter(pa.array(first))
 
 
@@ -282,7 +270,7 @@ def estimate(
     seed: int,
     reporter: Reporter,
 ) -> RequestEstimate | None:
-    """Return what a run would cost in money, None of models that cost none; nothing is sent."""
+    """Return the cost of a run in money, None for models that cost none; nothing is sent."""
     if model.estimate is None:
         return None
     _require(data, model)
@@ -298,6 +286,8 @@ def _require(data: TaskData, model: Model) -> None:
                 f"{data.task.name} has no {name} split",
                 "Import or build it with a split such as stratified:0.8,0.2",
             )
+    if data.task.metric not in (names := metric_names(data.task)):
+        raise unknown_name(f"metric of {data.task.type} tasks", data.task.metric, names)
 
 
 def _publish(
@@ -314,12 +304,10 @@ def _publish(
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
 
 
-@contextmanager
-def _locked(work: Path) -> Iterator[None]:
+def _locked(work: Path) -> AbstractContextManager[None]:
     make_directory(work)
     busy = EvaluationError(
         f"Another goldpan is already doing the run in {work}",
         "Wait for it, or choose another --seed",
     )
-    with hold_lock(work / "lock", busy):
-        yield
+    return hold_lock(work / "lock", busy)

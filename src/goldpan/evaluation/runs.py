@@ -16,7 +16,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.loading import digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.storage.parquet import read_table, write_table
+from goldpan.core.storage.parquet import read_table, reading, write_table
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.datasets.tasks.data import TaskData
@@ -60,7 +60,7 @@ def scored(
     learns: bool,
     by: Iterable[str],
 ) -> dict[str, Any]:
-    """Return all that a result says of stored predictions."""
+    """Return the scores of stored predictions, as `result.json` holds them."""
     predictions = tables[PREDICTIONS]
 
     def scoring(rows: pa.Table, resamples: int) -> Scores:
@@ -106,8 +106,8 @@ def rescore(
 ) -> dict[str, Any]:
     """Compute the scores of a finished run anew from its predictions, and store them.
 
-    `by` are further columns to score by; those that predictions lack are taken from `data`, and
-    the places, which another audit may tell otherwise.
+    `by` are further columns to score by; those that predictions lack are taken from `data`, as
+    are the places, which a later audit may have changed.
     """
     result = read_result(directory)
     tables = {name: _read(directory / name) for name in (PREDICTIONS, TRAIN, VALIDATION)}
@@ -135,13 +135,8 @@ def rescore(
 
 
 def _read(path: Path) -> pa.Table:
-    try:
+    with reading(path, "Remove its directory and run it again", EvaluationError):
         return read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise EvaluationError(
-            f"{path} cannot be read ({str(error).splitlines()[0]})",
-            "Remove its directory and run it again",
-        ) from None
 
 
 ABLATE = "ablate"
@@ -151,7 +146,7 @@ ABLATE = "ablate"
 def identity(
     data: TaskData, model: Model, protocol: Protocol, seed: int, ablated: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return what tells a run apart from others, as plain JSON data."""
+    """Return the facts that tell a run from others, as plain JSON data."""
     facts = model.task_facts(data.task) if model.task_facts else {}
     metrics: list[tuple[Kind, str]] = [("metric", name) for name in added_names(data.task)]
     rules: list[tuple[Kind, str]] = [("prompt rule", data.task.source.builder)]
@@ -193,7 +188,7 @@ class Run(RunRecord):
 
     @classmethod
     def of(cls, directory: Path, result: Mapping[str, Any]) -> Run:
-        """Return what `read_result` read, typed; raises `EvaluationError` where it is no record."""
+        """Return a result as typed data; raises `EvaluationError` where it is no record."""
         try:
             plain = orjson.dumps({**result, "directory": str(directory)})
             return cls.model_validate(orjson.loads(plain))
@@ -219,10 +214,6 @@ class Run(RunRecord):
         """Return the answers to the test rows."""
         return read_table(self.directory / PREDICTIONS)
 
-    def train_predictions(self) -> pa.Table:
-        """Return the answers to train rows."""
-        return read_table(self.directory / TRAIN)
-
 
 def read_runs(
     workspace: WorkspaceLayout, *, tasks: Collection[str] = (), models: Collection[str] = ()
@@ -232,16 +223,16 @@ def read_runs(
     Raises `UsageError` where there is none, `EvaluationError` for one that is damaged.
     """
     runs = []
-    there: dict[str, set[str]] = {"task": set(), "model": set()}
+    stored: dict[str, set[str]] = {"task": set(), "model": set()}
     for path in sorted((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         result = read_result(path.parent)
-        for noun, names in there.items():
+        for noun, names in stored.items():
             names.add(result[noun])
         if (tasks and result["task"] not in tasks) or (models and result["model"] not in models):
             continue
         runs.append(Run.of(path.parent, result))
     if not runs:
-        raise _no_runs(workspace, there, {"task": tasks, "model": models})
+        raise _no_runs(workspace, stored, {"task": tasks, "model": models})
     return sorted(runs, key=lambda run: (run.task, run.model, run.seed, run.directory.name))
 
 
@@ -254,14 +245,14 @@ def require_runs(noun: str, names: Collection[str], available: Collection[str]) 
 
 def _no_runs(
     workspace: WorkspaceLayout,
-    there: Mapping[str, Collection[str]],
+    stored: Mapping[str, Collection[str]],
     wanted: Mapping[str, Collection[str]],
 ) -> UsageError:
     """Say that no run was chosen; raises `UsageError` itself for the one name that has no run."""
     for noun, names in wanted.items():
-        if len(names) == 1 and there[noun]:
-            require_runs(noun, names, there[noun])
-    chosen = " of what was asked for" if any(wanted.values()) and there["task"] else ""
+        if len(names) == 1 and stored[noun]:
+            require_runs(noun, names, stored[noun])
+    chosen = " of what was asked for" if any(wanted.values()) and stored["task"] else ""
     return UsageError(
         f"{workspace.root} holds no finished run{chosen}",
         "Run goldpan evaluate run --task TASK --model MODEL",

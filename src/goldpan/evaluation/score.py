@@ -31,11 +31,12 @@ from goldpan.evaluation.metrics.estimate import (
     MetricEvidence,
     Scores,
     added_evidence,
+    added_names,
     estimate,
     resample,
 )
 from goldpan.evaluation.metrics.generation import path_evidence, text_evidence
-from goldpan.evaluation.metrics.patches import patch_evidence, with_files
+from goldpan.evaluation.metrics.patches import PatchPair, patch_evidence
 from goldpan.evaluation.metrics.words_and_numbers import (
     count_invalid_numbers,
     count_invalid_tags,
@@ -164,8 +165,6 @@ def invalid_answers(predictions: pa.Table) -> list[dict[str, Any]]:
 
 RESAMPLES = 1_000
 _READ = ("id", "repo", "truth", "answer", "scores")
-
-
 _Rows = Mapping[str, list[Any]]
 _Files = Mapping[str, str] | None
 
@@ -199,24 +198,24 @@ def score(
     Raises `EvaluationError` where the table is no predictions table of the task.
     """
     rows = _checked(task, predictions)
-    evidence = outcomes_of(task, rows, files or {})
+    outcomes = outcomes_of(task, rows, files or {})
     drawing = resample(rows["repo"], seed=seed, resamples=resamples)
     return Scores(
         task=task.name,
         task_type=task.type,
         main=task.metric,
         examples=len(rows["id"]),
-        invalid=evidence.invalid,
+        invalid=outcomes.invalid,
         unit=drawing.unit,
         units=drawing.units,
         resamples=resamples,
         seed=seed,
         metrics=(
-            *estimate([*evidence.evidence, *added_evidence(task, rows)], drawing),
-            *evidence.missing,
+            *estimate([*outcomes.evidence, *added_evidence(task, rows)], drawing),
+            *outcomes.missing,
         ),
-        confusion=evidence.confusion,
-        label_confusions=evidence.label_confusions,
+        confusion=outcomes.confusion,
+        label_confusions=outcomes.label_confusions,
     )
 
 
@@ -225,6 +224,13 @@ def outcomes_of(
 ) -> ExampleOutcomes:
     """Return the evidence of truths, answers and scores by column; no patch without `files`."""
     return _METRICS[task.type](task, rows, files)
+
+
+def metric_names(task: Task) -> list[str]:
+    """Return the metrics that a run on the task has, sorted."""
+    outcomes = outcomes_of(task, {name: [] for name in _READ}, {})
+    names = {measure.name for evidence in outcomes.evidence for measure in evidence.measures}
+    return sorted(names | {metric.name for metric in outcomes.missing} | {*added_names(task)})
 
 
 def positive_label(task: Task) -> str | None:
@@ -333,7 +339,8 @@ def _texts(task: Task, rows: _Rows, files: _Files) -> ExampleOutcomes:
     else:
         evidence = text_evidence(truths, answers)
         if task.source.builder == PATCHES and files is not None:
-            evidence += patch_evidence(with_files(truths, answers, rows["id"], files))
+            before = map(files.get, rows["id"])
+            evidence += patch_evidence(list(map(PatchPair, truths, answers, before)))
     return ExampleOutcomes(evidence, _nulls(answers))
 
 

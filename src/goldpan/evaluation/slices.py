@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -69,7 +69,7 @@ class ByColumn:
 
 
 Scoring = Callable[[pa.Table, int], Scores]
-"""Scores predictions, with so many draws of the bootstrap."""
+"""Scores predictions; takes the number of draws of the bootstrap too."""
 
 
 def scores_by(scoring: Scoring, predictions: pa.Table, column: str, main: str) -> ByColumn:
@@ -208,9 +208,8 @@ def find_dates(test: pa.Table, cutoff: str | None) -> RowDates:
     span = pc.min_max(dates).as_py() if len(dates) else {}
     until = after = None
     if cutoff is not None:
-        first = datetime.combine(date.fromisoformat(cutoff), time(), UTC) + timedelta(days=1)
-        earlier = pc.less(dates, pa.scalar(first, moments.type))
-        until = pc.sum(earlier).as_py() or 0
+        days = dates.cast(pa.date32())
+        until = pc.sum(pc.less_equal(days, date.fromisoformat(cutoff))).as_py() or 0
         after = len(dates) - until
     oldest, newest = (span[end].date().isoformat() if span else None for end in ("min", "max"))
     return RowDates(oldest, newest, moments.null_count, cutoff, until, after)
@@ -288,7 +287,7 @@ class Leaks:
 
     @property
     def level(self) -> Level:
-        """How loudly they are told: from 1 % on a warning, from 10 % on an alarm."""
+        """How serious they are: from 1 % on a warning, from 10 % on an alarm."""
         if not self.repeated or not self.learned:
             return "none"
         if self.share < WARNING:
@@ -333,7 +332,7 @@ def overlap_of(task: Task, splits: Mapping[str, pa.Table]) -> Overlap:
 
 
 def with_leaks(predictions: pa.Table, overlap: Overlap) -> pa.Table:
-    """Return predictions with the column that says how each row resembles train."""
+    """Return predictions with the column of how each row resembles train."""
     kinds = [overlap.kinds_of(row) for row in predictions["id"].to_pylist()]
     return predictions.append_column(
         _SCHEMA.field(COLUMN), pa.array(kinds, _SCHEMA.field(COLUMN).type)
@@ -343,9 +342,9 @@ def with_leaks(predictions: pa.Table, overlap: Overlap) -> pa.Table:
 def leaks_of(
     scoring: Scoring, predictions: pa.Table, task: Task, *, kinds: frozenset[str], learned: bool
 ) -> Leaks:
-    """Count the leaks that stored predictions name, and score what remains without them.
+    """Count the leaks that stored predictions name, and score the rows without them.
 
-    `kinds` are those that could be told: rows without documents have no `document`.
+    `kinds` are those that are known: rows without documents have no `document`.
     """
     marks = predictions[COLUMN].to_pylist()
     counts = {kind: sum(kind in mark for mark in marks) for kind in KINDS}

@@ -1,4 +1,4 @@
-"""The rows of a task as models are given them, whether they were imported or built.
+"""The rows of a task as models get them, whether they were imported or built.
 
 What Goldpan builds keeps the parts of an input apart: title, body, folder tree, file. Such rows
 have these columns beside the joined text, so that a prompt can name them and a study can take
@@ -173,7 +173,7 @@ def files_to_score(
 ) -> Mapping[str, str]:
     """Return the files before the edits of a run, none of tasks that edit nothing.
 
-    Raises as `scored_input` does: scores with less than there was would be lost ones.
+    Raises as `scored_input` does: scores without the files would replace better ones.
     """
     family = built_family(task)
     if family is None or FILE not in family.inputs:
@@ -204,8 +204,6 @@ def _ablated(rows: pa.Table, task: Task, missing: Ablation) -> pa.Table:
 
 
 NO_VALUE = "(none)"
-
-
 _LONGEST = 200
 
 
@@ -232,7 +230,7 @@ def with_columns(data: TaskData, directory: Path, names: Iterable[str]) -> TaskD
 
 
 def values_of(rows: pa.Table, column: str) -> list[str]:
-    """Return what groups each row: the value as text, the year of a time, `(none)` for none."""
+    """Return the group of each row: its value as text, the year of a time, `(none)` for none."""
     return [_text(value) for value in rows[column].to_pylist()]
 
 
@@ -268,14 +266,12 @@ def _read(directory: Path, split: str, columns: list[str]) -> pa.Table:
 
 
 PATHS = "fault-localization"
-
-
 PATCHES = "code-edit"
 """The families whose answers are paths and patches; other texts are compared as texts."""
 
 
-# Whether an issue names the places that its fix changes, as an audit found: a column to score by.
-# Models look better than they are where the question holds the place (Kochhar et al., ASE 2014).
+# The places that an issue names, of those that its fix changes, are a column to score by. Models
+# look better than they are where the question holds the place (Kochhar et al., ASE 2014).
 
 PLACE = "place-in-issue"
 """The finding, and the column: fully, partly, not-named or cannot-tell."""

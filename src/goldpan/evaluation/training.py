@@ -36,7 +36,7 @@ from goldpan.evaluation.slices import with_leaks
 def sibling_rows(workspace: WorkspaceLayout, task: Task) -> Mapping[str, pa.Table]:
     """Return train rows by task, of those in the workspace that share the data and the type.
 
-    The task itself is among them. A text is told apart by its document and its place there.
+    The task itself is among them. Texts of unlike documents or places there are unlike rows.
     """
     tables = {}
     closed: set[str] = set()
@@ -46,7 +46,8 @@ def sibling_rows(workspace: WorkspaceLayout, task: Task) -> Mapping[str, pa.Tabl
         if not alike or not (directory / PROVENANCE).exists():
             continue
         splits = read_task_data(directory, other).splits
-        tables[name] = splits["train"]
+        if "train" in splits:
+            tables[name] = splits["train"]
         for split, table in splits.items():
             if split != "train":
                 closed.update(_row_origins(table))
@@ -63,7 +64,7 @@ def _row_origins(table: pa.Table) -> list[str]:
 
 @contextmanager
 def counting(costs: Costs) -> Iterator[None]:
-    """Add the time of the block, also where it fails."""
+    """Add the time that a block takes to the costs, also where it fails."""
     started, before = time.monotonic(), sum(os.times()[:4])
     try:
         yield
@@ -98,30 +99,27 @@ def train_and_ask(
     """Train one model, then open the test."""
     task = context.task
     make_directory(context.directory)
-    with (
-        counting(context.costs),
-        context.reporter.task(title, 2) as progress,
-        attribute_to_plugin("model", model.name),
-    ):
-        fitted = model.fit(context)
-        progress.advance()
-        opened = _open_test(context.directory)
-        answers = _ask(task, fitted, test)
-        predictions = with_leaks(predictions_of(task, test, answers), overlap)
-        progress.advance()
-    train_rows = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
-    return PartResult(
-        context,
-        overlap,
-        predictions,
-        predictions_of(
-            task, train_rows, _ask(task, fitted, train_rows) if len(train_rows) else None
-        ),
-        _chosen(task, context, fitted),
-        answers.notes,
-        opened,
-        _learned_from(model, context),
-    )
+    with attribute_to_plugin("model", model.name):
+        with counting(context.costs), context.reporter.task(title, 2) as progress:
+            fitted = model.fit(context)
+            progress.advance()
+            opened = _open_test(context.directory)
+            answers = _ask(task, fitted, test)
+            predictions = with_leaks(predictions_of(task, test, answers), overlap)
+            progress.advance()
+        train_rows = context.train.slice(0, _TRAIN_ROWS if model.predict_train else 0)
+        return PartResult(
+            context,
+            overlap,
+            predictions,
+            predictions_of(
+                task, train_rows, _ask(task, fitted, train_rows) if len(train_rows) else None
+            ),
+            _chosen(task, context, fitted),
+            answers.notes,
+            opened,
+            _learned_from(model, context),
+        )
 
 
 def training_context(
@@ -164,7 +162,7 @@ def training_context(
 
 
 def _chosen(task: Task, context: TrainingContext, fitted: Fitted) -> pa.Table:
-    """Return the answers to the rows that chose, of the model or of those that it was chosen by."""
+    """Return the answers to the rows that chose, of the model or of those in cross-validation."""
     learning = context.learning
     if learning.unseen is not None:
         rows, answers = learning.unseen

@@ -46,7 +46,7 @@ class ExampleNumbers:
 
 
 def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | None:
-    """Return what the examples add to a metric, None where it is no function of sums."""
+    """Return the share of each example in a metric, None where it is no function of sums."""
     table = predictions.take(pc.sort_indices(predictions, sort_keys=[("id", "ascending")]))
     kinds, kind_of = _kinds(table)
     for evidence in _evidence(task, kinds):
@@ -61,7 +61,7 @@ def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNu
 
 
 def _kinds(table: pa.Table) -> tuple[pa.Table, NDArray[np.intp]]:
-    """Return a row of each pair of truth and answer that occurs, and which of them each row is.
+    """Return a row of each pair of truth and answer that occurs, and the pair of each row.
 
     100,000 rows with one label each have as many pairs as labels squared.
     """
@@ -87,12 +87,12 @@ def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, E
     F1 of counts that are averaged over seeds is not the mean of F1. Where systems have unlike
     numbers of seeds, seeds are repeated, so that answers can be swapped.
     """
-    many = math.lcm(*(len(runs) for runs in systems.values()))
+    seeds = math.lcm(*(len(runs) for runs in systems.values()))
     return {
         name: replace(
             runs[0],
-            columns=np.hstack([run.columns for run in runs] * (many // len(runs))),
-            measure=_mean_of_seeds(runs[0].measure, many),
+            columns=np.hstack([run.columns for run in runs] * (seeds // len(runs))),
+            measure=_mean_of_seeds(runs[0].measure, seeds),
         )
         for name, runs in systems.items()
     }
@@ -101,19 +101,19 @@ def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, E
 def projects(repos: Sequence[str | None], pairs: int, alpha: float) -> list[str] | None:
     """Return the project of each example, None where too few are named for a test of them.
 
-    Swapping whole projects has two outcomes a project, so p of the surest of `pairs` pairs
-    cannot fall below what this tells.
+    Swapping whole projects has two outcomes a project, which bounds p of the surest of `pairs`
+    pairs from below.
     """
-    many = len({repo for repo in repos if repo})
-    if pairs * 2.0 ** (1 - many) >= alpha:
+    count = len({repo for repo in repos if repo})
+    if pairs * 2.0 ** (1 - count) >= alpha:
         return None
     return [repo or f"\0{index}" for index, repo in enumerate(repos)]
 
 
-def _mean_of_seeds(measure: Callable[[Floats], Floats], many: int) -> Callable[[Floats], Floats]:
+def _mean_of_seeds(measure: Callable[[Floats], Floats], seeds: int) -> Callable[[Floats], Floats]:
     def mean(sums: Floats) -> Floats:
-        seeds = np.hsplit(sums, many)
-        return np.asarray(np.mean([measure(seed) for seed in seeds], axis=0))
+        by_seed = np.hsplit(sums, seeds)
+        return np.asarray(np.mean([measure(seed) for seed in by_seed], axis=0))
 
     return mean
 
@@ -130,9 +130,9 @@ def _evidence(task: Task, table: pa.Table) -> list[MetricEvidence]:
     evidence = outcomes_of(task, rows, None).evidence
     if task.type not in ("binary", "multi-class"):
         return evidence
-    right = np.array([truth == other for truth, other in zip(truths, answers, strict=True)])
+    right = np.array([truth == answer for truth, answer in zip(truths, answers, strict=True)])
     # The matrix counts the pairs of labels that occur, which differ between models.
-    shared = [one for one in evidence if not any(part.name == "mcc" for part in one.measures)]
+    shared = [item for item in evidence if not any(part.name == "mcc" for part in item.measures)]
     return [*shared, means({"accuracy": right.astype(np.float64)})]
 
 
@@ -167,7 +167,7 @@ class TaskAnswers:
 def evidence_of(
     systems: Sequence[System], tasks: Sequence[str], tasks_by_name: Mapping[str, Task]
 ) -> tuple[TaskEvidence, ...] | str:
-    """Return what the answers to these tasks say, or why systems cannot be compared by them."""
+    """Return evidence from the answers to these tasks, or why systems cannot be compared."""
     answers = []
     for name in tasks:
         if name not in tasks_by_name:
@@ -182,7 +182,7 @@ def evidence_of(
                 name,
                 task.source.dataset,
                 units_of(first.ids, first.repos, first.documents),
-                {system: [run.columns for run in of_seeds] for system, of_seeds in runs.items()},
+                {system: [run.columns for run in own_runs] for system, own_runs in runs.items()},
                 {system.name: _training(system.runs[name]) for system in systems},
                 first.measure,
             )
@@ -228,13 +228,13 @@ def answers_of(systems: Sequence[System], task: Task) -> dict[str, list[ExampleN
 
 
 def _training(runs: Sequence[Run]) -> str:
-    """Return what names the trainings of a model's seeds; empty where one is of its task alone."""
+    """Return the trainings of a model's seeds by name; empty where one is of its task alone."""
     trainings = [run.learning.training for run in runs]
     return " ".join(trainings) if all(trainings) else ""
 
 
 def task_evidence(answers: Sequence[TaskAnswers]) -> tuple[TaskEvidence, ...]:
-    """Return evidence on test sets from what the rows add to each run of each model."""
+    """Return evidence on test sets from the answers to their rows by each run of each model."""
     numbers: dict[tuple[str, str, str], int] = {}
     units = [
         np.array(

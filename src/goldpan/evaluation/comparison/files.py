@@ -12,7 +12,7 @@ import numpy as np
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.comparison.evidence import TaskAnswers, Units, task_evidence, units_of
 from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile
+from goldpan.evaluation.comparison.score_files import PARTS, Key, Prediction, ScoreFile
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
 from goldpan.evaluation.metrics.classification import Formula, LabelCounts
 from goldpan.evaluation.metrics.curves import BinaryConfusion
@@ -64,7 +64,7 @@ def check_labels(
     path: Path, dataset: str, by_model: Mapping[str, Sequence[Sequence[Prediction]]]
 ) -> None:
     """Raise `EvaluationError` where no answer of any model is one of the labels."""
-    rows = [row for several in by_model.values() for part in several for row in part]
+    rows = [row for runs in by_model.values() for run in runs for row in run]
     truths, answers = {row.truth for row in rows}, {row.answer for row in rows if row.answer}
     if answers and not truths & answers:
         named = [", ".join(sorted(texts)[:_NAMED]) for texts in (answers, truths)]
@@ -95,8 +95,8 @@ def _by_label(metric: str, counts: Floats) -> Floats:
 
 
 def one_vs_rest(rows: Sequence[Prediction]) -> dict[str, BinaryConfusion]:
-    """Return the counts of each label against all others."""
-    labels = sorted({row.truth for row in rows} | {row.answer for row in rows if row.answer})
+    """Return the counts of each true label against all others; other answers are wrong."""
+    labels = sorted({row.truth for row in rows})
     columns = _columns(rows, labels).sum(axis=0).reshape(-1, _COUNTS).astype(int)
     return {
         label: BinaryConfusion(*row) for label, row in zip(labels, columns.tolist(), strict=True)
@@ -104,12 +104,11 @@ def one_vs_rest(rows: Sequence[Prediction]) -> dict[str, BinaryConfusion]:
 
 
 def _columns(rows: Sequence[Prediction], labels: Sequence[str]) -> Floats:
-    """Return what rows add to the counts of each label, rows x (4 x labels)."""
+    """Return the counts of each label by row, rows x (4 x labels)."""
     numbers = {label: at for at, label in enumerate(labels)}
-    truth = np.array([numbers[row.truth] for row in rows])[:, None] == np.arange(len(labels))
-    answer = np.array([numbers.get(row.answer, -1) for row in rows])[:, None] == np.arange(
-        len(labels)
-    )
+    columns = np.arange(len(labels))
+    truth = np.array([numbers[row.truth] for row in rows])[:, None] == columns
+    answer = np.array([numbers.get(row.answer, -1) for row in rows])[:, None] == columns
     parts = [truth & answer, ~truth & answer, ~truth & ~answer, truth & ~answer]
     return np.stack(parts, axis=-1).reshape(len(rows), -1).astype(np.float64)
 
@@ -134,12 +133,11 @@ def prediction_evidence(
             for model in matrix.models
         }
         first = by_model[matrix.models[0]][0]
-        for name, several in by_model.items():
-            for rows in several:
+        for name, answered in by_model.items():
+            for rows in answered:
                 check_rows(file.path, dataset, name, first, rows)
         check_labels(file.path, dataset, by_model)
-        answered = [row for several in by_model.values() for rows in several for row in rows]
-        labels = sorted(({row.truth for row in answered} | {row.answer for row in answered}) - {""})
+        labels = sorted({row.truth for row in first})
         ids, documents = [row.id for row in first], [row.document or None for row in first]
         units = units_of(ids, [None] * len(ids), documents)
         order = sorted(range(len(ids)), key=units.names.__getitem__)
@@ -149,10 +147,10 @@ def prediction_evidence(
                 dataset,
                 Units(units.kind, tuple(units.names[at] for at in order)),
                 {
-                    name: [_columns(rows, labels)[order] for rows in several]
-                    for name, several in by_model.items()
+                    name: [_columns(rows, labels)[order] for rows in answered]
+                    for name, answered in by_model.items()
                 },
-                {name: file.training(name, dataset) for name in by_model},
+                {name: file.training(runs[dataset, name]) for name in by_model},
                 _mean_over_labels(matrix.metric, len(labels)),
             )
         )
@@ -162,7 +160,7 @@ def prediction_evidence(
 def count_evidence(
     file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
 ) -> tuple[TaskEvidence, ...]:
-    """Return evidence on data sets of which only counts are known, not which rows are whose."""
+    """Return evidence on data sets of which only counts are known, and no rows."""
     runs = _runs(tests)
     return tuple(
         _counted(file, matrix, dataset, {model: runs[dataset, model] for model in matrix.models})
@@ -173,11 +171,11 @@ def count_evidence(
 def _counted(
     file: ScoreFile, matrix: ScoreMatrix, dataset: str, keys: Mapping[str, Sequence[Key]]
 ) -> TaskEvidence:
-    counts = {model: [file.counts[key] for key in of_model] for model, of_model in keys.items()}
-    every = [by_label for several in counts.values() for by_label in several]
-    labels = sorted({label for by_label in every for label in by_label})
-    for model, several in counts.items():
-        missing = [label for by_label in several for label in labels if label not in by_label]
+    counts = {model: [file.counts[key] for key in own_keys] for model, own_keys in keys.items()}
+    counts_of_all = [by_label for runs in counts.values() for by_label in runs]
+    labels = sorted({label for by_label in counts_of_all for label in by_label})
+    for model, runs in counts.items():
+        missing = [label for by_label in runs for label in labels if label not in by_label]
         if missing:
             raise EvaluationError(
                 f"{file.path} has no counts of {model} for the label {missing[0]!r} of {dataset}",
@@ -185,17 +183,17 @@ def _counted(
             )
     measure = _mean_over_labels(matrix.metric, len(labels))
     models: dict[str, ModelEvidence] = {}
-    for model, several in counts.items():
-        sums = [_spread([by_label[label] for label in labels]) for by_label in several]
-        models[model] = model_evidence(np.stack(sums), measure, file.training(model, dataset))
-    rows = max(confusion.size for by_label in every for confusion in by_label.values())
+    for model, runs in counts.items():
+        sums = [_spread([by_label[label] for label in labels]) for by_label in runs]
+        models[model] = model_evidence(np.stack(sums), measure, file.training(keys[model]))
+    rows = max(count.size for by_label in counts_of_all for count in by_label.values())
     return TaskEvidence(
         dataset, dataset, "rows", rows, rows, np.arange(BINS), models, measure, paired=False
     )
 
 
 def _spread(labels: Sequence[BinaryConfusion]) -> Floats:
-    """Spread counted rows over bins at random: what bins differ by is what rows differ by."""
+    """Spread counted rows over bins at random, so that bins vary as rows do."""
     random = np.random.default_rng(0)
     columns = np.zeros((BINS, len(labels), _COUNTS))
     for at, counts in enumerate(labels):
@@ -260,8 +258,8 @@ def compare_file(
     matrix = score_matrix(
         [
             RunScore(model, dataset, number, values[shown[0]][key])
-            for (dataset, model), of_model in _runs(tests).items()
-            for number, key in enumerate(of_model)
+            for (dataset, model), own_keys in _runs(tests).items()
+            for number, key in enumerate(own_keys)
         ],
         shown[0],
         drop_incomplete_tasks=True,
@@ -329,12 +327,13 @@ def _drift(
     keys: Sequence[Key], values: Mapping[str, Mapping[Key, float]], alpha: float
 ) -> Iterator[Drift]:
     """Yield overfitting and degradation of each task and model (S8, Equation 1)."""
-    for task, model in dict.fromkeys((key.task, key.model) for key in keys):
-        own_keys = [key for key in keys if (key.task, key.model) == (task, model)]
-        for metric, of in values.items():
+    keys_of: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for key in keys:
+        keys_of[key.task, key.model].append(key)
+    for (task, model), own_keys in keys_of.items():
+        for metric, scores in values.items():
             train, validation, test = (
-                _by_dataset([key for key in own_keys if key.part == part], of)
-                for part in ("train", "validation", "test")
+                _by_dataset([key for key in own_keys if key.part == part], scores) for part in PARTS
             )
             if not test or not (train or validation):
                 continue
@@ -349,9 +348,9 @@ def _drift(
 
 def _by_dataset(keys: Sequence[Key], values: Mapping[Key, float]) -> list[float]:
     """Return a score a project and fold: seeds are no further data sets, so they are averaged."""
-    groups: dict[tuple[str, str], list[float]] = {}
+    groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for key in keys:
-        groups.setdefault((key.project, key.fold), []).append(values[key])
+        groups[key.project, key.fold].append(values[key])
     return [float(np.mean(group)) for group in groups.values()]
 
 
@@ -359,5 +358,5 @@ def _test_scores(
     tests: Sequence[Key], values: Mapping[str, Mapping[Key, float]]
 ) -> Iterator[tuple[str, str, str, float]]:
     for (dataset, model), keys in sorted(_runs(tests).items()):
-        for metric, of in values.items():
-            yield dataset, model, metric, float(np.mean([of[key] for key in keys]))
+        for metric, scores in values.items():
+            yield dataset, model, metric, float(np.mean([scores[key] for key in keys]))

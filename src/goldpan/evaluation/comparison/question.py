@@ -86,7 +86,7 @@ def on_one_split(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
 
 
 def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
-    """Put runs together that differ by task and seed alone; sorted by name.
+    """Group runs that differ by task and seed alone; sorted by name.
 
     Settings tell two systems apart where one model ran on a task with several. Raises
     `EvaluationError` where two runs then have the same task and seed, or runs of a task rank by
@@ -115,18 +115,20 @@ def systems_of(runs: Sequence[Run]) -> tuple[System, ...]:
     return tuple(systems)
 
 
-def complete(have: Mapping[str, Collection[str]], *, keep_models: bool = False) -> CompleteBlock:
+def complete(
+    tasks_of: Mapping[str, Collection[str]], *, keep_models: bool = False
+) -> CompleteBlock:
     """Leave out models or tasks until every model has every task.
 
-    `have` holds the tasks of each model. What lacks the largest share goes first, tasks before
-    models; with `keep_models` only tasks go.
+    `tasks_of` holds the tasks of each model. The one that lacks the largest share goes first, tasks
+    before models; with `keep_models` only tasks go.
     """
-    models = set(have)
-    tasks = {task for names in have.values() for task in names}
+    models = set(tasks_of)
+    tasks = {task for names in tasks_of.values() for task in names}
     left_out: list[str] = []
     while models and tasks:
-        task_gaps = {task: sum(task not in have[name] for name in models) for task in tasks}
-        model_gaps = {name: sum(task not in have[name] for task in tasks) for name in models}
+        task_gaps = {task: sum(task not in tasks_of[name] for name in models) for task in tasks}
+        model_gaps = {name: sum(task not in tasks_of[name] for task in tasks) for name in models}
         if not any(task_gaps.values()):
             break
         task = min(tasks, key=lambda name: (-task_gaps[name], name))
@@ -308,7 +310,7 @@ class ComparisonResult:
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the values that there are; None of none."""
+    """Return the mean of the values that are not None; None without any."""
     present = [value for value in values if value is not None]
     return fmean(present) if present else None
 

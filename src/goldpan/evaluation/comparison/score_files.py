@@ -7,10 +7,10 @@ object with the list under `rows`. Three layouts are told by their columns (docs
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import orjson
 
@@ -27,7 +27,6 @@ _COLUMNS: Mapping[Layout, tuple[str, ...]] = {
     "scores": ("score",),
 }
 _LARGEST = 10**9
-_ValueT = TypeVar("_ValueT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +71,12 @@ class ScoreFile:
     trainings: Mapping[Key, str]
     """Name of the training, of rows that have the column `training`."""
 
-    def training(self, model: str, dataset: str) -> str:
-        """Return what names the training of a model that was tested on a data set.
+    def training(self, keys: Sequence[Key]) -> str:
+        """Return the name of the training of a model that was tested on a data set.
 
         Without a name it is that of its task: several projects are tests of one training, whose
         luck shows where there are several seeds.
         """
-        keys = [key for key in self.keys if (key.model, key.dataset) == (model, dataset)]
         if len({key.seed for key in keys}) > 1:
             named = {self.trainings.get(key, f"task {key.task}") for key in keys}
         else:
@@ -87,17 +85,17 @@ class ScoreFile:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Return what the rows are about, in the order of the file."""
+        """Return the keys of the rows, in the order of the file."""
         return tuple(
             {"scores": self.scores, "counts": self.counts}.get(self.layout, self.predictions)
         )
 
 
 def read_scores(path: Path) -> ScoreFile:
-    """Return what a file of scores, counts or predictions holds.
+    """Read a file of scores, counts or predictions.
 
-    Raises `EvaluationError`, with the row, for rows that lack a value, hold one that cannot be, or
-    say something twice, and what `table_rows` raises.
+    Raises `EvaluationError`, with the row, for rows that lack a value, have an impossible one, or
+    repeat another, and what `table_rows` raises.
     """
     rows = list(_rows(path))
     if not rows:
@@ -121,17 +119,19 @@ def read_scores(path: Path) -> ScoreFile:
         if training := reader.text("training", needed=False):
             trainings[key] = training
         if layout == "scores":
-            reader.once(scores, key, lambda: "a score")
+            reader.require_new(key, scores, "a score")
             scores[key] = reader.number("score")
         elif layout == "counts":
             label = reader.text("label", needed=False)
             labels = counts.setdefault(key, {})
-            reader.once(labels, label, lambda: "counts")
-            labels[label] = BinaryConfusion(*map(reader.whole, ("tp", "fp", "tn", "fn")))
+            reader.require_new(label, labels, "counts")
+            labels[label] = BinaryConfusion(*map(reader.whole, _COLUMNS["counts"]))
+            if not labels[label].size:
+                raise reader.error("counts nothing", "Take the row out")
         else:
             answered = predictions.setdefault(key, {})
             id_ = reader.text("id")
-            reader.once(answered, id_, lambda: "an answer")
+            reader.require_new(id_, answered, "an answer")
             answered[id_] = Prediction(
                 id_,
                 reader.text("truth"),
@@ -200,10 +200,10 @@ class _Row:
             )
         return int(value)
 
-    def once(self, values: Mapping[_ValueT, Any], key: _ValueT, what: Callable[[], str]) -> None:
+    def require_new(self, key: object, values: Mapping[Any, Any], noun: str) -> None:
         if key in values:
             raise self.error(
-                f"gives {what()} of the same model, task, part, project, fold, seed and row again",
+                f"gives {noun} of the same model, task, part, project, fold, seed and row again",
                 "Keep one of them, or tell them apart by the column seed or fold",
             )
 

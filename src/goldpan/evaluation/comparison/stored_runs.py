@@ -127,10 +127,10 @@ def compare_runs(
     """
     comparable, elsewhere = on_one_split(runs)
     systems = systems_of(comparable)
-    have = {
+    tasks_of = {
         system.name: {task for task in system.runs if system.scores(task)} for system in systems
     }
-    block = complete(have, keep_models=keep_models)
+    block = complete(tasks_of, keep_models=keep_models)
     metrics = {run.task: ranking_score(run.scores).name for run in comparable}
     result = ComparisonResult(
         systems=systems,
@@ -179,7 +179,7 @@ def _compare(
 def _calibrated(
     result: ComparisonResult, tasks: Mapping[str, Task], question: ComparisonQuestion
 ) -> ComparisonResult:
-    """Answer what holds on new rows and on new tasks, and on new rows of each of a few tasks."""
+    """Decide pairs on new rows, on new tasks, and on new rows of each of a few tasks."""
     scores = matrix(result)
     criteria = question.criteria()
     systems = [system for system in result.systems if system.name in scores.models]
@@ -206,7 +206,7 @@ def _calibrated(
             for task in evidence
         )
     comparison = arrange(scores, answers.new_rows)
-    notes = (*comparison.notes, *_few_projects(result, tasks, scores))
+    notes = (*comparison.notes, *_few_projects(result, scores))
     return replace(
         result,
         comparison=replace(comparison, notes=notes),
@@ -220,10 +220,8 @@ def _of_task(scores: ScoreMatrix, task: str) -> ScoreMatrix:
     return replace(scores, tasks=(task,), cells=tuple((row[at],) for row in scores.cells))
 
 
-def _few_projects(
-    result: ComparisonResult, tasks: Mapping[str, Task], scores: ScoreMatrix
-) -> Iterator[str]:
-    """Say which tasks have projects named, yet too few to resample whole projects."""
+def _few_projects(result: ComparisonResult, scores: ScoreMatrix) -> Iterator[str]:
+    """Yield a note on the tasks that name too few projects to resample whole ones."""
     few: dict[str, int] = {}
     system = next(system for system in result.systems if system.name in scores.models)
     for name in scores.tasks:
@@ -250,24 +248,24 @@ def deciding_rows(
     """Return on how many rows of these tasks two models differ, in any of their seeds."""
     differ = rows = 0
     for task in tasks:
-        one, other = (
+        answers, others = (
             _answers(system.runs.get(task, ()), known.get(task)) for system in (first, second)
         )
-        shared = one.keys() & other.keys()
+        shared = answers.keys() & others.keys()
         rows += len(shared)
-        differ += sum(one[row] != other[row] for row in shared)
+        differ += sum(answers[row] != others[row] for row in shared)
     return DecidingRows(first.name, second.name, differ, rows)
 
 
 def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, set[object]]:
-    """Return what a model says of each row, each outcome once, or whether it is right."""
+    """Return the answers of a model to each row as a set, or whether they are right."""
     by_right = task is not None and (
         task.type in ("binary", "multi-class") or task.source.builder == PATHS
     )
-    said: dict[str, set[object]] = {}
+    answers: dict[str, set[object]] = {}
     for run in runs:
         table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])
         for row in table.to_pylist():
             answer = row["answer"] == row["truth"] if by_right else repr(row["answer"])
-            said.setdefault(row["id"], set()).add(answer)
-    return said
+            answers.setdefault(row["id"], set()).add(answer)
+    return answers

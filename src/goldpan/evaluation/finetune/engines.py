@@ -57,7 +57,7 @@ class ProcessGroup:
             load("torch.distributed").barrier(group=self.talk)
 
     def gather(self, value: Any) -> list[Any]:
-        """Return what all processes give, by their order."""
+        """Return the values of all processes, in their order."""
         if self.world == 1:
             return [value]
         gathered: list[Any] = [None] * self.world
@@ -268,7 +268,7 @@ def save(
     group.wait()
     try:
         engine.save(unfinished)
-        load("torch").save(_random(group), unfinished / f"random-{group.rank}.pt")
+        load("torch").save(_random_states(group), unfinished / f"random-{group.rank}.pt")
         group.wait()
         if group.first:
             _finish(unfinished, final, state)
@@ -311,7 +311,7 @@ def _complete(directory: Path) -> list[Path]:
 
 
 def _read(path: Path, engine: TrainingEngine, group: ProcessGroup) -> str:
-    """Load a checkpoint; return what is wrong with it, empty if nothing."""
+    """Load a checkpoint; return its problem, empty if it is sound."""
     try:
         sizes = orjson.loads((path / _STATE).read_bytes())["sizes"]
         for name, size in sizes.items():
@@ -328,7 +328,7 @@ def _read(path: Path, engine: TrainingEngine, group: ProcessGroup) -> str:
     return ""
 
 
-def _random(group: ProcessGroup) -> dict[str, Any]:
+def _random_states(group: ProcessGroup) -> dict[str, Any]:
     torch = load("torch")
     states = {"processor": torch.get_rng_state()}
     if group.device.type == "cuda":

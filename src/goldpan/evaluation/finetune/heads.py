@@ -41,7 +41,8 @@ class TokenizedText:
 class ModelTokenizer:
     """A tokenizer as one model takes its tokens."""
 
-    tokenizer: Any
+    base: Any
+    """The tokenizer of transformers."""
     before: tuple[int, ...]
     after: tuple[int, ...]
     """The tokens that frame a text, such as ``[CLS]`` and ``[SEP]``."""
@@ -62,9 +63,9 @@ class ModelTokenizer:
 
     def texts(self, texts: Iterable[str]) -> Iterator[TokenizedText]:
         """Yield each text's tokens; one without any yields a full stop's."""
-        rest = iter(texts)
-        while batch := list(islice(rest, _ROWS)):
-            encoded = self.tokenizer(
+        waiting = iter(texts)
+        while batch := list(islice(waiting, _ROWS)):
+            encoded = self.base(
                 batch,
                 add_special_tokens=False,
                 split_special_tokens=True,
@@ -77,14 +78,14 @@ class ModelTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, without spaces around."""
-        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
+        return str(self.base.decode(list(ids), skip_special_tokens=True)).strip()
 
     def _stop(self) -> list[int]:
-        return list(self.tokenizer(".", add_special_tokens=False)["input_ids"])[:1] or [self.pad]
+        return list(self.base(".", add_special_tokens=False)["input_ids"])[:1] or [self.pad]
 
 
-def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTokenizer:
-    """Return a model's way of taking texts, at most `most` tokens long.
+def model_tokenizer(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTokenizer:
+    """Return the tokenizer for a model, for texts of at most `most` tokens.
 
     A padding token is set where the tokenizer has none. Raises `EvaluationError` for a tokenizer
     that does not tell where tokens stand, or has nothing to fill rows with.
@@ -116,7 +117,7 @@ def make_words(tokenizer: Any, config: Any, most: int, padding: str) -> ModelTok
 
 
 def longest(tokenizer: Any, config: Any) -> int:
-    """Return how many tokens a model takes; a very large number where nothing tells."""
+    """Return how many tokens a model takes; a very large number where none is stated."""
     limits = [_NO_LIMIT]
     if tokenizer.model_max_length < _NO_LIMIT:
         limits.append(int(tokenizer.model_max_length))
@@ -168,7 +169,7 @@ def windows(room: int, count: int, whole: Sequence[Span] = ()) -> Iterator[slice
         start = stop
 
 
-# Which rows make a step, and which of them a process takes at once.
+# Rows of a step, and those of them that a process takes at once.
 #
 # A step has the same rows in the same order however many processes share it and however few fit
 # on a device, so that neither changes what is learned.
@@ -259,10 +260,10 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class TaskHead(ABC):
-    """The part of a model for one task, with the model's way of taking texts."""
+    """The part of a model for one task, with the model's tokenizer."""
 
     task: Task
-    words: ModelTokenizer
+    tokenizer: ModelTokenizer
     auto: ClassVar[str]
     """The class of transformers that loads it."""
     labelled: ClassVar[bool] = False
@@ -286,25 +287,25 @@ class TaskHead(ABC):
 
 
 def padded(
-    words: ModelTokenizer, rows: Sequence[Sequence[int]], *, left: bool | None = None
+    tokenizer: ModelTokenizer, rows: Sequence[Sequence[int]], *, left: bool | None = None
 ) -> dict[str, Tensor]:
     """Return rows of tokens as `input_ids` and `attention_mask`, all of one length.
 
     With padding on the left, positions are told too: GPT-2 would count the padding.
     """
-    at_left = words.pads_left if left is None else left
+    at_left = tokenizer.pads_left if left is None else left
     mask = _filled([[1] * len(row) for row in rows], 0, at_left)
-    inputs = {"input_ids": _filled(rows, words.pad, at_left), "attention_mask": mask}
+    inputs = {"input_ids": _filled(rows, tokenizer.pad, at_left), "attention_mask": mask}
     if at_left:
         inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
     return inputs
 
 
 def aligned(
-    words: ModelTokenizer, rows: Sequence[Sequence[float]], *, left: bool | None = None
+    tokenizer: ModelTokenizer, rows: Sequence[Sequence[float]], *, left: bool | None = None
 ) -> Tensor:
     """Return targets of tokens beside what `padded` returns."""
-    return _filled(rows, NOT_ASKED, words.pads_left if left is None else left)
+    return _filled(rows, NOT_ASKED, tokenizer.pads_left if left is None else left)
 
 
 def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:
@@ -331,7 +332,7 @@ def predict_in_batches(
     examples: Sequence[TokenizedExample],
     ask: Callable[[Sequence[TokenizedExample]], Sequence[Any]],
 ) -> list[Any]:
-    """Return what `ask` says of each example, in their order, asking for `batch` at once.
+    """Return the replies of `ask` to examples, in their order, asking for `batch` at once.
 
     Longest first, so that little is padded; where memory runs out, half as many are asked for.
     """

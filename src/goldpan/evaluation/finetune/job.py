@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -256,7 +257,7 @@ def find_weights(text: str, *, download: bool = False) -> Weights:
     machine and `download` is not asked for; `EvaluationError` where the Hub does not answer well
     or files are missing.
     """
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))  # noqa: PTH111 - a path's own fails for unknown users
     if path.is_dir():
         return _read(path.resolve().name, path)
     match = _HUB.fullmatch(text)
@@ -330,7 +331,7 @@ def _read(name: str, directory: Path) -> Weights:
                     "Give a folder that save_pretrained wrote, or fetch the weights with "
                     "--download",
                 )
-        config = orjson.loads((directory / "config.json").read_bytes())
+        config = dict(orjson.loads((directory / "config.json").read_bytes()))
         digest = _digest(directory, [file for file in files if file.endswith(_TEXTS)] + tensors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EvaluationError(f"{directory} cannot be read ({error})", "Fetch it again") from None
@@ -341,7 +342,7 @@ def _parts(directory: Path, files: list[str]) -> list[str]:
     """Return the files over which large weights are spread."""
     indexes = [name for name in files if name.endswith(".safetensors.index.json")]
     indexed = (orjson.loads((directory / name).read_bytes()) for name in indexes)
-    return sorted({str(part) for index in indexed for part in index["weight_map"].values()})
+    return sorted({str(part) for index in indexed for part in dict(index["weight_map"]).values()})
 
 
 def _digest(directory: Path, files: list[str]) -> str:

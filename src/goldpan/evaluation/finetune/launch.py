@@ -31,6 +31,7 @@ import orjson
 from goldpan.core.errors import EvaluationError, GoldpanError, StoppedError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
+from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.evaluation.finetune.engines import ProcessGroup, join
 from goldpan.evaluation.finetune.job import TrainingJob, read_job, write_job
@@ -50,7 +51,7 @@ _PATIENCE = 30.0
 
 
 def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
-    """Train, or go on training, and return what happened; a finished training is not repeated.
+    """Train, or go on training, and return the facts; a finished training is not repeated.
 
     Raises `EvaluationError` where it cannot be done.
     """
@@ -88,7 +89,7 @@ def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
     torch = load("torch")
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    (job.directory / _SIZE).write_text(str(size // 2))
+    write_whole(job.directory / _SIZE, str(size // 2).encode())
     reporter.note(f"{size} rows at once do not fit: going on with {size // 2}, same steps")
 
 
@@ -112,7 +113,7 @@ def _launched(job: TrainingJob, size: int, reporter: Reporter) -> None:
 
 
 def _launcher(job: TrainingJob) -> list[str]:
-    """Return how this module is started, once a device, on this machine."""
+    """Return the command that starts this module once a device."""
     module = "goldpan.evaluation.finetune.launch"
     processes = str(job.settings.processes)
     if job.settings.launcher == "torchrun":
@@ -121,13 +122,14 @@ def _launcher(job: TrainingJob) -> list[str]:
     if find_spec("deepspeed") is None:  # it takes long to import, and only its program is needed
         load("deepspeed")
     program = Path(sysconfig.get_path("scripts")) / "deepspeed"
-    where = ["--num_gpus", processes]
+    devices = ["--num_gpus", processes]
     # With a number it would take the first GPUs, also those of somebody else.
-    devices = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    if devices and job.settings.device != "cpu":
-        where = ["--include", "localhost:" + ",".join(devices.split(",")[: job.settings.processes])]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    if visible and job.settings.device != "cpu":
+        numbers = ",".join(visible.split(",")[: job.settings.processes])
+        devices = ["--include", f"localhost:{numbers}"]
     port = ["--master_port", str(_free_port())]
-    return [sys.executable, str(program), *where, *port, "--module", module]
+    return [sys.executable, str(program), *devices, *port, "--module", module]
 
 
 def _free_port() -> int:
@@ -235,14 +237,14 @@ def work(directory: Path, device_batch: int) -> int:
             train(job, group, device_batch, _Signs(directory, writes=group.first))
             load("torch.distributed").destroy_process_group()
         except TooLargeError:
-            return _tell(directory, {"too_large": True})
+            return _leave(directory, {"too_large": True})
         except GoldpanError as error:
-            return _tell(directory, {"problem": error.problem, "remedy": error.remedy})
+            return _leave(directory, {"problem": error.problem, "remedy": error.remedy})
     return 0
 
 
-def _tell(directory: Path, outcome: dict[str, Any]) -> int:
-    """Leave why the training ended, unless another process did already."""
+def _leave(directory: Path, outcome: dict[str, Any]) -> int:
+    """Write why the training ended, unless another process did already; return the exit code."""
     mine = directory / f"{OUTCOME}.{os.getpid()}"
     mine.write_bytes(orjson.dumps(outcome))
     with suppress(FileExistsError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import target_column
-from goldpan.evaluation.finetune.heads import LoadedModel, ModelTokenizer, TaskHead, make_words
+from goldpan.evaluation.finetune.heads import LoadedModel, ModelTokenizer, TaskHead, model_tokenizer
 from goldpan.evaluation.finetune.job import TrainingJob
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
 from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
@@ -35,10 +35,10 @@ def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) ->
     with quiet(), explained(job):
         config = transformers.AutoConfig.from_pretrained(job.weights, local_files_only=True)
         tokenizer = transformers.AutoTokenizer.from_pretrained(job.weights, local_files_only=True)
-        words = make_words(
+        own_tokenizer = model_tokenizer(
             tokenizer, config, settings.max_length or job.task.max_length, settings.padding
         )
-        head = _head(job, config, words)
+        head = _head(job, config, own_tokenizer)
         auto = getattr(transformers, head.auto)
         _check_kind(job, head, auto, config, tokenizer)
         attention = _attention(job, auto, config, device, half=half)
@@ -97,7 +97,7 @@ def pick_device(device: str, number: int = 0) -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from telling people what only its developers want to know."""
+    """Silence the warnings and progress bars of transformers."""
     logging = load("transformers").utils.logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -108,7 +108,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def explained(job: TrainingJob) -> Iterator[None]:
-    """Turn what loading raises into `EvaluationError`."""
+    """Raise errors of loading as `EvaluationError`."""
     try:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -125,22 +125,22 @@ def explained(job: TrainingJob) -> Iterator[None]:
         ) from None
 
 
-def _head(job: TrainingJob, config: Any, words: ModelTokenizer) -> TaskHead:
+def _head(job: TrainingJob, config: Any, tokenizer: ModelTokenizer) -> TaskHead:
     task = job.task
     match task.type:
         case "ner":
-            return TaggingHead(task, words)
+            return TaggingHead(task, tokenizer)
         case "mlm":
-            return MaskingHead(task, words, job.seed)
+            return MaskingHead(task, tokenizer, job.seed)
         case "text-generation":
             start = config.decoder_start_token_id if config.is_encoder_decoder else None
-            return GenerationHead(task, words, job.settings.answer_tokens, start)
+            return GenerationHead(task, tokenizer, job.settings.answer_tokens, start)
         case "regression":
             values = job.train[target_column(task.type).name].to_pylist()
             scale = scale_of(values, logarithm=job.settings.log_targets)
-            return SequenceHead(task, words, scale)
+            return SequenceHead(task, tokenizer, scale)
         case _:
-            return SequenceHead(task, words)
+            return SequenceHead(task, tokenizer)
 
 
 def _check_kind(job: TrainingJob, head: TaskHead, auto: Any, config: Any, tokenizer: Any) -> None:

@@ -44,11 +44,11 @@ class Scale:
     logarithm: bool = False
 
     def inner(self, value: float) -> float:
-        """Return what the model is to say for a number."""
+        """Return the output that the model learns for a number."""
         return (math.log1p(value) - self.mean) / self.spread if self.logarithm else value
 
     def outer(self, value: float) -> float:
-        """Return the number for what the model said, between the least and largest of train."""
+        """Return the number of an output, between the least and largest of train."""
         if not self.logarithm or not math.isfinite(value):
             return value
         inside = min(
@@ -77,21 +77,21 @@ class SequenceHead(TaskHead):
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return a row an example; longer texts lose their end."""
-        words = self.words
+        tokenizer = self.tokenizer
         targets: list[Any] = [None] * len(rows)
         if learn:
             targets = rows[target_column(self.task.type).name].to_pylist()
-        ends = words.tokenizer.eos_token_id if words.after else None
+        ends = tokenizer.base.eos_token_id if tokenizer.after else None
         return [
             TokenizedExample(
                 row,
                 # Heads of encoder-decoders want as many end tokens in every row.
-                words.frame([id_ for id_ in text.ids if id_ != ends]),
+                tokenizer.frame([id_ for id_ in text.ids if id_ != ends]),
                 self._target(target) if learn else (),
-                cut=len(text.ids) > words.room,
+                cut=len(text.ids) > tokenizer.room,
             )
             for row, (text, target) in enumerate(
-                zip(words.texts(stream(rows["text"])), targets, strict=True)
+                zip(tokenizer.texts(stream(rows["text"])), targets, strict=True)
             )
         ]
 
@@ -107,7 +107,7 @@ class SequenceHead(TaskHead):
     def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
         torch = load("torch")
-        inputs = padded(self.words, [example.ids for example in examples])
+        inputs = padded(self.tokenizer, [example.ids for example in examples])
         single = self.task.type in ("binary", "multi-class")
         kind = torch.long if single else torch.float32
         targets = torch.tensor([example.target for example in examples], dtype=kind)
@@ -133,7 +133,7 @@ class SequenceHead(TaskHead):
         examples = self.examples(rows, learn=False)
 
         def ask(part: Sequence[TokenizedExample]) -> Sequence[list[float]]:
-            inputs = padded(self.words, [example.ids for example in part])
+            inputs = padded(self.tokenizer, [example.ids for example in part])
             logits = model.call(model.module, inputs).logits.float()
             if self.task.type == "multi-label":
                 logits = logits.sigmoid()
@@ -168,18 +168,18 @@ class GenerationHead(TaskHead):
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the texts; a decoder learns from texts with their answers behind them."""
-        words = self.words
-        extra = len(words.before) + len(self._cue())
-        targets = words.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
+        tokenizer = self.tokenizer
+        extra = len(tokenizer.before) + len(self._cue())
+        targets = tokenizer.texts(stream(rows["target"])) if learn else repeat(None, len(rows))
         built = []
         for row, (text, right) in enumerate(
-            zip(words.texts(stream(rows["text"])), targets, strict=True)
+            zip(tokenizer.texts(stream(rows["text"])), targets, strict=True)
         ):
             answer = self._answer(right.ids) if right else []
             if self.start is not None:
-                cut = len(text.ids) > words.room
+                cut = len(text.ids) > tokenizer.room
                 built.append(
-                    TokenizedExample(row, words.frame(text.ids), array("i", answer), cut=cut)
+                    TokenizedExample(row, tokenizer.frame(text.ids), array("i", answer), cut=cut)
                 )
                 continue
             prompt = self._prompt(text.ids)
@@ -191,35 +191,35 @@ class GenerationHead(TaskHead):
         return built
 
     def _answer(self, ids: Sequence[int]) -> list[int]:
-        return [*ids[: self._most() - 1], self.words.tokenizer.eos_token_id]
+        return [*ids[: self._most() - 1], self.tokenizer.base.eos_token_id]
 
     def _most(self) -> int:
         """Return how many tokens an answer has at most."""
-        return min(self.answer_tokens, self.words.limit // 2)
+        return min(self.answer_tokens, self.tokenizer.limit // 2)
 
     def _prompt(self, ids: Sequence[int]) -> list[int]:
         """Return the prompt with room for the answer; a long one loses its end, not the cue."""
-        before, cue = self.words.before, self._cue()
-        most = self.words.limit - self._most()
+        before, cue = self.tokenizer.before, self._cue()
+        most = self.tokenizer.limit - self._most()
         return [*before, *ids[: max(0, most - len(cue) - len(before))], *cue]
 
     def _cue(self) -> list[int]:
-        return list(self.words.tokenizer(_CUE, add_special_tokens=False)["input_ids"])
+        return list(self.tokenizer.base(_CUE, add_special_tokens=False)["input_ids"])
 
     def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples as tensors; nothing is drawn."""
-        words = self.words
-        inputs = padded(words, [example.ids for example in examples])
+        tokenizer = self.tokenizer
+        inputs = padded(tokenizer, [example.ids for example in examples])
         targets = [example.target for example in examples]
         if self.start is None:
-            return token_batch(inputs, aligned(words, targets)[:, 1:], examples)
-        answers = aligned(words, targets, left=False)
-        inputs["decoder_input_ids"] = self._shifted(answers, words.pad)
+            return token_batch(inputs, aligned(tokenizer, targets)[:, 1:], examples)
+        answers = aligned(tokenizer, targets, left=False)
+        inputs["decoder_input_ids"] = self._shifted(answers, tokenizer.pad)
         batch = token_batch(inputs, answers, examples)
         return replace(batch, tokens=batch.tokens + sum(map(len, targets)))
 
     def _shifted(self, targets: Tensor, pad: int) -> Tensor:
-        """Return what the decoder sees when it is to say the targets: those before."""
+        """Return the decoder's input for targets: the tokens before them."""
         shifted = targets.roll(1, dims=1)
         shifted[:, 0] = self.start
         return shifted.masked_fill(shifted == NOT_ASKED, pad)
@@ -230,26 +230,26 @@ class GenerationHead(TaskHead):
 
     def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Write the likeliest token after the other, until the end token comes."""
-        words = self.words
+        tokenizer = self.tokenizer
         # A configuration of our own: that of the weights may forbid to repeat words, and the like.
         inner = getattr(model.module, "get_base_model", lambda: model.module)()
         inner.generation_config = load("transformers").GenerationConfig(
             max_new_tokens=self._most(),
             do_sample=False,
             num_beams=1,
-            pad_token_id=words.pad,
-            eos_token_id=words.tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad,
+            eos_token_id=tokenizer.base.eos_token_id,
             decoder_start_token_id=self.start,
         )
 
         def ask(part: Sequence[TokenizedExample]) -> Sequence[str]:
             # Prompts must end where the answer begins, so a decoder's are filled on the left.
-            inputs = padded(words, [example.ids for example in part], left=self.start is None)
+            inputs = padded(tokenizer, [example.ids for example in part], left=self.start is None)
             inputs.pop("position_ids", None)  # generate counts them itself
             generated = model.call(model.module.generate, inputs)
             if self.start is None:
                 generated = generated[:, inputs["input_ids"].shape[1] :]
-            return [words.decode(row) for row in generated.cpu().tolist()]
+            return [tokenizer.decode(row) for row in generated.cpu().tolist()]
 
         examples = self.examples(rows, learn=False)
         answers = predict_in_batches(model, batch, examples, ask)

@@ -233,7 +233,7 @@ class _Training:
             "processes": group.world,
             "precision": "bf16" if loaded.half else "fp32",
             "attention": loaded.attention,
-            "max_length": loaded.head.words.limit,
+            "max_length": loaded.head.tokenizer.limit,
             "device_batch": self.device_batch,
             "accumulation": accumulation(self.job.settings, self.device_batch),
             "parameters": sum(weight.numel() for weight in parameters),
@@ -245,7 +245,7 @@ class _Training:
 
 
 def read_trained(directory: Path) -> dict[str, Any] | None:
-    """Return what happened in a training that is finished, else None."""
+    """Return the facts of a finished training, None of an unfinished one."""
     path = directory / TRAINED
     return dict(orjson.loads(path.read_bytes())) if path.exists() else None
 

@@ -46,17 +46,21 @@ def word_spans(tokens: Sequence[str]) -> list[Span]:
 
 
 def word_windows(
-    words: ModelTokenizer, ids: Sequence[int], spans: Sequence[Span], *, whole: Sequence[Span] = ()
+    tokenizer: ModelTokenizer,
+    ids: Sequence[int],
+    spans: Sequence[Span],
+    *,
+    whole: Sequence[Span] = (),
 ) -> Iterator[tuple[Sequence[int], list[tuple[int, int, int]]]]:
     """Yield the windows of a text with their frame, and the words that begin in each.
 
     A word is its number, its first token in the window and the one after its last there. `whole`
     are words that windows do not cut.
     """
-    for window in windows(words.room, len(ids), whole):
-        shift = len(words.before) - window.start
+    for window in windows(tokenizer.room, len(ids), whole):
+        shift = len(tokenizer.before) - window.start
         yield (
-            words.frame(ids[window]),
+            tokenizer.frame(ids[window]),
             [
                 (word, first + shift, min(after, window.stop) + shift)
                 for word, (first, after) in enumerate(spans)
@@ -78,10 +82,10 @@ class TaggingHead(TaskHead):
         tags = rows["tags"].to_pylist() if learn else [[]] * len(rows)
         numbers = {name: at for at, name in enumerate(self.task.label_names)}
         built = []
-        texts = self.words.texts(" ".join(tokens) for tokens in sentences)
+        texts = self.tokenizer.texts(" ".join(tokens) for tokens in sentences)
         for row, (text, tokens) in enumerate(zip(texts, sentences, strict=True)):
             spans = covering(text.offsets, word_spans(tokens))
-            for ids, places in word_windows(self.words, text.ids, spans):
+            for ids, places in word_windows(self.tokenizer, text.ids, spans):
                 target = [NOT_ASKED] * len(ids) if learn else []
                 for word, position, _ in places if learn else ():
                     target[position] = numbers[tags[row][word]]
@@ -92,14 +96,14 @@ class TaggingHead(TaskHead):
         """Return examples as tensors; nothing is drawn."""
         ids = [example.ids for example in examples]
         targets = [example.target for example in examples]
-        return token_batch(padded(self.words, ids), aligned(self.words, targets), examples)
+        return token_batch(padded(self.tokenizer, ids), aligned(self.tokenizer, targets), examples)
 
     def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
         examples = self.examples(rows, learn=False)
 
         def ask(part: Sequence[TokenizedExample]) -> Sequence[list[int]]:
-            return likeliest(model, self.words, [example.ids for example in part])
+            return likeliest(model, self.tokenizer, [example.ids for example in part])
 
         names = self.task.label_names
         values = [[_NONE] * len(tokens) for tokens in rows["tokens"].to_pylist()]
@@ -111,10 +115,10 @@ class TaggingHead(TaskHead):
 
 
 def likeliest(
-    model: LoadedModel, words: ModelTokenizer, rows: Sequence[Sequence[int]]
+    model: LoadedModel, tokenizer: ModelTokenizer, rows: Sequence[Sequence[int]]
 ) -> list[list[int]]:
     """Return the class or token that is likeliest at each token of each row."""
-    inputs = padded(words, rows)
+    inputs = padded(tokenizer, rows)
     best = model.call(model.module, inputs).logits.argmax(-1).cpu()
     inner = inputs["attention_mask"].bool()
     return [row[mask].tolist() for row, mask in zip(best, inner, strict=True)]
@@ -132,16 +136,16 @@ class MaskingHead(TaskHead):
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the windows of all rows that hold a word to mask."""
-        if self.words.tokenizer.mask_token_id is None:
+        if self.tokenizer.base.mask_token_id is None:
             raise EvaluationError(
                 f"The tokenizer has no mask token, so it cannot answer {self.task.name}",
                 "Choose an encoder such as BERT",
             )
         built = []
         spans = _spans(rows)
-        for row, text in enumerate(self.words.texts(stream(rows["text"]))):
+        for row, text in enumerate(self.tokenizer.texts(stream(rows["text"]))):
             covered = covering(text.offsets, spans[row])
-            for ids, places in word_windows(self.words, text.ids, covered, whole=covered):
+            for ids, places in word_windows(self.tokenizer, text.ids, covered, whole=covered):
                 if places:
                     built.append(TokenizedExample(row, ids, (), places))
         return built
@@ -149,15 +153,15 @@ class MaskingHead(TaskHead):
     def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
         """Return examples with half of their words masked; which follows from `salt`."""
         masks = [(example, _drawn(example, salt)) for example in examples]
-        targets = aligned(self.words, [_targets(example, hidden) for example, hidden in masks])
+        targets = aligned(self.tokenizer, [_targets(example, hidden) for example, hidden in masks])
         masked = [self._masked(example, hidden) for example, hidden in masks]
-        return token_batch(padded(self.words, masked), targets, examples)
+        return token_batch(padded(self.tokenizer, masked), targets, examples)
 
     def _masked(self, example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
         ids = list(example.ids)
         for (_, start, stop), yes in zip(example.words, hidden, strict=True):
             if yes:
-                ids[start:stop] = [self.words.tokenizer.mask_token_id] * (stop - start)
+                ids[start:stop] = [self.tokenizer.base.mask_token_id] * (stop - start)
         return ids
 
     def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
@@ -177,7 +181,7 @@ class MaskingHead(TaskHead):
 
             def ask(part: Sequence[TokenizedExample]) -> Sequence[list[int]]:
                 rows = [self._masked(example, hidden(example)) for example in part]
-                return likeliest(model, self.words, rows)
+                return likeliest(model, self.tokenizer, rows)
 
             answered = predict_in_batches(model, batch, examples, ask)
             for example, words_found in zip(examples, answered, strict=True):
@@ -188,7 +192,7 @@ class MaskingHead(TaskHead):
                         values[example.row][word] = (
                             texts[example.row][begin:end]
                             if right
-                            else self.words.decode(words_found[start:stop])
+                            else self.tokenizer.decode(words_found[start:stop])
                         )
         return Answers(values)
 

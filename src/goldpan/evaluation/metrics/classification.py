@@ -74,11 +74,8 @@ _UNDEFINED = {
     "precision": "the label was never answered",
     "recall": "the label is never right",
     "specificity": "the label is always right",
-    "f1": "the label is neither right nor answered",
-    "f2": "the label is neither right nor answered",
-    "f0.5": "the label is neither right nor answered",
-    "jaccard": "the label is neither right nor answered",
 }
+_NEVER_SEEN = "the label is neither right nor answered"
 
 
 def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]:
@@ -95,7 +92,9 @@ def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]
         if name == "f1":
             measures.append(Measure("weighted_f1", partial(_weighted, formula)))
         measures += [
-            Measure(name, partial(_of_label, formula, number), _UNDEFINED[name], label)
+            Measure(
+                name, partial(_of_label, formula, number), _UNDEFINED.get(name, _NEVER_SEEN), label
+            )
             for number, label in shown_labels(labels, positive)
         ]
     return measures
@@ -158,7 +157,7 @@ class LabelAnswers:
             (1 - truth) * answer,
             (1 - truth) * (1 - answer) * answered,
             truth * (1 - answer),
-            (1 - truth) * (1 - answered) * np.ones_like(answer),
+            (1 - truth) * (1 - answered),
         ]
         return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
 

@@ -243,8 +243,8 @@ def points(model: str, counts: Mapping[str, BinaryConfusion]) -> tuple[Point, ..
     if len(counts) > 1:
         named[POOLED] = pool(counts.values())
     return tuple(
-        Point(model, name, one.recall, _share(one.fp, one.fp + one.tn), one.precision)
-        for name, one in named.items()
+        Point(model, name, count.recall, _share(count.fp, count.fp + count.tn), count.precision)
+        for name, count in named.items()
     )
 
 
@@ -320,7 +320,7 @@ def label_counts(predictions: pa.Table, label: str) -> BinaryConfusion:
 def label_scores(
     predictions: pa.Table, labels: Sequence[str], label: str
 ) -> tuple[list[bool], list[float]] | None:
-    """Return for each example whether it has a label, and the score that the model gave to it.
+    """Return for each example whether it has a label, and its score for that label.
 
     `labels` are all labels in the task's order. None where any example lacks scores.
     """

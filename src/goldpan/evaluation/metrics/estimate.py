@@ -105,7 +105,7 @@ class Scores:
         return self.metric(name, label).value
 
 
-# Draws examples again and again to tell how far a score would differ on other examples.
+# Examples are drawn again and again to estimate how far a score would differ on other examples.
 #
 # Examples of one project are alike, so whole projects are drawn where examples name theirs;
 # drawing single examples would make intervals too narrow. The same draws serve all metrics of a
@@ -272,16 +272,14 @@ def _metric(measure: Measure, value: float, draws: Floats | None, undrawn: str) 
     shared = (measure.label, measure.higher_is_better)
     if not math.isfinite(value):
         return Metric(measure.name, None, None, measure.undefined, *shared)
-    if draws is None:
-        reason = "; ".join(filter(None, [measure.note, f"no interval: {undrawn}"]))
-        return Metric(measure.name, value, None, reason, *shared)
-    defined = draws[np.isfinite(draws)]
-    if len(defined) < _LEAST_DEFINED * len(draws):
-        few = f"no interval: undefined in {len(draws) - len(defined)} of {len(draws)} draws"
-        reason = "; ".join(filter(None, [measure.note, few]))
-        return Metric(measure.name, value, None, reason, *shared)
-    low, high = np.percentile(defined, [2.5, 97.5])
-    return Metric(measure.name, value, Interval(float(low), float(high)), measure.note, *shared)
+    if draws is not None:
+        defined = draws[np.isfinite(draws)]
+        if len(defined) >= _LEAST_DEFINED * len(draws):
+            interval = Interval(*np.percentile(defined, [2.5, 97.5]).tolist())
+            return Metric(measure.name, value, interval, measure.note, *shared)
+        undrawn = f"undefined in {len(draws) - len(defined)} of {len(draws)} draws"
+    reason = "; ".join(filter(None, [measure.note, f"no interval: {undrawn}"]))
+    return Metric(measure.name, value, None, reason, *shared)
 
 
 _SETTING = "metrics"
@@ -308,10 +306,10 @@ METRICS: Registry[ExampleMetric] = Registry("metric of a plugin", dict, "metric"
 
 
 def added_names(task: Task) -> list[str]:
-    """Return the metrics of plugins that a task names."""
+    """Return the metrics of plugins that a task names, of those that its type can have."""
     named = dict.fromkeys((task.metric, *task.settings.get(_SETTING, ())))
     known = METRICS.names()
-    return [name for name in named if name in known]
+    return [name for name in named if name in known and task.type in METRICS.find(name).types]
 
 
 def added_evidence(task: Task, rows: Mapping[str, list[Any]]) -> Iterator[Totals]:
@@ -321,8 +319,6 @@ def added_evidence(task: Task, rows: Mapping[str, list[Any]]) -> Iterator[Totals
     """
     for name in added_names(task):
         metric = METRICS.find(name)
-        if task.type not in metric.types:
-            continue
         with attribute_to_plugin("metric", name):
             values = np.asarray(metric.compute(task, rows["truth"], rows["answer"]), dtype=float)
         if values.shape != (len(rows["id"]),):

@@ -43,8 +43,8 @@ def edit_similarity(reference: str, answer: str) -> float:
     end = Postfix.similarity(reference[start:], answer[start:])
     left, right = reference[start : len(reference) - end], answer[start : len(answer) - end]
     distance = Levenshtein.distance(left[:MOST_CHARACTERS], right[:MOST_CHARACTERS])
-    rest = max(len(left), len(right), MOST_CHARACTERS) - MOST_CHARACTERS
-    return 1 - (distance + rest) / longest
+    unread = max(len(left), len(right), MOST_CHARACTERS) - MOST_CHARACTERS
+    return 1 - (distance + unread) / longest
 
 
 ORDERS = 4
@@ -104,7 +104,7 @@ def bleu_of_counts(totals: Floats, *, effective_order: bool = False) -> Floats:
     return np.where((answer_length == 0) & (reference_length == 0), 1.0, scores)
 
 
-# Whether an answer names the right file: as it stands, and where prose wraps the path.
+# Answers that name the right file: as they stand, and where prose wraps the path.
 #
 # FAUN-Eval takes the answer as it stands, so models that explain themselves score 0 (section
 # 5.1); the other two tell a model that does not find the file from one that does not obey.
@@ -139,7 +139,7 @@ def extract_path(answer: str) -> str | None:
 
 
 def mentions_path(answer: str, path: str) -> bool:
-    """Tell whether a path stands anywhere in an answer, as a whole and not as part of another."""
+    """Return whether a path stands anywhere in an answer, as a whole, not as part of another."""
     start = answer.find(path) if path else -1
     while start >= 0:
         end = start + len(path)
@@ -230,9 +230,10 @@ def text_evidence(references: Sequence[str], answers: Sequence[str | None]) -> l
     `faun_average` is the mean of BLEU, ROUGE-L, ROUGE-1 and edit similarity (FAUN-Eval, Table 4).
     """
     agreements = [compare_text(*pair) for pair in zip(references, answers, strict=True)]
-    counts = np.array([one.bleu_counts for one in agreements], dtype=np.float64).reshape(-1, WIDTH)
+    rows = [agreement.bleu_counts for agreement in agreements]
+    counts = np.array(rows, dtype=np.float64).reshape(-1, WIDTH)
     columns: dict[str, Floats] = {
-        name: np.array([getattr(one, name) for one in agreements])
+        name: np.array([getattr(agreement, name) for agreement in agreements])
         for name in ("exact_match", "rouge_1", "rouge_l", "edit_similarity")
     }
     columns["sentence_bleu"] = bleu_of_counts(counts, effective_order=True)

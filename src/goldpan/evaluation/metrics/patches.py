@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -80,17 +80,6 @@ def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
         means({"patch_well_formed": parsed}),
         _application(patches, paths),
     ]
-
-
-def with_files(
-    references: Sequence[str],
-    answers: Sequence[str | None],
-    ids: Sequence[str],
-    files: Mapping[str, str],
-) -> list[PatchPair]:
-    """Return the patches with the files before that are known by the examples' ids."""
-    rows = zip(references, answers, ids, strict=True)
-    return [PatchPair(reference, answer, files.get(id_)) for reference, answer, id_ in rows]
 
 
 def apply_answer(answer: str, path: str, before: str, *, lenient: bool = False) -> str | None:
@@ -244,12 +233,12 @@ def match_trees(pair: CodePair) -> TreeMatch:
     reading = read_code(pair.path, pair.answer[: MOST_PARSED + 1])
     if reading is None or len(pair.answer) > MOST_PARSED:
         return TreeMatch(0.0, 0.0, 0.0 if flows else None)
-    given_shapes, given_flows = subtrees(reading, numbers), data_flow(reading)
-    unclipped = sum(count for shape, count in shapes.items() if shape in given_shapes)
+    answer_shapes, answer_flows = subtrees(reading, numbers), data_flow(reading)
+    unclipped = sum(count for shape, count in shapes.items() if shape in answer_shapes)
     return TreeMatch(
-        (shapes & given_shapes).total() / shapes.total(),
+        (shapes & answer_shapes).total() / shapes.total(),
         unclipped / shapes.total(),
-        (flows & given_flows).total() / flows.total() if flows else None,
+        (flows & answer_flows).total() / flows.total() if flows else None,
     )
 
 

@@ -80,7 +80,7 @@ def subtrees(reading: ParsedCode, numbers: dict[Shape, int]) -> Counter[int]:
 
 
 def same_code(path: str, code: str, other: str) -> bool:
-    """Tell whether two versions of a file have the same tree, down to the text of its leaves.
+    """Return whether two versions of a file have the same tree, down to the text of its leaves.
 
     White space and comments do not count, unless one version does not parse or its language has
     no grammar: then only equal texts are the same.
@@ -180,18 +180,18 @@ def _flows(reading: ParsedCode) -> list[ValueFlow]:
 
 
 def _steps(node: Node, reading: ParsedCode) -> list[Node | list[ValueFlow] | set[str]]:
-    """Return what to look at, in order; where a node defines, its flows follow its sources."""
+    """Return the steps within a node, in order; where it defines, its flows follow its sources."""
     children = _valued(node, reading)
-    inner: list[Node | list[ValueFlow] | set[str]] = [child for _, child in children]
+    inner_nodes = [child for _, child in children]
     fields = {field for field, _ in children}
     has_both = not fields.isdisjoint(_KINDS["targets"]) and not fields.isdisjoint(_KINDS["sources"])
     if not (has_both and node.type in _KINDS["loops"]) and node.type not in _KINDS["defining"]:
-        return inner
+        return list(inner_nodes)
     if has_both:
         targets = [child for field, child in children if field in _KINDS["targets"]]
         sources = [child for field, child in children if field in _KINDS["sources"]]
     else:  # grammars without fields, such as Lua's and Kotlin's, put the target first
-        targets, sources = [child for _, child in children[:1]], [c for _, c in children[1:]]
+        targets, sources = inner_nodes[:1], inner_nodes[1:]
     variables = [name for target in targets for name in _names(target, reading)]
     from_names = [name for source in sources for name in _names(source, reading)]
     if _updates(node):
@@ -199,8 +199,8 @@ def _steps(node: Node, reading: ParsedCode) -> list[Node | list[ValueFlow] | set
     computed = tuple(dict.fromkeys(from_names))
     flows = [ValueFlow(name, "computed", computed) for name in variables] if computed else []
     ids = {child.id for child in (*targets, *sources)}
-    rest = [child for _, child in children if child.id not in ids]
-    return [*sources, flows, set(variables), *rest]
+    others = [child for child in inner_nodes if child.id not in ids]
+    return [*sources, flows, set(variables), *others]
 
 
 def _valued(node: Node, reading: ParsedCode) -> list[tuple[str, Node]]:
@@ -213,7 +213,7 @@ def _valued(node: Node, reading: ParsedCode) -> list[tuple[str, Node]]:
 
 
 def _updates(node: Node) -> bool:
-    """Tell whether an assignment also reads its target, as += does."""
+    """Return whether an assignment also reads its target, as += does."""
     if node.type.startswith(("augmented", "compound", "operator")):
         return True
     sign = node.child_by_field_name("operator")

@@ -129,11 +129,11 @@ def _fit_dates(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
 
 
 _Copy = Callable[[TrainingContext, Mapping[str, Any]], str]
-"""Returns what is copied for a row."""
+"""Returns the text to copy for a row."""
 
 
 def _value(wording: Wording, text: str) -> Answer:
-    """Return what a copied text says: of classes, a label only where it is just its text."""
+    """Return the answer in a copied text; of classes, a label only where it is just its text."""
     try:
         value: Answer = read_texts(wording, "", text)[1]
     except WordingError:
@@ -187,11 +187,11 @@ def _fit_most_changed(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
     targets = rows[target_column(task.type).name].to_pylist()
     for repo, path in zip(rows["repo"].to_pylist(), targets, strict=True):
         counts[repo][path] += 1
-    every = sum(counts.values(), Counter())
+    most_changed = {repo: _commonest(paths) for repo, paths in counts.items()}
+    of_all = _commonest(Counter(targets))
 
     def answer(rows: pa.Table) -> Answers:
-        repos = rows["repo"].to_pylist()
-        return Answers([_commonest(counts.get(repo, every)) for repo in repos])
+        return Answers([most_changed.get(repo, of_all) for repo in rows["repo"].to_pylist()])
 
     return FittedFunction(answer)
 
@@ -204,11 +204,13 @@ def _fit_longest(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
 
 def _longest_comments(rows: pa.Table) -> Answers:
     """Answer with the longest of several comments, the first of equals; one alone is no choice."""
-    said = (
+    dialogues = (
         [turn["content"] or "" for turn in turns or () if turn["comment_id"] is not None]
         for turns in rows[_DIALOGUE].to_pylist()
     )
-    return Answers([max(comments, key=len) if len(comments) > 1 else None for comments in said])
+    return Answers(
+        [max(comments, key=len) if len(comments) > 1 else None for comments in dialogues]
+    )
 
 
 MODELS = (

@@ -23,6 +23,7 @@ from goldpan.evaluation.model import (
     load,
     require_labels,
 )
+from goldpan.evaluation.models.features import needs_words
 from goldpan.evaluation.score import predictions_of, score
 
 Numbers = npt.NDArray[np.float64]
@@ -68,7 +69,8 @@ def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
     require_labels(task, "Boosted trees do not answer", "regression")
     text = load("sklearn.feature_extraction.text")
     vectorizer = text.TfidfVectorizer(max_features=settings["features"] or None)
-    matrix = vectorizer.fit_transform(context.train["text"].to_pylist())
+    with needs_words():
+        matrix = vectorizer.fit_transform(context.train["text"].to_pylist())
     target = target_column(task.type).name
     targets = context.train[target].to_pylist()
 
@@ -105,7 +107,7 @@ def _forests(
 
 
 def _classifier(xgboost: Any, fixed: dict[str, Any], matrix: Any, classes: list[int]) -> Any:
-    """Fit on the labels that are there: XGBoost wants them numbered without gaps."""
+    """Fit on the labels that occur: XGBoost wants them numbered without gaps."""
     present = sorted(set(classes))
     if len(present) == 1:
         forest = load("sklearn.dummy").DummyClassifier(strategy="prior")

@@ -107,7 +107,7 @@ class EmbeddedTexts:
         parts: list[Any] = [self._frozen.of(texts)]
         if self._documents is not None:
             around = self._documents.around(rows)
-            for near in ([one.before for one in around], [one.after for one in around]):
+            for near in ([place.before for place in around], [place.after for place in around]):
                 has_text = np.array([bool(text) for text in near])[:, None]
                 parts.append(self._frozen.of(near) * has_text * NEIGHBOUR)
             parts.append(place_facts(texts, around) * PLACE)
@@ -158,7 +158,7 @@ def cache_directory(context: TrainingContext, kind: str) -> Path:
 
 
 def digest(*parts: object) -> str:
-    """Return a name for plain JSON data: another one for other data."""
+    """Return a digest of plain JSON data, as a name of files."""
     plain = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(plain).hexdigest()[:_DIGEST_CHARACTERS]
 
@@ -228,9 +228,9 @@ def _encode_missing(
     return encoded
 
 
-def _batches(every: Iterable[_Each]) -> Iterator[list[_Each]]:
-    rest = iter(every)
-    while batch := list(islice(rest, _STORED_AT_ONCE)):
+def _batches(items: Iterable[_Each]) -> Iterator[list[_Each]]:
+    waiting = iter(items)
+    while batch := list(islice(waiting, _STORED_AT_ONCE)):
         yield batch
 
 
@@ -292,12 +292,12 @@ class Encoder:
     def pooled(self, tokens: Sequence[Tokens]) -> Any:
         """Return the mean vectors of texts of similar lengths, a tensor of float32."""
         torch = load("torch")
-        filled = self.tokenizer.pad(
+        padded = self.tokenizer.pad(
             list(tokens), padding=True, pad_to_multiple_of=_STEP, return_tensors="pt"
         )
         with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
-            states = self.model(**filled, output_hidden_states=self.layers > 1)
-        mask = filled["attention_mask"].unsqueeze(-1)
+            states = self.model(**padded, output_hidden_states=self.layers > 1)
+        mask = padded["attention_mask"].unsqueeze(-1)
         last = [states.last_hidden_state]
         if self.layers > 1:
             last += [states.hidden_states[-number] for number in range(2, self.layers + 1)]

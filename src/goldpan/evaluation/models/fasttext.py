@@ -85,7 +85,7 @@ class Trainer:
         )
 
     def ask(self, kind: str, model: Path, texts: Sequence[str]) -> Any:
-        """Return what a model says of texts: chances of labels, or a vector each."""
+        """Return the output of a model for texts: chances of labels, or a vector each."""
         questions, output = self.directory / "asked.json", self.directory / "answered.json"
         write_file(questions, orjson.dumps([one_line(text) for text in texts]))
         self._run("ask", kind, questions, model, output=str(output))
@@ -129,7 +129,7 @@ class _FastText:
 
 @dataclass(frozen=True, slots=True)
 class _Averaged:
-    """Averaged word vectors as what a ridge reads."""
+    """Averaged word vectors, as features of a ridge."""
 
     trainer: Trainer
     model: Path
@@ -165,7 +165,7 @@ def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -
 
 def _averaged(trainer: Trainer, settings: Mapping[str, Any], context: TrainingContext) -> _Averaged:
     text, model = context.directory / "train.txt", context.directory / "vectors.bin"
-    lines = [one_line(text_) for text_ in context.whole_train["text"].to_pylist()]
+    lines = map(one_line, context.whole_train["text"].to_pylist())
     write_file(text, "\n".join(lines) + "\n")
     # It takes no seed: with one thread it draws the same each time.
     trainer.train("vectors", text, {**_VECTORS, "dim": settings["dim"]}, model)

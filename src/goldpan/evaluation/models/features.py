@@ -10,7 +10,8 @@ comment has the whole comment before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.model import load
 
 
@@ -33,7 +35,8 @@ class Letters:
     def fit_transform(self, texts: Sequence[str]) -> Any:
         """Learn the pieces that `rare` texts have, the `most` frequent ones; a row a text.
 
-        Raises `ValueError` where there is none.
+        Where no piece is in so many texts, all are learned. Raises `ValueError` where there is
+        none.
         """
         words, names = self._words(texts)
         cutter = self._cutter()
@@ -43,7 +46,7 @@ class Letters:
             frequency = np.asarray(counts.sum(axis=0)).ravel()[columns]
             columns = np.sort(columns[(-frequency).argsort()[: self._most]])
         if not len(columns):
-            raise ValueError("no piece of a word is in enough texts")
+            columns = np.arange(counts.shape[1])
         pieces = cutter.get_feature_names_out()[columns]
         self._vocabulary = {piece: index for index, piece in enumerate(pieces)}
         return self._weights.fit_transform(_sorted(counts[:, columns]))
@@ -110,23 +113,23 @@ class Documents:
             (index for index in range(len(places)) if places[index][1] is not None),
             key=lambda index: (*(part or "" for part in places[index][:2]), places[index][2] or 0),
         )
-        self._found: dict[_Place, Surroundings] = {}
+        self._surroundings: dict[_Place, Surroundings] = {}
         for _, document in groupby(order, key=lambda index: places[index][:2]):
             indexes = list(document)
             self._add([places[index] for index in indexes], [texts[index] for index in indexes])
 
     def around(self, rows: pa.Table) -> list[Surroundings]:
-        """Return what stands around each row; nothing for rows that name no document."""
+        """Return the surroundings of each row, empty for rows that name no document."""
         columns = (rows[name].to_pylist() for name in ("repo", "document", "position"))
         nothing = Surroundings("", "", "", 0, 1)
-        return [self._found.get(key, nothing) for key in zip(*columns, strict=True)]
+        return [self._surroundings.get(key, nothing) for key in zip(*columns, strict=True)]
 
     def _add(self, places: list[_Place], texts: list[str]) -> None:
         for index, key in enumerate(places):
             before = texts[index - 1] if index else ""
             after = texts[index + 1] if index + 1 < len(texts) else ""
             name = key[1] or ""
-            self._found[key] = Surroundings(name, before, after, index, len(texts))
+            self._surroundings[key] = Surroundings(name, before, after, index, len(texts))
 
 
 def spoken(name: str) -> str:
@@ -139,6 +142,17 @@ NEIGHBOUR, NAME, PLACE = 0.4, 0.5, 0.5
 """Weights of neighbours, of the document's name and of the place, beside 1 for the text."""
 _MOST_CHARACTERS = 20_000
 """Characters of a text that are read: the rest of a log says nothing new."""
+
+
+@contextmanager
+def needs_words() -> Iterator[None]:
+    """Raise `EvaluationError` where scikit-learn finds no word to learn from."""
+    try:
+        yield
+    except ValueError:
+        raise EvaluationError(
+            "No text that the model learns from has a word", "Choose the model majority"
+        ) from None
 
 
 class Features:
@@ -159,7 +173,8 @@ class Features:
         rare = 2 if len(texts) > 50 else 1
         self._letters = Letters(2, 5, rare=rare, most=400_000)
         # Cutting texts into pieces takes most of the time: those learned from are cut once.
-        self._parts = [self._words.fit_transform(texts), self._letters.fit_transform(texts)]
+        with needs_words():
+            self._parts = [self._words.fit_transform(texts), self._letters.fit_transform(texts)]
         corpus = train if context == "none" else unlabelled
         names = corpus["id"].to_pylist() if "id" in corpus.column_names else []
         self._rows = {name: row for row, name in enumerate(names)}
@@ -167,11 +182,14 @@ class Features:
         self._names = vectorizer(ngram_range=(3, 5), **letters)
         if self._documents is not None:
             around = self._documents.around(unlabelled)
-            names = [f" {surroundings.document} " for surroundings in around]
+            names = [f" {place.document} " for place in around]
             # Of rows that name no documents there is nothing to learn, which is no error.
             self._names.fit(names if any(map(str.strip, names)) else [" - "])
             if context == "neighbours":
-                self._near.fit(texts)
+                try:
+                    self._near.fit(texts)
+                except ValueError:  # no word is in two texts, as in scripts without spaces
+                    self._near.set_params(min_df=1).fit(texts)
 
     def of(self, rows: pa.Table) -> Any:
         """Return the features of rows, a sparse matrix of float64."""
@@ -184,7 +202,7 @@ class Features:
             around = self._documents.around(rows)
             parts.append(self.names(around))
             if self._context == "neighbours":
-                for near in ([one.before for one in around], [one.after for one in around]):
+                for near in ([place.before for place in around], [place.after for place in around]):
                     parts.append(self._near.transform(near) * NEIGHBOUR)
                 parts.append(sparse.csr_matrix(place_facts(texts, around) * PLACE))
         return sparse.hstack(parts).tocsr()
@@ -197,22 +215,22 @@ class Features:
 
     def names(self, around: Sequence[Surroundings]) -> Any:
         """Return the features of the documents' names alone."""
-        return self._names.transform([f" {one.document} " for one in around]) * NAME
+        return self._names.transform([f" {place.document} " for place in around]) * NAME
 
 
 def place_facts(texts: Sequence[str], around: Sequence[Surroundings]) -> npt.NDArray[np.float64]:
     """Return where texts stand in their documents, and how long both are; each from 0 to 1."""
     facts = [
         (
-            surroundings.position == 0,
-            surroundings.position == 1,
-            surroundings.position == surroundings.size - 1,
-            min(surroundings.position, 20) / 20,
-            surroundings.size == 1,
-            min(surroundings.size, 40) / 40,
+            place.position == 0,
+            place.position == 1,
+            place.position == place.size - 1,
+            min(place.position, 20) / 20,
+            place.size == 1,
+            min(place.size, 40) / 40,
             min(len(text), 300) / 300,
         )
-        for text, surroundings in zip(texts, around, strict=True)
+        for text, place in zip(texts, around, strict=True)
     ]
     return np.asarray(facts, dtype=np.float64)
 

@@ -40,7 +40,7 @@ from goldpan.evaluation.model import (
 
 NAME = "finetuned"
 _PLACE = {"weights": "", "download": False}
-"""Settings that say where weights come from; what they are is told by their hash."""
+"""Settings of where weights come from; their hash says which they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _fit(
     facts = run_job(job, context.reporter)
     context.costs.gpu_seconds += facts["seconds"] * facts["gpus"]
     context.costs.input_tokens += facts["tokens"]
-    _note(context, {**facts, "epochs": job.epochs, "batch": settings.batch})
+    _add_facts(context, {**facts, "epochs": job.epochs, "batch": settings.batch})
     device = pick_device(settings.device)
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
@@ -97,7 +97,7 @@ def _fit(
     return Finetuned(loaded, facts["device_batch"] * 2, context.costs, facts)
 
 
-def _note(context: TrainingContext, facts: Mapping[str, Any]) -> None:
+def _add_facts(context: TrainingContext, facts: Mapping[str, Any]) -> None:
     if facts["scores"]:
         context.learning.chosen_on = context.validation_name
         context.learning.candidates = len(facts["scores"])
@@ -112,21 +112,20 @@ def finetuned(options: Mapping[str, Any]) -> Model:
     what `encoder_weights` raises.
     """
     runtime = model_settings(NAME, _PLACE, {key: options[key] for key in _PLACE if key in options})
-    rest = {key: value for key, value in options.items() if key not in _PLACE}
+    overrides = {key: value for key, value in options.items() if key not in _PLACE}
     if not runtime["weights"]:
         raise UsageError(
             "The model finetuned has no weights",
             "Name them with --set weights=FOLDER or --set weights=OWNER/NAME@COMMIT",
         )
-    chosen = dict(find_recipe(str(rest.get("recipe", "default"))))
-    lengths = chosen.pop(LENGTHS, None)
-    settings = TrainingSettings(
-        **model_settings(NAME, {**asdict(TrainingSettings()), **chosen}, rest)
-    )
+    recipe = dict(find_recipe(str(overrides.get("recipe", "default"))))
+    lengths = recipe.pop(LENGTHS, None)
+    defaults = {**asdict(TrainingSettings()), **recipe}
+    settings = TrainingSettings(**model_settings(NAME, defaults, overrides))
     weights = encoder_weights(runtime["weights"], download=runtime["download"])
     if not settings.learning_rate:
         settings = replace(settings, learning_rate=_learning_rate(settings, weights))
-    if lengths is not None and "max_length" not in rest:
+    if lengths is not None and "max_length" not in overrides:
         longest = lengths.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
         settings = replace(settings, max_length=longest)
     described = {"weights": weights.name, "weights_hash": weights.digest, **asdict(check(settings))}
@@ -136,7 +135,7 @@ def finetuned(options: Mapping[str, Any]) -> Model:
         return {"max_length": settings.max_length or task.max_length}
 
     return Model(
-        name, partial(_fit, weights, settings, frozenset(rest)), described, task_facts=facts
+        name, partial(_fit, weights, settings, frozenset(overrides)), described, task_facts=facts
     )
 
 

@@ -76,7 +76,7 @@ _MOST_LEFT_OUT = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A model that tells whether texts bear one label."""
+    """A model of whether texts have one label."""
 
     model: Any
     threshold: float
@@ -126,7 +126,7 @@ def labels_of(task: Task) -> Sequence[str]:
 def fit_heads(
     kind: LinearKind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
 ) -> Fitted:
-    """Fit a head for each label, or a ridge for numbers; `prepare` makes what they read.
+    """Fit a head for each label, or a ridge for numbers; `prepare` makes their features.
 
     Raises `EvaluationError` for tasks of another type, before anything is prepared.
     """
@@ -157,7 +157,7 @@ def fit_heads(
 def cross_validated(
     context: TrainingContext, folds: int, candidates: int, rows: pa.Table, unseen: Answers
 ) -> None:
-    """Note that folds inside train chose, and what models answered to the folds left out."""
+    """Note that folds inside train chose, and the answers of models to the folds left out."""
     learning = context.learning
     learning.chosen_on, learning.candidates = f"{folds} folds inside train", candidates
     learning.from_all, learning.unseen = True, (rows, unseen)
@@ -190,14 +190,14 @@ class _Regression:
         return self.answers_of(self.model.predict(self.inputs.of(rows)))
 
     def answers_of(self, numbers: Numbers) -> Answers:
-        """Return what the model found as answers, within what it has seen."""
+        """Return predictions as answers, within the range of train."""
         values = np.expm1(numbers) if self.efforts else numbers
         return Answers([float(value) for value in np.clip(values, self.low, self.high)])
 
 
 @dataclass(frozen=True, slots=True)
 class _ConstantScore:
-    """A label that all rows bear, or none: above zero or below."""
+    """The score of a label that all rows have, or none: above zero or below."""
 
     side: float
 
@@ -222,7 +222,7 @@ def fit_ridge(inputs: Inputs, context: TrainingContext) -> Fitted:
 
 
 def _one_by_one(matrix: Any, targets: Numbers, context: TrainingContext) -> tuple[Any, Numbers]:
-    """Return a ridge, and what it tells of each row without having learned from it."""
+    """Return a ridge, and its prediction of each row without having learned from it."""
     ridge = load("sklearn.linear_model").RidgeCV(
         alphas=_ALPHAS, scoring="neg_mean_squared_error", store_cv_results=True
     )
@@ -274,7 +274,7 @@ class FewRows:
 
 
 def is_worth_it(matrix: Any) -> bool:
-    """Tell whether a sparse matrix holds more numbers than the products of its rows."""
+    """Return whether a sparse matrix holds more numbers than the products of its rows."""
     return hasattr(matrix, "tocsr") and bool(matrix.nnz > matrix.shape[0] ** 2)
 
 
@@ -286,14 +286,11 @@ def few_rows(matrix: Any) -> FewRows:
     return FewRows(matrix, vectors[:, is_large] * roots, vectors[:, is_large] / roots)
 
 
-def best_threshold(
-    scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]
-) -> tuple[float, float]:
+def best_threshold(scores: Numbers, truth: Booleans) -> tuple[float, float]:
     """Return the threshold with the best F1 of the label, and that F1.
 
     A score above the threshold gives the label. Thresholds lie midway between neighbouring
-    scores, so new scores near an old one do not tip over. A label that no row has_label is given to
-    none.
+    scores, so new scores near an old one do not tip over. A label that no row has is given to none.
     """
     if not truth.any():
         return float(scores.max()) + 1.0, 0.0

@@ -1,4 +1,4 @@
-"""The form that answers take, and what a model said read as an answer to a task.
+"""The form of answers, and the answer to a task read from a model's reply.
 
 JSON is read where it was asked for. Else, and where a server did not hold the model to it, words
 are read: of a label, the longest one that stands in the text (SELU, section IV-C); of a number,
@@ -62,15 +62,15 @@ def read_answer(wording: Wording, shown: PromptRow, reply: str, *, structured: b
 
 
 def without_thought(text: str) -> str:
-    """Return what was said after a model thought aloud, as some local servers hand out."""
+    """Return the reply after a model's thoughts, which some local servers send along."""
     if not text.lstrip().startswith(_THOUGHT_START):
         return text
-    _, end, rest = text.partition(_THOUGHT_END)
-    return rest.lstrip("\n") if end else ""
+    _, end, reply = text.partition(_THOUGHT_END)
+    return reply.lstrip("\n") if end else ""
 
 
 def find_labels(texts: Sequence[str], reply: str) -> list[str]:
-    """Return all of the texts that stand there, longer ones first: what they cover is used up."""
+    """Return all of the texts that a reply holds, longer ones first, each part read once."""
     folded = reply.casefold()
     labels = []
     for text in sorted(texts, key=lambda candidate: (-len(candidate), candidate)):

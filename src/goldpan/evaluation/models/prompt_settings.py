@@ -128,7 +128,7 @@ def prompt_settings(
 
 @contextmanager
 def in_settings() -> Iterator[None]:
-    """Raise what is told of an endpoint, which names flags of reviews, in words of settings."""
+    """Raise errors of an endpoint, which name flags of reviews, in terms of settings."""
     try:
         yield
     except (EndpointError, UsageError) as error:

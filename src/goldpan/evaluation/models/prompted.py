@@ -86,7 +86,7 @@ class _Prompted:
 
 
 def _requests(settings: Mapping[str, Any], context: TrainingContext) -> Requests:
-    """Make the prompts: all that fitting is."""
+    """Return the prompts, which is all that fitting makes."""
     prompting = prompt_settings(settings, context.protocol, context.task.type)
     wording = wording_of(context.task)
     method, prompt, seed = prompting.method, context.task.prompt, context.seed
@@ -164,7 +164,7 @@ _REFUSED = "bad-request"
 
 
 def archive_of(directory: Path, settings: PromptSettings) -> Path:
-    """Return where what a model at an endpoint said is kept."""
+    """Return the directory of the replies of a model at an endpoint."""
     address = f"{settings.asking.base_url.rstrip('/')}\n{settings.model}"
     digest = hashlib.sha256(address.encode()).hexdigest()[:8]
     name = _NO_WORD.sub("-", settings.model.lower()).strip("-.")[:60]
@@ -173,7 +173,7 @@ def archive_of(directory: Path, settings: PromptSettings) -> Path:
 
 @dataclass(slots=True)
 class _RowTally:
-    """Rows by what became of their requests, and what is to be told of the answers."""
+    """Rows by the outcome of their requests, and notes on the answers."""
 
     rows: int = 0
     missing: int = 0

@@ -227,7 +227,7 @@ _WORD = "word"
 
 
 def prompt_digest(task: Task, method: Method) -> str:
-    """Return a digest of all that a model is told beside the row, in whatever form it answers."""
+    """Return a digest of all of a prompt but the row, in either form of answers."""
     wording, prompt = wording_of(task), task.prompt
     family = built_family(task)
     parts = dict.fromkeys((*family.inputs, PATH), _WORD) if family else {}
@@ -255,7 +255,7 @@ class Requests:
     """True if the server is asked to enforce the form of the answer."""
 
     def question(self, row: Mapping[str, Any]) -> Question[PromptRow, str]:
-        """Return what is asked about a row."""
+        """Return the question about a row."""
         return Question(partial(self._make, row), str)
 
     def _make(self, row: Mapping[str, Any], cuts: int) -> tuple[PromptRow, ModelRequest]:

@@ -21,7 +21,7 @@ _LONGEST = 100
 
 
 def features_of(words: Sequence[str]) -> Iterator[list[str]]:
-    """Yield what is read of each word: itself, its ends and shape, and the words beside it."""
+    """Yield the features of each word: itself, its ends and shape, and the words beside it."""
     read = [word[:_LONGEST] for word in words]
     shapes = [shape(word) for word in read]
     edge = [""] * _BESIDE

@@ -22,6 +22,7 @@ from goldpan.evaluation.statistics.comparison import (
     Verdicts,
     near_limit,
     significant_decision,
+    untested,
 )
 from goldpan.evaluation.statistics.over_tasks import holm
 from goldpan.evaluation.statistics.resampling import (
@@ -90,10 +91,8 @@ def new_tasks_by_scores(scores: ScoreMatrix, criteria: Criteria = DEFAULT) -> Ve
 
 
 def no_rows(models: int, why: str, alpha: float) -> Verdicts:
-    """Return that nothing can be told of new rows, and why."""
-    test = ChosenTest("calibrated", "none", why, alpha, question="new rows")
-    pairs = list(combinations(range(models), 2))
-    return Verdicts(test, "mean", {pair: ComparedPair() for pair in pairs})
+    """Return that nothing can be said about new rows, and why."""
+    return untested(ChosenTest("calibrated", "none", why, alpha, question="new rows"), models)
 
 
 def answer_on_new_rows(
@@ -211,9 +210,8 @@ def _over_sources(
 ) -> Verdicts:
     count = len(differences)
     if count < fewest:
-        singular = {"tasks": "task", "data sets": "data set"}[unit]
-        count_text = f"There is 1 {singular}" if count == 1 else f"There are {count} {unit}"
-        why = f"{count_text}; an answer on new tasks needs at least {fewest}"
+        number = f"is 1 {unit.removesuffix('s')}" if count == 1 else f"are {count} {unit}"
+        why = f"There {number}; an answer on new tasks needs at least {fewest}"
         return _untested(pairs, why, criteria, count, unit, needed=fewest)
     alpha, seed = criteria.alpha, criteria.seed
     tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)

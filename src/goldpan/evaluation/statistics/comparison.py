@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -80,6 +81,9 @@ class ComparedPair:
     """How many units would find the difference seen, with a power of 80 %; None where it is
     decided, or where no reasonable number would."""
     needed_unit: str = ""
+
+
+_UNTESTED = ComparedPair()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +226,11 @@ class Verdicts:
     of: Mapping[tuple[int, int], ComparedPair] = field(default_factory=dict)
 
 
+def untested(test: ChosenTest, models: int, verdict: ComparedPair = _UNTESTED) -> Verdicts:
+    """Return the same verdict on all pairs, of which nothing was tested."""
+    return Verdicts(test, "mean", dict.fromkeys(combinations(range(models), 2), verdict))
+
+
 def near_limit(share: float, limit: float, draws: int) -> bool:
     """Return whether a share of random draws lies within three standard errors of a limit."""
     return abs(share - limit) < 3 * math.sqrt(limit * (1 - limit) / draws)
@@ -235,8 +244,6 @@ def significant_decision(p: float, side: float, alpha: float) -> Decision:
 
 
 _MOST_NAMED = 5
-
-
 FEWEST_TASKS = 5
 """Autorank's limit. Wilcoxon's p cannot fall below 0.0625 with five tasks, 0.031 with six."""
 

@@ -21,6 +21,7 @@ from goldpan.evaluation.statistics.comparison import (
     arrange,
     near_limit,
     significant_decision,
+    untested,
 )
 from goldpan.evaluation.statistics.effects import pooled_mad, pooled_sd
 from goldpan.evaluation.statistics.over_tasks import (
@@ -52,7 +53,7 @@ Pairs = Mapping[tuple[int, int], float]
 
 
 def posterior_decision(posterior: Posterior, alpha: float) -> Decision:
-    """Return what is at least 1 - alpha probable, else `undecided` (SELU, IV-D)."""
+    """Return the decision that is at least 1 - alpha probable, else `undecided` (SELU, IV-D)."""
     if posterior.better >= 1 - alpha:
         return "better"
     if posterior.equal >= 1 - alpha:
@@ -208,9 +209,7 @@ def decide_few(scores: ScoreMatrix, *, alpha: float, approach: Approach) -> Verd
         f"{FEWEST_TASKS}. More seeds cannot replace them, because they share a test set. Compare "
         "by the answers to test rows (approach calibrated), or run more tasks"
     )
-    pairs = list(combinations(range(len(scores.models)), 2))
-    test = ChosenTest(approach, "none", why, alpha)
-    return Verdicts(test, "mean", {pair: ComparedPair() for pair in pairs})
+    return untested(ChosenTest(approach, "none", why, alpha), len(scores.models))
 
 
 def compare(

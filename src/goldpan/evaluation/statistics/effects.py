@@ -90,12 +90,12 @@ def eta_squared(u: float, first: int, second: int) -> float:
 
 
 def magnitude(d: float | None) -> Magnitude:
-    """Return what an effect size in standard deviations is called (ECSER, S8)."""
+    """Return the name of an effect size in standard deviations (ECSER, S8)."""
     return _named(d, (0.2, 0.5, 0.8))
 
 
 def eta_magnitude(eta: float | None) -> Magnitude:
-    """Return what an eta squared is called (ECSER, Table 14)."""
+    """Return the name of an eta squared (ECSER, Table 14)."""
     return _named(eta, (0.01, 0.06, 0.14))
 
 
@@ -106,8 +106,8 @@ def _named(effect: float | None, limits: tuple[float, float, float]) -> Magnitud
     return names[sum(abs(effect) >= limit for limit in limits)]
 
 
-def _pooled(first: float, many: int, second: float, more: int) -> float:
-    return math.sqrt(((many - 1) * first**2 + (more - 1) * second**2) / (many + more - 2))
+def _pooled(first: float, size: int, second: float, other: int) -> float:
+    return math.sqrt(((size - 1) * first**2 + (other - 1) * second**2) / (size + other - 2))
 
 
 def _mad(values: Floats) -> float:

@@ -203,8 +203,8 @@ def tukey(values: Floats) -> dict[tuple[int, int], float]:
 def _residual(values: Floats) -> tuple[float, int]:
     """Return the sum of squares that neither models nor tasks explain, and its freedom."""
     models, tasks = values.shape
-    rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-    error = float((rest**2).sum())
+    residuals = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    error = float((residuals**2).sum())
     # What is left of numbers that cancel exactly is noise of their last digits.
     negligible = values.size * (np.finfo(np.float64).eps * float(np.abs(values).max())) ** 2 * 16
     return (error if error > negligible else 0.0), (models - 1) * (tasks - 1)

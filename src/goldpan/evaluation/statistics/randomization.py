@@ -29,6 +29,7 @@ from goldpan.evaluation.statistics.scores import (
     Floats,
     Measure,
     RunScore,
+    add_up,
     check_settings,
     score_matrix,
 )
@@ -54,18 +55,20 @@ def randomization_test(
     actual answers count as one shuffle.
     """
     if groups is not None:
-        first, second = _summed(first, groups), _summed(second, groups)
+        names = np.asarray(groups, dtype=object).astype(str)
+        group_of = np.unique(names, return_inverse=True)[1].reshape(-1)
+        first, second = add_up(first, group_of)[1], add_up(second, group_of)[1]
     sums, others = first.sum(axis=0), second.sum(axis=0)
     actual = (measure(sums[None, :]) - measure(others[None, :]))[0]
     # Swaps of examples that weigh alike differ only in their number, which is binomial: so
     # 800,000 examples cost no more than the few kinds of pairs of answers among them.
     moved = second - first
-    kinds, many = np.unique(moved[moved.any(axis=1)], axis=0, return_counts=True)
+    kinds, counts = np.unique(moved[moved.any(axis=1)], axis=0, return_counts=True)
     random = np.random.default_rng(seed)
     extreme, left = 0, rounds
     while left:
         block = min(left, max(1, _BLOCK // max(1, len(kinds))))
-        swapped = _swaps(random, many, block) @ kinds
+        swapped = _swaps(random, counts, block) @ kinds
         shuffled = measure(sums + swapped) - measure(others - swapped)
         extreme += int((np.abs(shuffled) >= abs(actual) - _TIE).sum())
         left -= block
@@ -132,17 +135,9 @@ def compare_answers(
     return arrange(scores, Verdicts(test, "mean", verdicts))
 
 
-def _swaps(random: np.random.Generator, many: NDArray[np.intp], block: int) -> Floats:
+def _swaps(random: np.random.Generator, counts: NDArray[np.intp], block: int) -> Floats:
     """Draw how many examples of each kind are swapped, `block` times."""
-    if not len(many) or many.max() > 1:
-        return random.binomial(many, 0.5, size=(block, len(many))).astype(np.float64)
+    if not len(counts) or counts.max() > 1:
+        return random.binomial(counts, 0.5, size=(block, len(counts))).astype(np.float64)
     # Single coins, the case of scores that are no counts, come faster as random bits.
-    return coins(random, block, len(many))
-
-
-def _summed(rows: Floats, groups: Sequence[str]) -> Floats:
-    _, group_of = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
-    flat: NDArray[np.intp] = group_of.reshape(-1)
-    summed = np.zeros((int(flat.max()) + 1, rows.shape[1]))
-    np.add.at(summed, flat, rows)
-    return summed
+    return coins(random, block, len(counts))

@@ -58,7 +58,7 @@ class TrainingVariance:
 
 
 def training_variance(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> TrainingVariance:
-    """Return what other trainings of each model would change in its mean over these tasks."""
+    """Return the variance that other trainings of each model would add over these tasks."""
     alone, shared, rough, rough_shared = np.zeros((4, len(models)))
     fewest = np.full(len(models), math.inf)
     own = np.zeros((len(tasks), len(models)), dtype=np.bool_)
@@ -154,7 +154,7 @@ def sides(pairs: Iterable[tuple[int, int]]) -> tuple[NDArray[np.intp], ...]:
 
 
 def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contributions:
-    """Return what the units of these tasks add to the mean difference of each pair."""
+    """Return the share of each unit of these tasks in the mean difference of each pair."""
     pairs = tuple(combinations(range(len(models)), 2))
     first, second = sides(pairs)
     bins = 1 + max(int(task.bins.max()) for task in tasks)
@@ -198,7 +198,7 @@ def compare_on_rows(
 ) -> RowsTest:
     """Test all pairs of models; the same contributions and seed give the same result."""
     added: Floats = sum(parts.by_source.values(), np.zeros(1))
-    moved = added[(added != 0).any(axis=1)] if added.ndim == 2 else added.reshape(0, 1)
+    moved = added[(added != 0).any(axis=1)]
     first, second = sides(parts.pairs)
     unpaired = parts.unpaired.sum(axis=0)
     rows = (moved**2).sum(axis=0) + unpaired
@@ -233,7 +233,7 @@ def compare_on_rows(
 def _linear(
     task: TaskEvidence, columns: Floats, first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Floats:
-    """Return what each bin adds to either side of each pair: sides x bins x pairs."""
+    """Return the share of each bin in either side of each pair: sides x bins x pairs."""
     sums = columns.sum(axis=1)
     sides = np.empty((2, columns.shape[1], len(first)))
     for start in range(0, len(first), _PAIRS_AT_ONCE):

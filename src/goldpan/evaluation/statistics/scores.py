@@ -45,12 +45,12 @@ not 0.1."""
 
 
 def as_decimal(value: float) -> float:
-    """Return a score without what computing with decimals left in its last digits."""
+    """Return a score without the rounding errors in its last digits."""
     return round(value, _DECIMALS) + 0.0
 
 
 def rounded(values: Floats) -> Floats:
-    """Return values without what computing with decimals left in their last digits."""
+    """Return values without the rounding errors in their last digits."""
     return values.round(_DECIMALS) + 0.0
 
 
@@ -247,12 +247,12 @@ def add_up(columns: Floats, bins: NDArray[np.intp]) -> tuple[NDArray[np.intp], F
 
 
 def model_evidence(seeds: Floats, measure: Measure, training: str = "") -> ModelEvidence:
-    """Return what the runs of a model say, seeds x bins x columns."""
+    """Return the evidence of the runs of a model, seeds x bins x columns."""
     return replace(models_evidence(seeds[None], measure)[0], training=training)
 
 
 def models_evidence(models: Floats, measure: Measure) -> list[ModelEvidence]:
-    """Return what the runs of each model say, models x seeds x bins x columns."""
+    """Return the evidence of the runs of each model, models x seeds x bins x columns."""
     count, seeds, _, columns = models.shape
     sums = models.sum(axis=2)
     scores = defined(measure)(sums.reshape(-1, columns)).reshape(count, seeds)
@@ -281,12 +281,12 @@ def gradients(measure: Measure, sums: Floats) -> Floats:
     around = np.concatenate([sums[:, None, :] + moves, sums[:, None, :] - moves], axis=1)
     values = defined(measure)(around.reshape(-1, columns)).reshape(sets, 2, columns)
     slopes: Floats = (values[:, 0] - values[:, 1]) / (2 * steps)
-    # What nobody counted does not move, and ratios jump there.
+    # A column that is 0 does not move, and ratios jump there.
     return np.where(sums == 0, 0.0, slopes)
 
 
 def defined(measure: Measure) -> Measure:
-    """Let sums that define no score count as no score at all."""
+    """Return a measure that is 0 for sums that define no score."""
     return lambda sums: np.nan_to_num(measure(sums), nan=0.0, posinf=0.0, neginf=0.0)
 
 
