@@ -10,7 +10,7 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.operations.signature import fields_of
 from goldpan.plan.file import PlanFile, check_plan, load_plan
-from goldpan.plan.make import make_steps, open_workspace, store_of
+from goldpan.plan.make import make_steps, open_workspace
 from goldpan.plan.mining import query_of
 from goldpan.plan.results import PlanResult, UnitResult
 from goldpan.plan.section import StageSection
@@ -194,7 +194,7 @@ def units_of(folder: Path, text: str) -> dict[str, Unit]:
     (folder / "plan.toml").write_text(f'[repositories]\nlisted = ["a/b"]\n{text}', encoding="utf-8")
     file = load_plan(folder / "plan.toml")
     lab = open_workspace(file, folder / "lab")
-    steps = make_steps(Context(file, lab, lambda _: None), store_of(file, lab), ("a/b",))
+    steps = make_steps(Context(file, lab), ("a/b",))
     return {step.unit.name: step.unit for step in steps}
 
 
