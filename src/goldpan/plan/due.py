@@ -161,22 +161,18 @@ def assess_all(steps: Sequence[Step], chosen: RunSelection) -> list[Assessment]:
     return judged
 
 
-def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> Assessment:
+def priced(assessment: Assessment, cost: Cost, past: Sequence[UnitRecord]) -> Assessment:
     """Return an assessment with what running the unit would take.
 
     `cost` is what the step itself tells. Time and disk are those of its last run where it does not
-    tell them, else the mean of its stage.
+    tell them, else the mean of `past` runs of its stage.
     """
-    past = [
-        other.record
-        for other in judged
-        if other.unit.stage == assessment.unit.stage and other.record and other.record.seconds
-    ]
-    own = [record for record in past if record.unit == assessment.unit.name] or past
-    if own and cost.seconds is None:
-        cost = replace(cost, seconds=fmean(record.seconds for record in own))
-    if own and cost.bytes is None:
-        cost = replace(cost, bytes=round(fmean(record.bytes for record in own)))
+    last = assessment.record
+    known = [last] if last is not None and last.seconds else past
+    if known and cost.seconds is None:
+        cost = replace(cost, seconds=fmean(record.seconds for record in known))
+    if known and cost.bytes is None:
+        cost = replace(cost, bytes=round(fmean(record.bytes for record in known)))
     prices = {"time": cost.seconds, "disk": cost.bytes}
     if unpriced := [name for name, value in prices.items() if value is None]:
         unknown = f"{' and '.join(unpriced)}, as no unit of the stage has run yet"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import groupby
@@ -30,7 +30,7 @@ from goldpan.plan.mining import (
 )
 from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
 from goldpan.plan.step import Context, Step
-from goldpan.plan.unit import Change, Stage
+from goldpan.plan.unit import Change, Stage, UnitRecord
 
 
 class OpenPlan:
@@ -61,21 +61,22 @@ class OpenPlan:
         """Judge all units, with what those that are due would take where `price` says so."""
         self._check_selection(chosen)
         judged = assess_all(self.steps, chosen)
-        pairs = [
-            (assessment, step)
-            for assessment, step in zip(judged, self.steps, strict=True)
-            if chosen.takes(step.unit)
-        ]
+        taken = [assessment for assessment in judged if chosen.takes(assessment.unit)]
         if not price:
-            return [assessment for assessment, _ in pairs]
-        due = [step for assessment, step in pairs if assessment.is_open]
+            return taken
+        steps = {step.unit.name: step for step in self.steps}
+        due = [steps[assessment.unit.name] for assessment in taken if assessment.is_open]
         mining = price_together(due, self.context, self._reporter)
         costs = {step.unit.name: mining.get(step.unit.name) or step.price() for step in due}
+        past: dict[Stage, list[UnitRecord]] = defaultdict(list)
+        for assessment in judged:
+            if (record := assessment.record) is not None and record.seconds:
+                past[assessment.unit.stage].append(record)
         return [
-            priced(assessment, costs[step.unit.name], judged)
-            if step.unit.name in costs
+            priced(assessment, costs[name], past[assessment.unit.stage])
+            if (name := assessment.unit.name) in costs
             else assessment
-            for assessment, step in pairs
+            for assessment in taken
         ]
 
     def run(

@@ -149,8 +149,8 @@ class Context:
         bases = (self.lab.path, self.file.path.parent)
         digests = {}
         for path in paths:
-            base = next((base for base in bases if path.is_relative_to(base)), Path())
-            name = path.relative_to(base) if path.is_relative_to(base) else path
+            base = next((base for base in bases if path.is_relative_to(base)), None)
+            name = path if base is None else path.relative_to(base)
             digests[name.as_posix()] = digest_of(path)
         return digests
 
