@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     import pyarrow as pa
 
     from goldpan.audit.audit import AuditResult
+    from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub.publish import PublishResult
@@ -138,7 +139,7 @@ class Dataset(Result):
             return rows
         from goldpan.audit.stored_audit import read_audit
 
-        return read_audit(self._lab.layout, self.path).join(rows)
+        return read_audit(self._layout, self.path).join(rows)
 
     def to_pandas(self, split: str | None = None, *, findings: bool = False) -> pd.DataFrame:
         """Return the rows of a split, by default of all, as a data frame, as `to_arrow` does."""
@@ -197,7 +198,16 @@ class Dataset(Result):
 
         Runs and histories are those of the dataset's workspace, else of the one that settings name.
         """
-        return self._lab.audit(self, finding=finding, limit=limit)
+        from goldpan.audit.audit import audit_dataset
+        from goldpan.audit.finding import chosen_findings
+        from goldpan.core.terminal import Reporter
+        from goldpan.report.health import state_in_dataset
+
+        lab, chosen = self.workspace, chosen_findings(several(finding))
+        with Reporter(quiet=True) if lab is None else lab.reporting() as reporter:
+            result = audit_dataset(self._layout, self.path, reporter, findings=chosen, most=limit)
+        state_in_dataset(self._layout, self.path)
+        return result
 
     def export(
         self, *, to: ExportName, output: Path | str | None = None, unverified: bool = False
@@ -223,7 +233,7 @@ class Dataset(Result):
         if to not in get_args(ExportName):
             raise unknown_name("format", to, get_args(ExportName))
         path = self.path.absolute()
-        audit = find_audit(self._lab.layout, self.path)
+        audit = find_audit(self._layout, self.path)
         name = self.family if _COMMIT.fullmatch(path.name) else path.name
         return export_dataset(
             self.path,
@@ -279,11 +289,14 @@ class Dataset(Result):
             )
 
     @property
-    def _lab(self) -> Workspace:
-        """The workspace that it comes from, else the one that settings name."""
-        from goldpan.operations.workspace import Workspace
+    def _layout(self) -> WorkspaceLayout:
+        """The layout of the workspace that it comes from, else of the one that settings name."""
+        from goldpan.core.settings.config import load_settings
+        from goldpan.core.storage.workspace import WorkspaceLayout
 
-        return Workspace() if self.workspace is None else self.workspace
+        if self.workspace is not None:
+            return self.workspace.layout
+        return WorkspaceLayout(load_settings({}).workspace)
 
     def _paths(self, split: str = "*") -> list[Path]:
         from goldpan.datasets.provenance import shard_paths
