@@ -29,7 +29,7 @@ from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.run import OpenPlan
 from goldpan.plan.step import RENAMED
-from goldpan.plan.unit import UnitRecord, write_record
+from goldpan.plan.unit import UnitRecord
 from tests.twin import workload_world
 
 REPOSITORIES = (10, 300, 1_000)
@@ -81,8 +81,7 @@ def write_plan(directory: Path, repositories: int) -> Path:
         for step in opened.steps:
             facts = {RENAMED: step.unit.subject} if step.unit.stage == "mine" else {}
             record = UnitRecord(step.unit.name, "done", recipe_of(step), _WHEN, facts=facts)
-            write_record(opened.store.record(step.unit.name), record)
-            opened.records.clear()
+            opened.context.keep(record)
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +13,26 @@ from unittest.mock import patch
 import cyclopts
 
 from goldpan.cli import main
-from goldpan.operations.command import misuse
-from goldpan.operations.program import branch, split_words
+from goldpan.operations.command import make_command, misuse
+from goldpan.operations.program import named_command, split_words
+from goldpan.operations.signature import read_operation
+from goldpan.operations.table import function_of
+
+
+def find_command(words: Sequence[str]) -> tuple[cyclopts.App, list[str]]:
+    """Return the command that words name, and the words behind its own."""
+    name, others = named_command(words)
+    return make_command(read_operation(function_of(name)), f"goldpan {name}"), others
 
 
 def check_typed(*words: str) -> None:
     """Raise `UsageError` where the program does not understand a command line; nothing runs."""
     _, others = split_words(words)
+    app, remaining = find_command(others)
     try:
-        branch(others).parse_args(others, exit_on_error=False, print_error=False)
+        app.parse_args(remaining, exit_on_error=False, print_error=False)
     except cyclopts.CycloptsError as error:
-        raise misuse(error) from None
+        raise misuse(error, app) from None
 
 
 @dataclass(frozen=True, slots=True)

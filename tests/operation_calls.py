@@ -23,11 +23,10 @@ import goldpan
 from docs.generate.pages import FOLDER
 from goldpan.core.result import Result
 from goldpan.operations.command import typed_values
-from goldpan.operations.program import branch
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import function_of, operations, owner_of
 from tests.demo_workspace import make_demo, offline
-from tests.invoking import invoke
+from tests.invoking import find_command, invoke
 from tests.shared_folder import shared_folder
 
 PAGE = "json.md"
@@ -169,7 +168,8 @@ def call(name: str) -> Called:
 
 def _call_method(name: str, words: list[str]) -> Result:
     operation = read_operation(function_of(name))
-    _, bound, _ = branch(words).parse_args(words, exit_on_error=False, print_error=False)
+    app, others = find_command(words)
+    _, bound, _ = app.parse_args(others, exit_on_error=False, print_error=False)
     values = typed_values(operation, bound.arguments)
     values.pop("json", None)
     owner = None

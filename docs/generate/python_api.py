@@ -17,7 +17,7 @@ from docs.generate.commands import python_name
 from docs.generate.markdown import attribute_docs, page, prose, table
 from goldpan import plugins
 from goldpan.core.result import Result
-from goldpan.operations.table import every_group, first_words, function_of, operations
+from goldpan.operations.table import Group, first_words, function_of, operations
 
 _INTRODUCTION = """\
 All public names of `goldpan` and `goldpan.plugins`. [Goldpan from Python](../python.md) shows them
@@ -97,7 +97,8 @@ def _methods(name: str, attribute: str, held: object) -> Iterator[str]:
 def _group(held: cached_property[Any]) -> type[Any] | None:
     """Return the class of the operations that a property gives, None where it gives others."""
     name = str(inspect.signature(held.func).return_annotation)
-    return next((group for group in every_group() if group.__name__ == name), None)
+    kind = held.func.__globals__.get(name)
+    return kind if isinstance(kind, type) and issubclass(kind, Group) else None
 
 
 def _is_told_once(kind: type[Any], attribute: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -81,14 +82,20 @@ def _git() -> Diagnosis:
     program = shutil.which("git")
     if program is None:
         return Diagnosis("git", "fail", "not installed", "Install git: cloning needs it")
-    output = subprocess.run(  # noqa: S603 - the program found above
-        [program, "--version"], capture_output=True, text=True, check=False, timeout=_TIMEOUT
-    ).stdout.strip()
-    numbers = [int(part) for part in output.split()[-1].split(".")[:2] if part.isdecimal()]
-    if len(numbers) == len(_LEAST_GIT) and tuple(numbers) < _LEAST_GIT:
+    remedy = "Install git: cloning needs it"
+    try:
+        output = subprocess.run(  # noqa: S603 - the program found above
+            [program, "--version"], capture_output=True, text=True, check=False, timeout=_TIMEOUT
+        ).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return Diagnosis("git", "fail", f"{program} does not run", remedy)
+    version = re.search(r"(\d{1,4})\.(\d{1,4})", output)
+    if version is None:
+        return Diagnosis("git", "fail", "it does not tell its version", remedy)
+    if (int(version[1]), int(version[2])) < _LEAST_GIT:
         least = ".".join(map(str, _LEAST_GIT))
         return Diagnosis("git", "note", output, f"Goldpan is tried with git {least} and later")
-    return Diagnosis("git", "ok", output or program)
+    return Diagnosis("git", "ok", output)
 
 
 def _disk(workspace: Path) -> Diagnosis:

@@ -126,7 +126,8 @@ def test_one_of_two_repositories_is_not_there(tmp_path: Path, twin: Twin) -> Non
 
 def test_dry_runs_keep_nothing(tmp_path: Path, twin: Twin) -> None:
     names = tmp_path / "names.txt"
-    names.write_text(f"# two\n\n {SLUICE} # main\nhttps://github.com/{PAN}.git\n{SLUICE}\n")
+    text = f"{SLUICE} # main\n\n# two\nhttps://github.com/{PAN}.git\n {SLUICE}\n"
+    names.write_text(text, encoding="utf-8-sig", newline="\r\n")
     arguments = ["--repo-file", str(names), "--api-url", twin.url, "--dry-run"]
     people = run("mine", *arguments, folder=tmp_path, GITHUB_TOKEN=TOKEN)
     done = run(*arguments, "--json", folder=tmp_path, GITHUB_TOKEN=TOKEN, program=MINE)

@@ -108,6 +108,24 @@ def test_doctor_on_a_bad_network_and_a_bad_token(tmp_path: Path) -> None:
     assert TOKEN not in done.out + done.err
 
 
+@pytest.mark.parametrize(
+    ("answer", "level", "message"),
+    [
+        ("git version 2.30.1 (Apple Git-130)", "note", "git version 2.30.1 (Apple Git-130)"),
+        ("", "fail", "it does not tell its version"),  # as macOS has it before its tools are there
+    ],
+)
+def test_doctor_reads_the_version_that_git_tells(
+    tmp_path: Path, answer: str, level: str, message: str
+) -> None:
+    git = tmp_path / "git"
+    git.write_text(f'#!/bin/sh\necho "{answer}"\n', encoding="utf-8")
+    git.chmod(0o755)
+    done = run("doctor", "--json", folder=tmp_path)
+    checks = {check["name"]: check for check in json.loads(done.out)}
+    assert (checks["git"]["level"], checks["git"]["message"]) == (level, message)
+
+
 def test_a_log_holds_requests_and_messages_without_secrets(tmp_path: Path) -> None:
     with Twin(synthetic_world()) as twin:
         command = ("--log-file", "run.log", "--quiet", "mine", "--repo", PAN)
@@ -165,6 +183,9 @@ def test_open_names_the_newest_report(tmp_path: Path) -> None:
     sentence(run("open", "--no-browser", folder=tmp_path), 2, "HTML report", "goldpan report")
     report = tmp_path / "goldpan-report.html"
     report.write_text("<p>", encoding="utf-8")
+    assert run("open", "--no-browser", folder=tmp_path).out.strip() == report.as_uri()
+    (tmp_path / "gone.html").symlink_to(tmp_path / "nowhere.html")
+    (tmp_path / "folder.html").mkdir()
     assert run("open", "--no-browser", folder=tmp_path).out.strip() == report.as_uri()
     missing = run("open", "--no-browser", "--workspace", "MISSING", folder=tmp_path)
     sentence(missing, 2, "There is no workspace MISSING")

@@ -15,7 +15,7 @@ from docs.generate.commands import python_name
 from goldpan.filters.profile import shipped_profiles
 from goldpan.miners.pairing import RULES
 from goldpan.operations.command import command_function
-from goldpan.operations.program import branch, with_what_is_registered
+from goldpan.operations.program import with_what_is_registered
 from goldpan.operations.signature import Operation, Parameter, fields_of, read_operation
 from goldpan.operations.table import (
     Group,
@@ -27,7 +27,7 @@ from goldpan.operations.table import (
     operations,
     summary_of,
 )
-from tests.invoking import invoke
+from tests.invoking import find_command, invoke
 from tests.shared_names import find_pairs
 
 EXPLAINED = {
@@ -89,8 +89,8 @@ def test_every_option_has_help_in_words_and_the_result_a_type(name: str) -> None
 def test_help_and_the_example_parse(name: str) -> None:
     words = shlex.split(every_command()[name].whole_example)
     assert words[: 1 + len(name.split())] == ["goldpan", *name.split()]
-    app = branch(words[1:])
-    _, bound, ignored = app.parse_args(words[1:], exit_on_error=False, print_error=False)
+    app, others = find_command(words[1:])
+    _, bound, ignored = app.parse_args(others, exit_on_error=False, print_error=False)
     assert not ignored
     taken = inspect.signature(command_function(operation(name))).parameters
     assert list(bound.signature.parameters) == list(taken)

@@ -10,12 +10,12 @@ import pytest
 from goldpan.core.errors import UsageError
 from goldpan.operations.signature import fields_of
 from goldpan.plan.file import PlanFile, check_plan, load_plan
-from goldpan.plan.make import make_steps, open_workspace, store_of
+from goldpan.plan.make import make_steps, open_workspace
 from goldpan.plan.mining import query_of
 from goldpan.plan.results import PlanResult, UnitResult
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import Select, commented_plan, operation_of, plan_section
-from goldpan.plan.step import Context
+from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Change, Unit, UnitRecipe, changes, flat
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
@@ -186,16 +186,29 @@ def test_what_changed_is_told_with_old_and_new() -> None:
     assert len({old.fingerprint, new.fingerprint, UnitRecipe("0.1", {}, {}).fingerprint}) == 3
 
 
-SECTIONS = {"pair": "pair", "clone": "clone", "filter": "filter", "verify": "verify"}
+def steps_of(folder: Path, text: str) -> dict[str, Step]:
+    """Return the steps of a plan by name, in their order."""
+    (folder / "plan.toml").write_text(f'[repositories]\nlisted = ["a/b"]\n{text}', encoding="utf-8")
+    file = load_plan(folder / "plan.toml")
+    steps = make_steps(Context(file, open_workspace(file, folder / "lab")), ("a/b",))
+    return {step.unit.name: step for step in steps}
 
 
 def units_of(folder: Path, text: str) -> dict[str, Unit]:
     """Return the units of a plan by name, in their order."""
-    (folder / "plan.toml").write_text(f'[repositories]\nlisted = ["a/b"]\n{text}', encoding="utf-8")
-    file = load_plan(folder / "plan.toml")
-    lab = open_workspace(file, folder / "lab")
-    steps = make_steps(Context(file, lab, lambda _: None), store_of(file, lab), ("a/b",))
-    return {step.unit.name: step.unit for step in steps}
+    return {name: step.unit for name, step in steps_of(folder, text).items()}
+
+
+def test_two_files_of_one_name_are_two_inputs(tmp_path: Path) -> None:
+    names = ["here/bugs.csv", "there/bugs.csv"]
+    for name in names:
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    step = steps_of(tmp_path, f"[tasks.bug_issue]\nfiles = {names}\n")["tasks/bug_issue"]
+    assert list(step.inputs()) == names
+
+
+SECTIONS = {"pair": "pair", "clone": "clone", "filter": "filter", "verify": "verify"}
 
 
 def section_of(name: str) -> type[StageSection]:

@@ -127,3 +127,9 @@ def test_the_line_of_a_key_is_found_whatever_stands_before(before: list[str]) ->
     assert source.place("a", "c") == f"x.toml, line {len(lines)}"
     assert source.place("c") == f"x.toml, line {len(lines) - 2}"
     assert source.place("a", "b") == source.place() == "x.toml"
+
+
+def test_a_file_may_be_as_windows_writes_it() -> None:
+    source = parse_toml("x.toml", "\ufefftitle = 'x'\r\nmost = 'y'\r\n".encode())
+    assert source.values == {"title": "x", "most": "y"}
+    assert "line 2" in source.place("most")

@@ -24,8 +24,6 @@ from goldpan.operations.signature import JSON_HELP, Operation, Parameter, fields
 from goldpan.operations.table import owner_of
 from goldpan.operations.workspace import OPEN, Workspace, opening_parameters
 
-PROGRAM = "goldpan"
-
 
 def make_command(operation: Operation, name: str) -> cyclopts.App:
     """Return the command of an operation."""
@@ -165,18 +163,17 @@ def run_command(app: cyclopts.App, words: Sequence[str]) -> int:
             result_action="return_value",
         )
     except cyclopts.CycloptsError as error:
-        raise misuse(error) from None
+        raise misuse(error, app) from None
     return code if isinstance(code, int) else 0
 
 
-def misuse(error: cyclopts.CycloptsError) -> UsageError:
+def misuse(error: cyclopts.CycloptsError, app: cyclopts.App) -> UsageError:
     """Return what is wrong with a command line, and the command that helps."""
-    path = " ".join(error.command_chain or ())
     problem = str(error).rstrip(".")
     if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
         lacks = "requires an argument" if error.keyword else "is missing"
         problem = f"{error.keyword or error.argument.name} {lacks}"
-    return UsageError(problem, f"Run {f'goldpan {path}'.strip()} -h for help")
+    return UsageError(problem, f"Run {app.name[0]} -h for help")
 
 
 def settings_from(values: tuple[str, ...]) -> Mapping[str, Any]:

@@ -74,9 +74,9 @@ def program(
     if version:
         sys.stdout.write(f"goldpan {__version__}\n")
     elif install_completion:
-        sys.stdout.write(f"Installed in {branch().install_completion()}\n")
+        sys.stdout.write(f"Installed in {whole_program().install_completion()}\n")
     elif show_completion:
-        sys.stdout.write(branch().generate_completion())
+        sys.stdout.write(whole_program().generate_completion())
     if version or install_completion or show_completion:
         raise SystemExit
     start_log(log_file, verbose=verbose, as_json=log_format == "json")
@@ -93,66 +93,49 @@ def run_words(words: Sequence[str]) -> int:
     """Run what a command line names and return its exit code; raises what it raises."""
     first, others = split_words(words)
     if first:
-        from goldpan.operations.command import PROGRAM, make_command, run_command
+        from goldpan.operations.command import make_command, run_command
 
-        run_command(make_command(read_operation(program), PROGRAM), first)
+        run_command(make_command(read_operation(program), "goldpan"), first)
     if not others or others[0] in _HELP:
         from goldpan.core.settings.config import use_plugins
 
         use_plugins(named_workspace(others))
         sys.stdout.write(program_help(read_operation(program)))
         return 0
-    _check_names(others)
-    before_end = others[: others.index("--")] if "--" in others else others
-    if is_group(" ".join(others)) or any(word in before_end for word in _HELP):
-        sys.stdout.write(command_help(others))
+    name, remaining = named_command(others)
+    before_end = remaining[: remaining.index("--")] if "--" in remaining else remaining
+    if is_group(name) or any(word in before_end for word in _HELP):
+        sys.stdout.write(command_help(name, others))
         return 0
-    from goldpan.operations.command import run_command
+    from goldpan.operations.command import make_command, run_command
 
-    return run_command(branch(others), others)
+    return run_command(
+        make_command(read_operation(function_of(name)), f"goldpan {name}"), remaining
+    )
 
 
-def branch(words: Sequence[str] = ()) -> cyclopts.App:
-    """Return the program with the commands that the first words lead to, and only names besides.
-
-    Without words it has all its commands, those of plugins, too.
-    """
+def whole_program() -> cyclopts.App:
+    """Return the program with all its commands, those of plugins, too."""
     from goldpan.core.settings.config import use_plugins
-    from goldpan.operations.command import PROGRAM, make_group
-
-    app = make_group(PROGRAM, read_operation(program).summary)
-    if words:
-        _add(app, words[0], list(words[1:]))
-        return app
-    use_plugins(None)
-    for name in first_words():
-        _add(app, name)
-    return app
-
-
-def _add(above: cyclopts.App, name: str, words: list[str] | None = None) -> None:
-    """Add a command or a group; those of its commands that no word leads to are only names.
-
-    Without words, all commands are added whole.
-    """
     from goldpan.operations.command import make_command, make_group
 
-    last = name.rpartition(" ")[2]
-    if is_group(name):
-        app = make_group(last, summary_of(name))
-    else:
-        app = make_command(read_operation(function_of(name)), last)
-    above.command(app)
-    for other in children(name):
-        last = other.rpartition(" ")[2]
-        if words is None or words[:1] == [last]:
-            _add(app, other, words and words[1:])
+    use_plugins(None)
+    apps = {"": make_group("goldpan", read_operation(program).summary)}
+    for name in every_command():
+        above, _, last = name.rpartition(" ")
+        if is_group(name):
+            apps[name] = make_group(last, summary_of(name))
         else:
-            app.command(make_group(last, summary_of(other)))
+            apps[name] = make_command(read_operation(function_of(name)), last)
+        apps[above].command(apps[name])
+    return apps[""]
 
 
-def _check_names(words: Sequence[str]) -> None:
-    """Load the plugins that may bring a command; raises `UsageError` where none has such a name."""
+def named_command(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the command that the first words name, and the other words.
+
+    Loads the plugins that may bring it; raises `UsageError` where none has such a name.
+    """
     if words[0] not in OWN or words[0] in _EXTENDED:
         from goldpan.core.settings.config import use_plugins
 
@@ -165,19 +148,18 @@ def _check_names(words: Sequence[str]) -> None:
         if words[0].startswith("-"):
             remedy = "Options of a command stand behind it; run goldpan -h for help"
         raise UsageError(f"There is no command {words[0]!r}", remedy)
-    name = words[0]
-    for word in words[1:]:
-        if not is_group(name) or word.startswith("-"):
-            return
-        known = [child.rpartition(" ")[2] for child in children(name)]
-        if word not in known:
-            if missing := removed("command", f"{name} {word}"):
-                raise missing
-            near, remedy = suggested(word, known), f"Choose {choices(known)}"
-            if name in _EXTENDED:
-                raise UnknownNameError(f"There is no dataset {word!r}{near}", remedy)
-            raise UsageError(f"There is no command '{name} {word}'{near}", remedy)
-        name = f"{name} {word}"
+    name, *remaining = words
+    while remaining and f"{name} {remaining[0]}" in children(name):
+        name = f"{name} {remaining.pop(0)}"
+    if not is_group(name) or not remaining or remaining[0].startswith("-"):
+        return name, remaining
+    word, known = remaining[0], [child.rpartition(" ")[2] for child in children(name)]
+    if missing := removed("command", f"{name} {word}"):
+        raise missing
+    near, remedy = suggested(word, known), f"Choose {choices(known)}"
+    if name in _EXTENDED:
+        raise UnknownNameError(f"There is no dataset {word!r}{near}", remedy)
+    raise UsageError(f"There is no command '{name} {word}'{near}", remedy)
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -225,13 +207,8 @@ def program_help(program: Operation) -> str:
     return _joined(parts)
 
 
-def command_help(words: Sequence[str]) -> str:
-    """Return the help of the command, or the group of commands, that words name."""
-    name = words[0]
-    for word in words[1:]:
-        if f"{name} {word}" not in children(name):
-            break
-        name = f"{name} {word}"
+def command_help(name: str, words: Sequence[str]) -> str:
+    """Return the help of a command, or a group of commands; other words may name a workspace."""
     commands = [(child.rpartition(" ")[2], summary_of(child)) for child in children(name)]
     if is_group(name):
         parts = [f"Usage: goldpan {name} COMMAND [OPTIONS]", _filled(summary_of(name))]

@@ -8,7 +8,7 @@ is read off the operation (`signature.py`). Papers and plugins add commands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from keyword import iskeyword
 from types import MappingProxyType
@@ -230,12 +230,5 @@ def owner_of(operation: Operation, lab: Workspace) -> object:
     """
     if operation.owner in ("Workspace", "Dataset"):
         return lab
-    (kind,) = (kind for kind in every_group() if kind.__name__ == operation.owner)
-    return kind(lab)
-
-
-def every_group(kind: type[Group] = Group) -> Iterator[type[Group]]:
-    """Yield the groups of operations that are loaded."""
-    yield kind
-    for below in kind.__subclasses__():
-        yield from every_group(below)
+    group: type[Group] = operation.function.__globals__[operation.owner]
+    return group(lab)

@@ -33,10 +33,10 @@ from goldpan.operations.values import Execution
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import Job
 from goldpan.plan.file import PlanFile, load_plan
-from goldpan.plan.make import make_steps, open_workspace, store_of
+from goldpan.plan.make import make_steps, open_workspace
 from goldpan.plan.mining import read_selection, repositories_of
 from goldpan.plan.step import Context, Step
-from goldpan.plan.unit import Outcome, read_record
+from goldpan.plan.unit import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class PlanCluster:
         self._reporter = reporter
         self._root = lab.path
         root, plan = lab.path.absolute(), file.path.absolute()
-        folder = store_of(file, lab).root.absolute() / "cluster"
+        folder = Context(file, lab).folder.absolute() / "cluster"
         self._probe = Probe(folder, plan, secrets.token_hex(8))
         self._call = partial(ClusterCall, plan, root, lab.settings.api_url, self._probe)
 
@@ -252,10 +252,9 @@ def run_call(call: ClusterCall) -> Outcome:
     file = load_plan(call.plan)
     # Ray gives one processor to a unit.
     lab = open_workspace(file, call.workspace, api_url=call.api_url, workers=1)
-    store = store_of(file, lab)
-    context = Context(file, lab, lambda unit: read_record(store.record(unit)), "ray")
-    repos = repositories_of(file.plan.repositories, read_selection(store.selection))
-    steps = make_steps(context, store, repos)
+    context = Context(file, lab, "ray")
+    selection = read_selection(context.selection_file)
+    steps = make_steps(context, repositories_of(file.plan.repositories, selection))
     step = next((step for step in steps if step.unit.name == call.unit), None)
     if step is None:
         raise EngineError(f"{call.plan} has no such unit", "Do not change it while it runs")

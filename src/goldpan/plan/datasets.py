@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,12 @@ from goldpan.core.errors import DatasetError, PublishError, TagTakenError
 from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import Builder, Reads, imported
 from goldpan.core.storage.workspace import make_directory, size_of
+from goldpan.datasets.provenance import PROVENANCE
 from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
 from goldpan.plan.sections import DatasetPlan, operation_of, reads_of
 from goldpan.plan.step import StageFiles, Step, audited_files, files_below
-from goldpan.plan.unit import Cost, Outcome, Stage, UnitRecord, digest_of, digests_of
+from goldpan.plan.unit import Cost, Outcome, Stage
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
@@ -39,10 +40,11 @@ class DatasetStep(Step):
     """Builds a dataset, as goldpan build does, and tells what changed since an older version."""
 
     section: DatasetPlan
-    previous: Path
-    """Where the version that the plan built before is kept."""
-    changelog: Path
-    """Where the changes since then are written."""
+
+    @property
+    def previous(self) -> Path:
+        """Where the version that the plan built before is kept."""
+        return self.context.folder / "previous" / self.section.name
 
     @property
     def operation(self) -> Operation:
@@ -74,18 +76,15 @@ class DatasetStep(Step):
         """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
         section, context = self.section, self.context
         projects = [name for key in _PROJECTS for name in section.names(key)]
-        digests = {**self._sources(), **context.decisions(projects)}
+        paths = [*context.decisions(projects), *map(context.file.resolve, section.names("gold"))]
         if section.since not in (None, LAST):
-            older = Path(context.file.source(str(section.since)))
-            digests["since"] = digest_of(older / "provenance.json")
-        for name in section.names("gold"):
-            digests[f"gold {name}"] = digest_of(context.file.resolve(name))
-        return digests
+            paths.append(Path(context.file.source(str(section.since))) / PROVENANCE)
+        return {**self._sources(), **context.digests(paths)}
 
-    def prepare(self, record: UnitRecord | None) -> None:
+    def prepare(self) -> None:
         """Keep the version that the plan built before, unless a killed run has done so."""
         current = self.context.lab.layout.dataset(self.section.name)
-        finished = record is not None and record.state in ("done", "partial")
+        finished = self.context.is_finished(self.unit.name)
         if self.section.since != LAST or not finished or not current.is_dir():
             return
         with self.context.lab.layout.replacing(self.previous) as building:
@@ -114,8 +113,9 @@ class DatasetStep(Step):
         data = Dataset(lab.layout.dataset(self.section.name), workspace=lab)
         said, older = outcome.said, self._older()
         if older is not None:
-            make_directory(self.changelog.parent)
-            changes = diff(older, data, changelog=self.changelog)
+            changelog = self.context.folder / "changes" / f"{self.section.name}.md"
+            make_directory(changelog.parent)
+            changes = diff(older, data, changelog=changelog)
             said += (
                 f", {changes.added:,} added, {changes.gone:,} gone, {changes.changed:,} changed"
                 + (f", {changes.moved:,} in another split" if changes.moved else "")
@@ -132,36 +132,28 @@ class DatasetStep(Step):
 
     def _sources(self) -> dict[str, str]:
         """Return the digests of what the rows are made of."""
-        context, layout = self.context, self.context.lab.layout
+        context = self.context
         if self._stage is None:
-            return context.data_digests(self.section)
-        repos = self._present()
+            return context.digests(context.data(self.section))
+        repos = list(map(context.repository, self._present()))
         if self._stage == "mine":
-            tables = {repo: context.tables(context.repository(repo)) for repo in repos}
-            return {f"{repo} {name}": tables[repo][name] for repo in repos for name in tables[repo]}
+            return context.digests(path for repo in repos for path in context.tables(repo))
         if self._stage == "clone":
-            return _commits(layout, [*map(context.repository, repos)])
-        profile, rules = self.section.get("profile"), self._rules
-        digests = context.filtered(repos, profile, rules)
+            return _commits(context.lab.layout, repos)
+        profile = self.section.get("profile")
+        paths = [*context.filtered(self._present(), profile, self._rules)]
         if self.section.get("require"):
-            digests |= self._judged(repos, context.profile(profile).name)
-            digests |= context.audits(context.file.audited(self.section.name))
-        return digests
+            paths += self._judged(repos, context.profile(profile).name)
+            paths += context.audits(context.file.audited(self.section.name))
+        return {**context.digests(paths), **context.issues()}
 
-    def _judged(self, repos: Sequence[str], profile: str) -> dict[str, str]:
-        """Return the digests of what models, people and test runs say of subjects."""
-        context, root = self.context, self.context.lab.path
-        layout = context.layout(self._rules)
-        names = [
-            name
-            for repo in repos
-            if context.pairs(name := context.repository(repo))[self._rules].exists()
-        ]
-        reviews = [layout.verdicts(name, f"{profile}.llm") for name in names]
-        tests = root / "verification"
-        proofs = [path for name in names for path in (tests / name.lower()).glob("*/record.json")]
-        decided = (root / "annotations").glob("*/decisions.parquet")
-        return digests_of(root, [*(path for path in reviews if path.exists()), *proofs, *decided])
+    def _judged(self, repos: Sequence[str], profile: str) -> Iterator[Path]:
+        """Yield what models, people and test runs say of subjects."""
+        root, layout = self.context.lab.path, self.context.layout(self._rules)
+        for repo in repos:
+            yield layout.verdicts(repo, f"{profile}.llm")
+            yield from (root / "verification" / repo.lower()).glob("*/record.json")
+        yield from (root / "annotations").glob("*/decisions.parquet")
 
     def _older(self) -> Dataset | None:
         from goldpan.operations.dataset import load

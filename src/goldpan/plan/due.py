@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
@@ -71,6 +70,11 @@ class Assessment:
     cost: Cost = field(default_factory=Cost)
 
     @property
+    def is_open(self) -> bool:
+        """True where it would run, or may have to."""
+        return bool(self.why or self.after)
+
+    @property
     def state(self) -> str:
         """One word: fresh, due, after, failed, stopped or partial."""
         if self.record is not None and self.record.state == "failed":
@@ -98,21 +102,19 @@ def recipe_of(step: Step) -> UnitRecipe:
     return UnitRecipe(__version__, flat(step.settings()), dict(sorted(step.inputs().items())))
 
 
-def assess(step: Step, root: Path, record: UnitRecord | None, chosen: RunSelection) -> Assessment:
-    """Judge a step whose needs are met; `root` is the workspace's.
+def assess(step: Step, chosen: RunSelection) -> Assessment:
+    """Judge a step whose needs are met.
 
     One that `chosen` leaves out is due only where what is there is not what the plan says.
     """
-    recipe = recipe_of(step)
-    why = [*_differences(step, root, record, recipe)]
+    record, recipe = step.record, recipe_of(step)
+    why = [*_differences(step, record, recipe)]
     if record is not None and record.state in ("done", "partial") and chosen.takes(step.unit):
         why += _requested_changes(step, record, chosen)
     return Assessment(step.unit, record, recipe, tuple(why))
 
 
-def _differences(
-    step: Step, root: Path, record: UnitRecord | None, recipe: UnitRecipe
-) -> Iterable[Change]:
+def _differences(step: Step, record: UnitRecord | None, recipe: UnitRecipe) -> Iterator[Change]:
     if record is None:
         yield Change(NEVER)
         return
@@ -123,12 +125,12 @@ def _differences(
     if record.recipe != _UNKNOWN:
         yield from changes(record.recipe, recipe)
     for path, digest in record.outputs.items():
-        now = digest_of(root / path)
+        now = digest_of(step.context.lab.path / path)
         if now != digest and (step.files.owns or now == ABSENT):
             yield Change(f"output {path}", digest[:12], now[:12])
 
 
-def _requested_changes(step: Step, record: UnitRecord, chosen: RunSelection) -> Iterable[Change]:
+def _requested_changes(step: Step, record: UnitRecord, chosen: RunSelection) -> Iterator[Change]:
     if record.lacks and record.again:
         yield Change(f"something is missing ({'; '.join(record.lacks[:3])})")
     if chosen.refresh and (reason := step.due(record, chosen.update)):
@@ -137,9 +139,7 @@ def _requested_changes(step: Step, record: UnitRecord, chosen: RunSelection) -> 
         yield Change("it is forced")
 
 
-def assess_all(
-    steps: Sequence[Step], root: Path, records: dict[str, UnitRecord | None], chosen: RunSelection
-) -> list[Assessment]:
+def assess_all(steps: Sequence[Step], chosen: RunSelection) -> list[Assessment]:
     """Judge all steps without running any.
 
     What depends on units that are due cannot be told before these ran.
@@ -147,46 +147,32 @@ def assess_all(
     judged: list[Assessment] = []
     open_units: set[str] = set()
     for step in steps:
-        record = records.get(step.unit.name)
         waits = tuple(sorted({*step.unit.needs, *step.unit.after}.intersection(open_units)))
         try:
-            assessment = assess(step, root, record, chosen)
+            assessment = replace(assess(step, chosen), after=waits)
         except GoldpanError as error:
             # What it reads is not there yet, or is damaged: running it tells which.
             why = () if waits else (Change(error.problem),)
-            assessment = Assessment(
-                step.unit, record, None, (Change(NEVER),) if record is None else why
-            )
-        if waits:
-            assessment = replace(assessment, after=waits)
-        if assessment.why or assessment.after:
+            why = why if step.record else (Change(NEVER),)
+            assessment = Assessment(step.unit, step.record, None, why, waits)
+        if assessment.is_open:
             open_units.add(step.unit.name)
         judged.append(assessment)
     return judged
 
 
-def priced(assessment: Assessment, cost: Cost, judged: Sequence[Assessment]) -> Assessment:
+def priced(assessment: Assessment, cost: Cost, past: Sequence[UnitRecord]) -> Assessment:
     """Return an assessment with what running the unit would take.
 
     `cost` is what the step itself tells. Time and disk are those of its last run where it does not
-    tell them, else the mean of its stage.
+    tell them, else the mean of `past` runs of its stage.
     """
-    past = [
-        other.record
-        for other in judged
-        if other.unit.stage == assessment.unit.stage and other.record and other.record.seconds
-    ]
-    own = [record for record in past if record.unit == assessment.unit.name] or past
-    if own:
-        cost = replace(
-            cost,
-            seconds=fmean(record.seconds for record in own)
-            if cost.seconds is None
-            else cost.seconds,
-            bytes=round(fmean(record.bytes for record in own))
-            if cost.bytes is None
-            else cost.bytes,
-        )
+    last = assessment.record
+    known = [last] if last is not None and last.seconds else past
+    if known and cost.seconds is None:
+        cost = replace(cost, seconds=fmean(record.seconds for record in known))
+    if known and cost.bytes is None:
+        cost = replace(cost, bytes=round(fmean(record.bytes for record in known)))
     prices = {"time": cost.seconds, "disk": cost.bytes}
     if unpriced := [name for name, value in prices.items() if value is None]:
         unknown = f"{' and '.join(unpriced)}, as no unit of the stage has run yet"
@@ -199,11 +185,6 @@ class Job:
     """A unit in a run: it begins, and ends or fails, which is recorded and reported."""
 
     step: Step
-    record: UnitRecord | None
-    """The record of its last run."""
-    root: Path
-    keep: Callable[[UnitRecord], None]
-    """Stores a record."""
     tell: Callable[[Kind, tuple[Change, ...], UnitResult | None], None]
     recipe: UnitRecipe = _UNKNOWN
     why: tuple[Change, ...] = ()
@@ -227,20 +208,20 @@ class Job:
         """Record and report that it begins."""
         self._began = time.monotonic()
         self.tell("begin", self.why, None)
-        self.step.prepare(self.record)
-        self.keep(self._begun())
+        self.step.prepare()
+        self.step.context.keep(self._begun())
 
     def end(self, outcome: Outcome) -> None:
         """Record and report its outcome."""
         state: Literal["partial", "done"] = "partial" if outcome.lacks else "done"
-        seconds = time.monotonic() - self._began
-        self.keep(
+        seconds, context = time.monotonic() - self._began, self.step.context
+        context.keep(
             UnitRecord(
                 self.step.unit.name,
                 state,
                 self.recipe,
                 now(),
-                digests_of(self.root, outcome.made),
+                digests_of(context.lab.path, outcome.made),
                 size_of(outcome.kept or outcome.made),
                 round(seconds, 3),
                 dict(outcome.spent),
@@ -272,7 +253,8 @@ class Job:
                 "Please report it, with what goldpan --log-file FILE run writes",
             )
         problem, remedy = explained.problem, explained.remedy
-        self.keep(replace(self._begun(), state="failed", problem=problem, remedy=remedy))
+        record = replace(self._begun(), state="failed", problem=problem, remedy=remedy)
+        self.step.context.keep(record)
         self.finish("failed", ran=ran, seconds=seconds, problem=problem, remedy=remedy)
 
     def finish(self, state: Ended, *, ran: bool = False, **about: Any) -> None:
@@ -284,6 +266,6 @@ class Job:
     def _begun(self) -> UnitRecord:
         """Return the record of the unit under way, with what is known of its last run."""
         record = UnitRecord(self.step.unit.name, "begun", self.recipe, now())
-        if (last := self.record) is None:
+        if (last := self.step.record) is None:
             return record
         return replace(record, bytes=last.bytes, seconds=last.seconds, facts=last.facts)

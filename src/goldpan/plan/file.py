@@ -14,15 +14,8 @@ from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported
 from goldpan.core.remote import is_address
 from goldpan.core.settings.file import read_toml
-from goldpan.plan.section import StageSection, is_path
-from goldpan.plan.sections import (
-    AnnotateSection,
-    DatasetPlan,
-    Plan,
-    dataset_section,
-    plan_section,
-    reads_of,
-)
+from goldpan.plan.section import PlanSection, StageSection, is_path
+from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_section, reads_of
 
 LAST = "last"
 """The value of a dataset's `since` for the version that the plan built before."""
@@ -61,22 +54,8 @@ class PlanFile:
 
     def stages(self) -> Iterator[tuple[str, str, StageSection]]:
         """Yield each section of a stage with its key, and the command or family it is of."""
-        for key, value in self.plan:
-            if isinstance(value, StageSection):
-                yield key, key, value
-            elif isinstance(value, AnnotateSection) and value.push is not None:
-                yield "annotate.push", "annotate push", value.push
-            elif isinstance(value, Mapping):
-                for name, section in value.items():
-                    yield f"{key}.{name}", "tasks import", section
-            elif key == "dataset":
-                for number, dataset in enumerate(self.datasets):
-                    yield f"{key}[{number}]", dataset.family, dataset
-                    if dataset.publish is not None:
-                        yield f"{key}[{number}].publish", "publish", dataset.publish
-            elif isinstance(value, tuple):
-                for number, section in enumerate(value):
-                    yield f"{key}[{number}]", key, section
+        for key, section in _sections(self.plan.replaced(dataset=self.datasets)):
+            yield key, section.get("family") or key.partition("[")[0], section
 
     def dataset(self, name: str) -> DatasetPlan | None:
         """Return a dataset of the plan by name."""
@@ -114,6 +93,18 @@ class PlanFile:
             elif name == "profile" and isinstance(value, str):
                 values[name] = self.profile(value)
         return values
+
+
+def _sections(value: Any, key: str = "") -> Iterator[tuple[str, StageSection]]:
+    """Yield the sections of stages within a value, with their keys."""
+    if isinstance(value, StageSection):
+        yield key, value
+    if isinstance(value, tuple):
+        for number, item in enumerate(value):
+            yield from _sections(item, f"{key}[{number}]")
+    elif isinstance(value, (PlanSection, Mapping)):
+        for name, item in dict(value).items():
+            yield from _sections(item, f"{key}.{name}".removeprefix("."))
 
 
 def load_plan(path: str | Path) -> PlanFile:

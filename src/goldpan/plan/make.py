@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,9 @@ from goldpan.plan.unit import Stage, Unit
 
 _WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "audit", "export", "publish")
 """The stages whose units wait for annotations, but for what people annotate."""
-_FILES = {**FILES, "publish": PUBLISH}
+_FILES = {**FILES, "dataset": DATASET, "publish": PUBLISH}
 _KINDS: Mapping[Stage, type[Step]] = {
+    "dataset": DatasetStep,
     "duplicates": DuplicatesStep,
     "review": ReviewStep,
     "annotate": PushStep,
@@ -39,30 +40,6 @@ _KINDS: Mapping[Stage, type[Step]] = {
     "publish": PublishStep,
 }
 """The steps of stages that are more than their operation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """Where a plan keeps what it knows: ``WORKSPACE/plans/NAME``."""
-
-    root: Path
-
-    @property
-    def selection(self) -> Path:
-        """The file of what GitHub's search found."""
-        return self.root / "selection.json"
-
-    def record(self, unit: str) -> Path:
-        """Return the file of a unit's record."""
-        return self.root / "units" / f"{unit.lower()}.json"
-
-    def previous(self, dataset: str) -> Path:
-        """Return where the version of a dataset is kept that was built before."""
-        return self.root / "previous" / dataset
-
-    def changelog(self, dataset: str) -> Path:
-        """Return the file of what changed in a dataset since."""
-        return self.root / "changes" / f"{dataset}.md"
 
 
 def open_workspace(
@@ -88,149 +65,138 @@ def open_workspace(
     return lab
 
 
-def store_of(file: PlanFile, lab: Workspace) -> Store:
-    """Return where a plan keeps what it knows."""
-    return Store(lab.path / "plans" / file.name)
-
-
-def make_steps(context: Context, store: Store, repos: Sequence[str]) -> list[Step]:
+def make_steps(context: Context, repos: Sequence[str]) -> list[Step]:
     """Return all steps: one stage of all repositories comes before the next."""
-    steps = [*_repository_steps(context, repos), *_result_steps(context, store, repos)]
+    steps = [*_repository_steps(context, repos), *_result_steps(context, repos)]
     return _ordered(_waiting_for_people(steps))
 
 
 def _step(
     context: Context,
-    unit: Unit,
+    stage: Stage,
+    subject: str,
     section: StageSection,
-    fixed: Mapping[str, Any] | None = None,
+    *,
+    needs: Iterable[str] = (),
+    after: Iterable[str] = (),
     repos: Sequence[str] = (),
+    **fixed: Any,
 ) -> Step:
-    return _KINDS.get(unit.stage, Step)(
-        unit=unit,
+    """Return the step of a unit; `fixed` are values that the plan gives beside the section."""
+    kind, files = _KINDS.get(stage, Step), _FILES[stage]
+    if stage == "mine" and context.file.plan.mine.enabled:
+        kind, files = MineStep, MINE
+    return kind(
+        unit=Unit(stage, subject, tuple(needs), tuple(after)),
         context=context,
-        files=_FILES[unit.stage],
+        files=files,
         section=section,
-        fixed=fixed or {},
         repos=tuple(repos),
+        fixed=fixed,
     )
 
 
 def _repository_steps(context: Context, repos: Sequence[str]) -> Iterator[Step]:
     file, plan, step = context.file, context.file.plan, partial(_step, context)
     for repo in repos:
-        unit, license = Unit("mine", repo), plan.mine.licenses.get(repo.lower())
-        if plan.mine.enabled:
-            yield MineStep(unit=unit, context=context, files=MINE, section=plan.mine)
-        else:
-            stated = {} if license is None else {"license": license}
-            yield step(unit, plan.mine, stated, (repo,))
+        license = plan.mine.licenses.get(repo.lower())
+        stated = {} if license is None else {"license": license}
+        yield step("mine", repo, plan.mine, repos=[repo], **stated)
     for name, section in plan.tasks.items():
-        yield step(Unit("tasks", name), section, {"name": name})
-    rules = {"rules": file.rules}
+        yield step("tasks", name, section, name=name)
     for repo in repos:
-        yield step(Unit("pair", repo, (f"mine/{repo}",)), plan.pair, rules, (repo,))
+        needs = [f"mine/{repo}"]
+        yield step("pair", repo, plan.pair, needs=needs, repos=[repo], rules=file.rules)
     if plan.clone.enabled:
         for repo in repos:
-            unit = Unit("clone", repo, (f"pair/{repo}",))
-            yield step(unit, plan.clone, clone_source(context, repo), (repo,))
-    duplicates = tuple(_duplicates(context, repos))
+            source = clone_source(context, repo)
+            yield step("clone", repo, plan.clone, needs=[f"pair/{repo}"], repos=[repo], **source)
+    duplicates = list(_duplicates(context, repos))
     yield from duplicates
-    after = tuple(found.unit.name for found in duplicates)  # without which they find their own
+    after = [found.unit.name for found in duplicates]  # without which they find their own
     before = "clone" if plan.clone.enabled else "pair"
-    several = {**rules, "profile": file.profiles}
+    several = {"rules": file.rules, "profile": file.profiles}
     for repo in repos:
-        unit = Unit("filter", repo, (f"{before}/{repo}",), after)
-        yield step(unit, plan.filter, several, (repo,))
+        needs = [f"{before}/{repo}"]
+        yield step("filter", repo, plan.filter, needs=needs, after=after, repos=[repo], **several)
     if (review := plan.review) is not None:
-        needs = tuple(f"filter/{repo}" for repo in repos)
-        unit = Unit("review", _review_name(context), needs)
-        yield step(unit, review, {"rules": file.rules[0]}, repos)
+        needs = [f"filter/{repo}" for repo in repos]
+        name, rules = _review_name(context), file.rules[0]
+        yield step("review", name, review, needs=needs, repos=repos, rules=rules)
 
 
 def _duplicates(context: Context, repos: Sequence[str]) -> Iterator[Step]:
     """Yield a step for each profile whose settings of near duplicates are its own."""
-    after = tuple(f"mine/{repo}" for repo in repos)
+    after = [f"mine/{repo}" for repo in repos]
     planned = []
     for name, profile in context.profiles.items():
         if (settings := profile.settings["near-duplicates"]) not in planned:
             planned.append(settings)
-            unit = Unit("duplicates", profile.name, after=after)
-            yield _step(context, unit, StageSection(), {"profile": name})
+            section = StageSection()
+            yield _step(context, "duplicates", profile.name, section, after=after, profile=name)
 
 
-def _result_steps(context: Context, store: Store, repos: Sequence[str]) -> Iterator[Step]:
+def _result_steps(context: Context, repos: Sequence[str]) -> Iterator[Step]:
     file, plan, step = context.file, context.file.plan, partial(_step, context)
+    root = context.lab.path
     for dataset in file.datasets:
-        yield _dataset(context, store, dataset, repos)
+        yield _dataset(context, dataset, repos)
     if (push := plan.annotate.push) is not None:
-        unit = Unit("annotate", push.get("project"), _data_units(context, push))
-        yield step(unit, push, {"rules": file.rules[0]})
+        needs = _data_units(context, push)
+        yield step("annotate", push.get("project"), push, needs=needs, rules=file.rules[0])
     for section in plan.verify:
-        unit = Unit("verify", section.dataset, (f"dataset/{section.dataset}",))
-        yield step(unit, section, {"dataset": section.dataset})
+        name = section.dataset
+        yield step("verify", name, section, needs=[f"dataset/{name}"], dataset=name)
+    evaluated = {item.name: _data_units(context, item) for item in plan.evaluation}
     for evaluation in plan.evaluation:
-        yield step(Unit("evaluate", evaluation.name, _data_units(context, evaluation)), evaluation)
+        yield step("evaluate", evaluation.name, evaluation, needs=evaluated[evaluation.name])
     for comparison in plan.comparison:
-        needs = tuple(f"evaluate/{evaluation.name}" for evaluation in plan.evaluation)
-        page = context.lab.path / "comparisons" / f"{comparison.name}.html"
-        fixed: dict[str, Any] = {} if comparison.get("output") else {"output": page}
-        yield step(Unit("compare", comparison.name, needs), comparison, fixed)
+        needs = [f"evaluate/{name}" for name in evaluated]
+        page = root / "comparisons" / f"{comparison.name}.html"
+        output = context.file.given(comparison).get("output") or page
+        yield step("compare", comparison.name, comparison, needs=needs, output=output)
     for audit in plan.audit:
-        need = f"dataset/{audit.dataset}"
-        runs = [
-            evaluation for evaluation in plan.evaluation if need in _data_units(context, evaluation)
-        ]
-        after = [f"verify/{audit.dataset}", *(f"evaluate/{evaluation.name}" for evaluation in runs)]
-        unit = Unit("audit", audit.dataset, (need,), tuple(after))
-        yield step(unit, audit, {"dataset": audit.dataset})
+        name, need = audit.dataset, f"dataset/{audit.dataset}"
+        after = [f"evaluate/{name}" for name, needs in evaluated.items() if need in needs]
+        after.insert(0, f"verify/{name}")
+        yield step("audit", name, audit, needs=[need], after=after, dataset=name)
     for export in plan.export:
-        fixed = {
-            "dataset": context.lab.layout.dataset(export.dataset),
-            "output": context.lab.path / "exports" / export.name,
-        }
-        needs = (f"dataset/{export.dataset}",)
-        unit = Unit("export", export.name, needs, (f"audit/{export.dataset}",))
-        yield step(unit, export, fixed)
+        yield step(
+            "export",
+            export.name,
+            export,
+            needs=[f"dataset/{export.dataset}"],
+            after=[f"audit/{export.dataset}"],
+            dataset=context.lab.layout.dataset(export.dataset),
+            output=root / "exports" / export.name,
+        )
     for dataset in file.datasets:
-        if dataset.publish is not None:
-            needs = (f"dataset/{dataset.name}",)
-            unit = Unit("publish", dataset.name, needs, (f"audit/{dataset.name}",))
-            yield step(unit, dataset.publish)
+        if (publish := dataset.publish) is not None:
+            needs, after = [f"dataset/{dataset.name}"], [f"audit/{dataset.name}"]
+            yield step("publish", dataset.name, publish, needs=needs, after=after)
 
 
-def _dataset(
-    context: Context, store: Store, dataset: DatasetPlan, repos: Sequence[str]
-) -> DatasetStep:
+def _dataset(context: Context, dataset: DatasetPlan, repos: Sequence[str]) -> Step:
     names = {name.lower() for name in dataset.repositories}
-    chosen = tuple(repo for repo in repos if not names or repo.lower() in names)
+    chosen = [repo for repo in repos if not names or repo.lower() in names]
     needs: list[str] = []
-    after: tuple[str, ...] = ()
+    after: list[str] = []
     stage = stage_of(dataset.family)
     if stage is None:
-        chosen, needs = (), [*_data_units(context, dataset)]
+        chosen, needs = [], [*_data_units(context, dataset)]
     else:
-        waits = tuple(f"{stage}/{repo}" for repo in chosen)
-        needs, after = ([], waits) if dataset.leave_out else ([*waits], ())
+        (after if dataset.leave_out else needs).extend(f"{stage}/{repo}" for repo in chosen)
     if required := dataset.names("require"):
         if context.file.plan.review is not None and reviews_of(dataset):
             needs.append(f"review/{_review_name(context)}")
         if VERIFIED in required:
             needs += [f"verify/{section.dataset}" for section in context.file.plan.verify]
         if any(name.startswith(NOT) for name in required):
-            after += tuple(f"audit/{name}" for name in context.file.audited(dataset.name))
-    return DatasetStep(
-        unit=Unit("dataset", dataset.name, tuple(needs), after),
-        context=context,
-        files=DATASET,
-        section=dataset,
-        repos=chosen,
-        previous=store.previous(dataset.name),
-        changelog=store.changelog(dataset.name),
-    )
+            after += [f"audit/{name}" for name in context.file.audited(dataset.name)]
+    return _step(context, "dataset", dataset.name, dataset, needs=needs, after=after, repos=chosen)
 
 
-def _data_units(context: Context, section: StageSection) -> tuple[str, ...]:
+def _data_units(context: Context, section: StageSection) -> list[str]:
     """Return the units that make the datasets and the rows of tasks that a section names."""
     file = context.file
     datasets, tasks = section.names("dataset"), section.names("task")
@@ -241,7 +207,7 @@ def _data_units(context: Context, section: StageSection) -> tuple[str, ...]:
     for dataset in file.datasets:
         if dataset is not section and (dataset.name in tasks or dataset.family in built):
             units.append(f"dataset/{dataset.name}")
-    return tuple(dict.fromkeys(units))
+    return list(dict.fromkeys(units))
 
 
 def _review_name(context: Context) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -231,9 +232,7 @@ def _gaps(coverage: Coverage) -> tuple[str, ...]:
         return ()
     if not coverage.finished:
         return ("the run did not finish",)
-    states: dict[str, int] = {}
-    for gap in coverage.gaps:
-        states[f"{gap.part} {gap.state}"] = states.get(f"{gap.part} {gap.state}", 0) + 1
+    states = Counter(f"{gap.part} {gap.state}" for gap in coverage.gaps)
     return tuple(f"{count:,} {what}" for what, count in sorted(states.items()))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import groupby
 
@@ -15,7 +16,7 @@ from goldpan.operations.workspace import Workspace
 from goldpan.plan.cluster import PlanCluster
 from goldpan.plan.due import Assessment, Job, RunSelection, assess, assess_all, priced
 from goldpan.plan.file import PlanFile
-from goldpan.plan.make import Store, make_steps, store_of
+from goldpan.plan.make import make_steps
 from goldpan.plan.mining import (
     Selection,
     is_current,
@@ -29,7 +30,7 @@ from goldpan.plan.mining import (
 )
 from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
 from goldpan.plan.step import Context, Step
-from goldpan.plan.unit import Change, Stage, UnitRecord, read_record, write_record
+from goldpan.plan.unit import Change, Stage, UnitRecord
 
 
 class OpenPlan:
@@ -48,44 +49,34 @@ class OpenPlan:
 
         What it finds is stored where `keep` says so.
         """
-        self.file = file
-        self.lab = lab
-        self.store: Store = store_of(file, lab)
-        self.records: dict[str, UnitRecord | None] = {}
-        self.context = Context(file, lab, self.record)
-        self.selection = self._select(reporter, anew=select, keep=keep)
-        self.repositories = repositories_of(file.plan.repositories, self.selection)
-        self.steps: list[Step] = make_steps(self.context, self.store, self.repositories)
+        self.context = Context(file, lab)
         self._reporter = reporter
-        self._cluster: PlanCluster | None = None
+        selection = self._select(anew=select, keep=keep)
+        self.repositories = repositories_of(file.plan.repositories, selection)
+        self.steps: list[Step] = make_steps(self.context, self.repositories)
+        self._stages = Counter(step.unit.stage for step in self.steps)
         self._numbers = {step.unit.name: number for number, step in enumerate(self.steps, 1)}
-
-    def record(self, unit: str) -> UnitRecord | None:
-        """Return what is kept of a unit."""
-        if unit not in self.records:
-            self.records[unit] = read_record(self.store.record(unit))
-        return self.records[unit]
 
     def assess(self, chosen: RunSelection, *, price: bool = False) -> list[Assessment]:
         """Judge all units, with what those that are due would take where `price` says so."""
         self._check_selection(chosen)
-        records = {step.unit.name: self.record(step.unit.name) for step in self.steps}
-        judged = assess_all(self.steps, self.lab.path, records, chosen)
-        pairs = [
-            (assessment, step)
-            for assessment, step in zip(judged, self.steps, strict=True)
-            if chosen.takes(step.unit)
-        ]
+        judged = assess_all(self.steps, chosen)
+        taken = [assessment for assessment in judged if chosen.takes(assessment.unit)]
         if not price:
-            return [assessment for assessment, _ in pairs]
-        due = [step for assessment, step in pairs if assessment.why or assessment.after]
+            return taken
+        steps = {step.unit.name: step for step in self.steps}
+        due = [steps[assessment.unit.name] for assessment in taken if assessment.is_open]
         mining = price_together(due, self.context, self._reporter)
         costs = {step.unit.name: mining.get(step.unit.name) or step.price() for step in due}
+        past: dict[Stage, list[UnitRecord]] = defaultdict(list)
+        for assessment in judged:
+            if (record := assessment.record) is not None and record.seconds:
+                past[assessment.unit.stage].append(record)
         return [
-            priced(assessment, costs[step.unit.name], judged)
-            if step.unit.name in costs
+            priced(assessment, costs[name], past[assessment.unit.stage])
+            if (name := assessment.unit.name) in costs
             else assessment
-            for assessment, step in pairs
+            for assessment in taken
         ]
 
     def run(
@@ -93,127 +84,99 @@ class OpenPlan:
     ) -> PlanResult:
         """Run what is due, here or on a cluster."""
         self._check_selection(chosen)
-        started = time.monotonic()
-        results: dict[str, UnitResult] = {}
-        make_directory(self.store.root)
+        started, (file, lab) = time.monotonic(), (self.context.file, self.context.lab)
+        jobs: dict[str, Job] = {}
+        make_directory(self.context.folder)
         busy = WorkspaceError(
-            f"Another goldpan is running the plan {self.file.name} in {self.lab.path}",
-            "Wait for it",
+            f"Another goldpan is running the plan {file.name} in {lab.path}", "Wait for it"
         )
-        with hold_lock(self.store.root / "lock", busy), ExitStack() as stack:
-            self.records.clear()
+        with hold_lock(self.context.folder / "lock", busy), ExitStack() as stack:
+            self.context.records.clear()
+            cluster = None
             if ray is not None:
-                cluster = PlanCluster(ray, self.file, self.lab, self._reporter)
-                self._cluster = stack.enter_context(cluster.checked())
-                stack.callback(setattr, self, "_cluster", None)
+                cluster = PlanCluster(ray, file, lab, self._reporter)
+                stack.enter_context(cluster.checked())
             for (stage, _), steps in groupby(self.steps, _rank):
-                self._run_stage(stage, list(steps), chosen, results, listener)
-        ended = [results[step.unit.name] for step in self.steps if chosen.takes(step.unit)]
-        return PlanResult(
-            self.file.name,
-            self.lab.path,
-            self.repositories,
-            tuple(ended),
-            time.monotonic() - started,
-        )
+                for step in steps:
+                    jobs[step.unit.name] = self._judge(step, chosen, jobs, listener)
+                self._run_jobs(stage, [job for job in jobs.values() if not job.result], cluster)
+        taken = [jobs[step.unit.name] for step in self.steps if chosen.takes(step.unit)]
+        ended = tuple(job.result for job in taken if job.result is not None)
+        seconds = time.monotonic() - started
+        return PlanResult(file.name, lab.path, self.repositories, ended, seconds)
 
-    def _select(self, reporter: Reporter, *, anew: bool, keep: bool) -> Selection | None:
-        repositories = self.file.plan.repositories
+    def _select(self, *, anew: bool, keep: bool) -> Selection | None:
+        context, repositories = self.context, self.context.file.plan.repositories
         if not repositories.select:
             return None
-        earlier = read_selection(self.store.selection)
+        earlier = read_selection(context.selection_file)
         if earlier is not None and not anew and is_current(earlier, repositories):
             return earlier
-        selection = select_repositories(self.lab.settings, repositories, reporter)
+        selection = select_repositories(context.lab.settings, repositories, self._reporter)
         if keep:
-            write_selection(self.store.selection, selection)
-        reporter.note(summary_of(selection, repositories))
+            write_selection(context.selection_file, selection)
+        self._reporter.note(summary_of(selection, repositories))
         return selection
 
     def _check_selection(self, chosen: RunSelection) -> None:
         for name in chosen.only:
             if not any(RunSelection((name,)).takes(step.unit) for step in self.steps):
                 raise UsageError(
-                    f"--only {name} names no unit of the plan {self.file.name}",
+                    f"--only {name} names no unit of the plan {self.context.file.name}",
                     "Give a stage, a repository or both, as filter/OWNER/NAME; --dry-run lists all",
                 )
 
-    def _run_stage(
-        self,
-        stage: Stage,
-        steps: Sequence[Step],
-        chosen: RunSelection,
-        results: dict[str, UnitResult],
-        listener: Listener,
-    ) -> None:
+    def _run_jobs(self, stage: Stage, due: Sequence[Job], cluster: PlanCluster | None) -> None:
         """Run what is due of a stage, of units none of which depends on another."""
-        of_stage = sum(other.unit.stage == stage for other in self.steps)
-        due = []
-        for step in steps:
-            job = self._judge(step, chosen, results, listener, of_stage)
-            if job.result is None:
-                due.append(job)
-            else:
-                results[step.unit.name] = job.result
         if stage == "mine" and len(due) > 1:
             mine_together(due, self.context, self._reporter)
         else:
             sent = []
             for job in due:
-                if self._cluster is not None and self._cluster.takes(job.step):
+                if cluster is not None and cluster.takes(job.step):
                     sent.append(job)
                 else:
                     job.run()
-            if self._cluster is not None:
-                self._cluster.run(sent)
+            if cluster is not None:
+                cluster.run(sent)
         self.context.memory.clear()
-        results |= {job.step.unit.name: job.result for job in due if job.result is not None}
 
     def _judge(
-        self,
-        step: Step,
-        chosen: RunSelection,
-        results: dict[str, UnitResult],
-        listener: Listener,
-        of_stage: int,
+        self, step: Step, chosen: RunSelection, jobs: Mapping[str, Job], listener: Listener
     ) -> Job:
         """Return a unit as a job, which has a result where it is not due."""
-        unit, total = step.unit, len(self.steps)
+        unit, record = step.unit, step.record
+        numbers = self._numbers[unit.name], len(self.steps), self._stages[unit.stage]
 
         def tell(kind: Kind, why: tuple[Change, ...], result: UnitResult | None) -> None:
-            number = self._numbers[unit.name]
-            listener(Event(kind, unit, number, total, of_stage, now(), why, result))
+            listener(Event(kind, unit, *numbers, now(), why, result))
 
-        job = Job(step, self.record(unit.name), self.lab.path, self._keep, tell)
-        needed = [results[name] for name in unit.needs if name in results]
-        blocker = next((result for result in needed if result.blocks_others), None)
+        job = Job(step, tell)
+        needed = [jobs[name].result for name in unit.needs if name in jobs]
+        blocker = next((result for result in needed if result and result.blocks_others), None)
         if blocker is not None:
             because = blocker.because or blocker.unit.name
+            cause = jobs[because].result
             how = {"failed": "failed", "partial": "waits"}.get(
-                results[because].state, "was skipped"
+                cause.state if cause else "", "was skipped"
             )
             job.finish("skipped", said=f"needs {because}, which {how}", because=because)
             return job
         try:
-            judged = assess(step, self.lab.path, job.record, chosen)
+            judged = assess(step, chosen)
         except Exception as error:  # noqa: BLE001 - no unit stops the others
             job.fail(error, ran=False)
             return job
         assert judged.recipe is not None
         job.recipe, job.why = judged.recipe, judged.why
         if not judged.why:
-            last = job.record
-            assert last is not None
-            state: Ended = "partial" if last.lacks else "fresh"
-            job.finish(state, said=last.said, lacks=last.lacks, waits=last.waits)
+            assert record is not None
+            state: Ended = "partial" if record.lacks else "fresh"
+            job.finish(state, said=record.said, lacks=record.lacks, waits=record.waits)
         elif not chosen.takes(unit):
             left_out = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
             job.finish("skipped", said=left_out)
         return job
-
-    def _keep(self, record: UnitRecord) -> None:
-        write_record(self.store.record(record.unit), record)
-        self.records[record.unit] = record
 
 
 def _rank(step: Step) -> tuple[Stage, bool]:

@@ -22,7 +22,7 @@ from goldpan.plan.step import (
     profile_settings,
     rules_settings,
 )
-from goldpan.plan.unit import Cost, Outcome, Stage, digest_of, digests_of
+from goldpan.plan.unit import Cost, Outcome, Stage
 
 
 def _history(step: Step, *_: object) -> list[Path]:
@@ -30,21 +30,8 @@ def _history(step: Step, *_: object) -> list[Path]:
     return [layout.table(step.repo, name) for name in HISTORY]
 
 
-def _tables_and_pairs(step: Step) -> dict[str, str]:
-    pairs = step.context.pairs(step.repo)
-    return {
-        **step.context.tables(step.repo),
-        **{f"pairs {rules}": digest_of(path) for rules, path in pairs.items()},
-    }
-
-
-def _filter_inputs(step: Step) -> Mapping[str, str]:
-    """Return the digests of all tables that criteria read.
-
-    Near duplicates are found over all repositories of the workspace, so that their issues count.
-    """
-    history = {path.stem: digest_of(path) for path in _history(step)}
-    return {**_tables_and_pairs(step), **history, **step.context.issues()}
+def _tables_and_pairs(step: Step) -> list[Path]:
+    return [*step.context.tables(step.repo), *step.context.pairs(step.repo)]
 
 
 def _verdicts(step: Step, *_: object) -> Iterator[Path]:
@@ -88,12 +75,15 @@ def clone_source(context: Context, repo: str) -> dict[str, str]:
     return {"source": context.file.source(source_of(source, context.repository(repo)))}
 
 
-def _review_inputs(step: Step) -> dict[str, str]:
-    context, file = step.context, step.section.get("settings_file")
-    digests = context.filtered(step.repos, step.section.get("profile"), context.file.rules[0])
-    return digests | (
-        {} if file is None else {f"file {file}": digest_of(context.file.resolve(file))}
-    )
+def _named_files(step: Step, *keys: str) -> list[Path]:
+    """Return the files that keys of the section name."""
+    return [step.context.file.resolve(name) for key in keys for name in step.section.names(key)]
+
+
+def _review_inputs(step: Step) -> list[Path]:
+    context, profile = step.context, step.section.get("profile")
+    files = _named_files(step, "settings_file")
+    return [*context.filtered(step.repos, profile, context.file.rules[0]), *files]
 
 
 def _review_verdicts(step: Step) -> list[Path]:
@@ -101,11 +91,6 @@ def _review_verdicts(step: Step) -> list[Path]:
     repos = map(step.context.repository, step.repos)
     paths = [step.context.layout().verdicts(repo, f"{name}.llm") for repo in repos]
     return [path for path in paths if path.exists()]
-
-
-def _recipes(step: Step) -> dict[str, str]:
-    paths = map(step.context.file.resolve, step.section.names("recipe"))
-    return {f"recipe {path.name}": digest_of(path) for path in paths}
 
 
 def _proofs(step: Step, results: Sequence[Any]) -> Iterator[Path]:
@@ -116,22 +101,11 @@ def _proofs(step: Step, results: Sequence[Any]) -> Iterator[Path]:
             yield record_directory(step.context.lab.layout, record.instance) / "record.json"
 
 
-def _runs(step: Step) -> dict[str, str]:
-    root = step.context.lab.path
-    return digests_of(root, (root / "runs").rglob("result.json"))
-
-
-def _evidence(step: Step) -> dict[str, str]:
-    """Return the digests of what findings read of runs of models and of tests."""
+def _evidence(step: Step) -> list[Path]:
+    """Return what findings read: the dataset, and runs of models and of tests."""
     root = step.context.lab.path
     records = (root / "verification").rglob("record.json")
-    return digests_of(root, [*(root / "runs").rglob("*.json"), *records])
-
-
-def _given_files(step: Step) -> dict[str, str]:
-    paths = map(step.context.file.resolve, step.section.names("files"))
-    projects = step.context.decisions(step.section.names("corrections"))
-    return {**{f"file {path.name}": digest_of(path) for path in paths}, **projects}
+    return [*dataset_files(step), *(root / "runs").rglob("*.json"), *records]
 
 
 def _asks_models(step: Step) -> bool:
@@ -147,18 +121,10 @@ def _asks_models(step: Step) -> bool:
     )
 
 
-def _near_duplicates(step: Step) -> dict[str, Any]:
-    profile = step.context.profiles[step.fixed["profile"]]
-    return asdict(profile.settings["near-duplicates"])
-
-
 FILES: Mapping[Stage, StageFiles] = {
     "mine": StageFiles(
         "normalize",
-        inputs=lambda step: {
-            path.name: f"{path.stat().st_size} bytes"
-            for path in sorted(step.context.lab.layout.raw(step.unit.subject).glob("*.zst"))
-        },
+        inputs=lambda step: step.context.lab.layout.raw(step.unit.subject).glob("*.zst"),
         outputs=lambda step, _: [step.context.lab.layout.table(step.repo, "entries")],
         settings=lambda step: {
             "license": step.context.file.plan.mine.licenses.get(step.unit.subject.lower())
@@ -171,7 +137,7 @@ FILES: Mapping[Stage, StageFiles] = {
     "pair": StageFiles(
         "pair",
         inputs=lambda step: step.context.tables(step.repo),
-        outputs=lambda step, _: step.context.pairs(step.repo).values(),
+        outputs=lambda step, _: step.context.pairs(step.repo),
         settings=lambda step: rules_settings(step.context.file.rules),
         each=("rules",),
         line=lambda result, _: f"{result[0].pairs:,} fix pairs by {result[0].rules}",
@@ -186,7 +152,8 @@ FILES: Mapping[Stage, StageFiles] = {
     ),
     "filter": StageFiles(
         "filter",
-        inputs=_filter_inputs,
+        inputs=lambda step: [*_tables_and_pairs(step), *_history(step)],
+        all_issues=True,
         outputs=_verdicts,
         settings=lambda step: {
             "rules": list(step.context.file.rules),
@@ -199,24 +166,28 @@ FILES: Mapping[Stage, StageFiles] = {
     "review": StageFiles(
         "review",
         inputs=_review_inputs,
+        all_issues=True,
         outputs=lambda step, _: _review_verdicts(step),
         runs_locally=lambda _: True,  # the key, and what it costs is counted in one place
         line=lambda result, _: _reviewed_line(result),
     ),
     "tasks": StageFiles(
         "tasks import",
-        inputs=_given_files,
+        inputs=lambda step: [
+            *_named_files(step, "files"),
+            *step.context.decisions(step.section.names("corrections")),
+        ],
         outputs=lambda _, results: files_below(*(result.written.directory for result in results)),
     ),
     "verify": StageFiles(
         "verify",
-        inputs=lambda step: {**dataset_files(step), **_recipes(step)},
+        inputs=lambda step: [*dataset_files(step), *_named_files(step, "recipe")],
         outputs=_proofs,
         settings=lambda step: {"recipe": None},
     ),
     "compare": StageFiles(
         "evaluate compare",
-        inputs=_runs,
+        inputs=lambda step: (step.context.lab.path / "runs").rglob("result.json"),
         outputs=lambda step, _: [
             Path(value)
             for name, value in step.values().items()
@@ -225,21 +196,21 @@ FILES: Mapping[Stage, StageFiles] = {
     ),
     "annotate": StageFiles(
         "annotate push",
-        inputs=lambda step: {
-            **step.context.data_digests(step.section),
-            **step.context.decisions([step.unit.subject]),
-        },
+        inputs=lambda step: [
+            *step.context.data(step.section),
+            *step.context.decisions([step.unit.subject]),
+        ],
         runs_locally=lambda _: True,
         owns=False,
     ),
     "evaluate": StageFiles(
         "evaluate run",
-        inputs=lambda step: step.context.data_digests(step.section),
+        inputs=lambda step: step.context.data(step.section),
         runs_locally=_asks_models,
     ),
     "audit": StageFiles(
         "audit",
-        inputs=lambda step: {**dataset_files(step), **_evidence(step)},
+        inputs=_evidence,
         outputs=lambda _, results: files_below(*(Path(result.file).parent for result in results)),
     ),
     "export": StageFiles(
@@ -248,7 +219,11 @@ FILES: Mapping[Stage, StageFiles] = {
         outputs=lambda _, results: files_below(*(result.directory for result in results)),
     ),
     "duplicates": StageFiles(
-        "near-duplicates", inputs=lambda step: step.context.issues(), settings=_near_duplicates
+        "near-duplicates",
+        all_issues=True,
+        settings=lambda step: asdict(
+            step.context.profiles[step.fixed["profile"]].settings["near-duplicates"]
+        ),
     ),
 }
 

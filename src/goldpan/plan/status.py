@@ -48,7 +48,7 @@ class DryRun(PlanOutlook):
 
     def blocks(self) -> Iterator[Block]:
         """Yield all stages, with the costs of what would run."""
-        due = [unit for unit in self.units if unit.why or unit.after]
+        due = [unit for unit in self.units if unit.is_open]
         if not due:
             yield nothing_to_do(len(self.units))
             return
@@ -138,7 +138,7 @@ def _names(units: Sequence[Assessment]) -> str:
 def _costs(units: Sequence[Assessment]) -> Iterator[str]:
     from goldpan.miners.mine import duration
 
-    due = [unit.cost for unit in units if unit.why or unit.after]
+    due = [unit.cost for unit in units if unit.is_open]
     for name in _COSTS:
         values = [value for cost in due if (value := getattr(cost, name)) is not None]
         match name:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Line, Result, Title
 from goldpan.core.storage.sealed import read_lineage
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.card import FINDINGS_PAGE
+from goldpan.datasets.provenance import PROVENANCE
 from goldpan.operations.command import typed_values
 from goldpan.operations.signature import Operation
 from goldpan.operations.table import owner_of
@@ -22,7 +22,7 @@ from goldpan.operations.values import EngineName, Execution
 from goldpan.plan.file import PlanFile
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import operation_of
-from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, digests_of
+from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, read_record, write_record
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
@@ -41,16 +41,41 @@ ISSUES = "issues of all repositories"
 
 @dataclass(frozen=True)
 class Context:
-    """The plan, its workspace, and what is known of its units."""
+    """A plan with its workspace, and what is known of its units."""
 
     file: PlanFile
     lab: Workspace
-    record_of: Callable[[str], UnitRecord | None]
-    """Returns what is kept of a unit, by its name."""
     engine: EngineName = "local"
     """Where a unit does what one process cannot hold: ``ray`` on a machine of a cluster."""
+    records: dict[str, UnitRecord | None] = field(default_factory=dict)
+    """The records that were read, by the names of units."""
     memory: dict[str, str] = field(default_factory=dict)
     """Cached values, valid until a unit is run."""
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the plan keeps what it knows: ``WORKSPACE/plans/NAME``."""
+        return self.lab.path / "plans" / self.file.name
+
+    @property
+    def selection_file(self) -> Path:
+        """The file of what GitHub's search found."""
+        return self.folder / "selection.json"
+
+    def record_file(self, unit: str) -> Path:
+        """Return the file of a unit's record."""
+        return self.folder / "units" / f"{unit.lower()}.json"
+
+    def record(self, unit: str) -> UnitRecord | None:
+        """Return what is kept of a unit's last run."""
+        if unit not in self.records:
+            self.records[unit] = read_record(self.record_file(unit))
+        return self.records[unit]
+
+    def keep(self, record: UnitRecord) -> None:
+        """Store a record."""
+        write_record(self.record_file(record.unit), record)
+        self.records[record.unit] = record
 
     @cached_property
     def profiles(self) -> Mapping[str, Profile]:
@@ -69,12 +94,12 @@ class Context:
 
     def repository(self, repo: str) -> str:
         """Return the name under which a repository is kept: GitHub may have renamed it."""
-        record = self.record_of(f"mine/{repo}")
+        record = self.record(f"mine/{repo}")
         return repo if record is None else record.facts.get(RENAMED, repo)
 
     def is_finished(self, unit: str) -> bool:
         """Tell whether a unit was run, if in part."""
-        record = self.record_of(unit)
+        record = self.record(unit)
         return record is not None and record.state in ("done", "partial")
 
     def task(self, name: str) -> Task:
@@ -84,18 +109,50 @@ class Context:
 
         return find_task(name, tasks_directory(self.lab.path))
 
-    def pairs(self, repo: str) -> dict[str, Path]:
-        """Return the files of a repository's pairs, by rules."""
-        return {rules: self.lab.layout.pairs(repo, rules) for rules in self.file.rules}
+    def pairs(self, repo: str) -> list[Path]:
+        """Return the files of a repository's pairs, by all rules."""
+        return [self.lab.layout.pairs(repo, rules) for rules in self.file.rules]
 
-    def tables(self, repo: str) -> dict[str, str]:
-        """Return the digests of a repository's mined tables."""
+    def tables(self, repo: str) -> list[Path]:
+        """Return the mined tables of a repository."""
         directory = self.lab.layout.tables(repo)
-        try:
-            names = read_lineage(directory, "normalize")["outputs"]
-        except WorkspaceError:
-            names = {}
-        return {f"tables/{name}": digest_of(directory / name) for name in sorted(names)}
+        return [directory / name for name in read_lineage(directory, "normalize")["outputs"]]
+
+    def filtered(self, repos: Iterable[str], profile: str, rules: str) -> Iterator[Path]:
+        """Yield what datasets read of repositories: tables, pairs and verdicts."""
+        layout, name = self.layout(rules), self.profile(profile).name
+        for repo in map(self.repository, repos):
+            tables = layout.tables(repo).glob("*.parquet")
+            yield from (path for path in tables if not path.name.startswith("pairs."))
+            yield from (layout.pairs(repo, rules), layout.verdicts(repo, name))
+
+    def decisions(self, projects: Iterable[str]) -> list[Path]:
+        """Return the files of what people decided in annotation projects."""
+        root = self.lab.path
+        return [root / "annotations" / name / "decisions.parquet" for name in projects]
+
+    def audits(self, names: Iterable[str]) -> list[Path]:
+        """Return the files of the findings in datasets, by the datasets' names."""
+        return [self.lab.path / "audits" / name / "findings.parquet" for name in names]
+
+    def data(self, section: StageSection) -> list[Path]:
+        """Return the provenance of the datasets, and of the rows of tasks, that a section names."""
+        from goldpan.datasets.tasks.data import task_directory
+
+        layout = self.lab.layout
+        directories = [layout.dataset(name) for name in section.names("dataset")]
+        directories += [task_directory(layout, self.task(name)) for name in section.names("task")]
+        return [directory / PROVENANCE for directory in directories]
+
+    def digests(self, paths: Iterable[Path]) -> dict[str, str]:
+        """Return the digests of what a unit reads, by paths below the workspace or the plan."""
+        bases = (self.lab.path, self.file.path.parent)
+        digests = {}
+        for path in paths:
+            base = next((base for base in bases if path.is_relative_to(base)), None)
+            name = path if base is None else path.relative_to(base)
+            digests[name.as_posix()] = digest_of(path)
+        return digests
 
     def issues(self) -> dict[str, str]:
         """Return the digest of the issues of all repositories, among which duplicates are found."""
@@ -105,44 +162,6 @@ class Context:
                 whole.update(f"{repo} {digest_of(layout.table(repo, 'entries'))}\n".encode())
             self.memory[ISSUES] = whole.hexdigest()
         return {ISSUES: self.memory[ISSUES]}
-
-    def filtered(self, repos: Sequence[str], profile: str, rules: str) -> dict[str, str]:
-        """Return the digests of what datasets read of repositories: tables and verdicts."""
-        layout = self.layout(rules)
-        digests = self.issues()
-        for repo in map(self.repository, repos):
-            paths = list(layout.tables(repo).glob("*.parquet"))
-            other = {path for path in paths if path.name.startswith("pairs.")}
-            pairs = self.pairs(repo)[rules]
-            digests |= digests_of(layout.root, [path for path in paths if path not in other])
-            if pairs.exists():
-                verdicts = layout.verdicts(repo, self.profile(profile).name)
-                digests |= digests_of(layout.root, [pairs, verdicts])
-        return digests
-
-    def decisions(self, projects: Iterable[str]) -> dict[str, str]:
-        """Return the digests of what people decided in annotation projects."""
-        root = self.lab.path
-        paths = [root / "annotations" / name / "decisions.parquet" for name in projects]
-        return digests_of(root, paths)
-
-    def audits(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the digests of the findings in datasets, by name."""
-        root = self.lab.path
-        paths = [root / "audits" / name / "findings.parquet" for name in names]
-        return digests_of(root, (path for path in paths if path.exists()))
-
-    def data_digests(self, section: StageSection) -> dict[str, str]:
-        """Return the digests of the datasets, and the rows of tasks, that a section names."""
-        from goldpan.datasets.tasks.data import task_directory
-
-        layout = self.lab.layout
-        held = {name: layout.dataset(name) for name in section.names("dataset")}
-        held |= {name: task_directory(layout, self.task(name)) for name in section.names("task")}
-        return {
-            f"datasets/{name}": digest_of(directory / "provenance.json")
-            for name, directory in held.items()
-        }
 
 
 def rules_settings(names: Iterable[str]) -> dict[str, Any]:
@@ -171,17 +190,16 @@ def profile_settings(profiles: Iterable[Profile]) -> dict[str, Any]:
     }
 
 
-def dataset_files(step: Step) -> dict[str, str]:
-    """Return the digests of the files of the dataset that a stage works on."""
+def dataset_files(step: Step) -> tuple[Path, ...]:
+    """Return the files of the dataset that a stage works on."""
     name = step.section.get("dataset") or step.unit.subject
-    directory = step.context.lab.layout.dataset(name)
-    return digests_of(directory, files_below(directory))
+    return files_below(step.context.lab.layout.dataset(name))
 
 
-def audited_files(step: Step) -> dict[str, str]:
-    """Return the digests of a dataset's files, and of the findings that go with them."""
+def audited_files(step: Step) -> list[Path]:
+    """Return a dataset's files, and the findings that go with them."""
     name = step.section.get("dataset") or step.unit.subject
-    return {**dataset_files(step), **step.context.audits([name])}
+    return [*dataset_files(step), *step.context.audits([name])]
 
 
 def files_below(*directories: Path) -> tuple[Path, ...]:
@@ -200,8 +218,10 @@ class StageFiles:
 
     words: str
     """The command whose operation it calls."""
-    inputs: Callable[[Step], Mapping[str, str]] = lambda _: {}
-    """Returns the digests of the files that it reads."""
+    inputs: Callable[[Step], Iterable[Path]] = lambda _: ()
+    """Returns the files that it reads."""
+    all_issues: bool = False
+    """True where it reads the issues of all repositories, too."""
     outputs: Callable[[Step, Sequence[Any]], Iterable[Path]] = lambda *_: ()
     """Returns what it wrote, of what the calls returned."""
     kept: Callable[[Step], Iterable[Path]] = lambda _: ()
@@ -231,6 +251,11 @@ class Step:
     """Repositories that it works on, by the names that the plan gives them."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Values that the plan gives beside the section."""
+
+    @property
+    def record(self) -> UnitRecord | None:
+        """What is kept of its last run."""
+        return self.context.record(self.unit.name)
 
     @property
     def operation(self) -> Operation:
@@ -266,7 +291,8 @@ class Step:
 
     def inputs(self) -> Mapping[str, str]:
         """Return the digests of the files that the result depends on."""
-        return self.files.inputs(self)
+        issues = self.context.issues() if self.files.all_issues else {}
+        return {**self.context.digests(self.files.inputs(self)), **issues}
 
     def price(self) -> Cost:
         """Return what it would cost beyond what the last run tells, and GitHub for mining."""
@@ -276,7 +302,7 @@ class Step:
         """Return why it has to run though nothing changed here; empty where it has not."""
         return ""
 
-    def prepare(self, record: UnitRecord | None) -> None:
+    def prepare(self) -> None:
         """Make ready for a run, once, also where it is killed: the directory of what it writes."""
         if (output := self.fixed.get("output")) is not None:
             make_directory(Path(output).parent)

@@ -111,7 +111,7 @@ def read_toml(path: Path | Traversable, page: str = "") -> Source:
 def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
     """Return the settings of a text; raises `UsageError` where it is not TOML."""
     try:
-        text = content.decode() if isinstance(content, bytes) else content
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return Source(name, tomllib.loads(text), page, text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{name} is not valid TOML: {error}", "Correct it") from None
@@ -245,7 +245,7 @@ def _line(text: str, location: Location) -> int:
 
     What whole statements begin a text with is TOML: the shortest that has the key ends with it.
     """
-    lines = text.split("\n")
+    lines = text.replace("\r\n", "\n").split("\n")
 
     @cache
     def statements(end: int) -> dict[str, Any] | None:

@@ -138,6 +138,7 @@ def _newest_report(root: Path) -> Path:
         for folder in (root, Path.cwd())
         for pattern in _REPORTS
         for path in folder.glob(pattern)
+        if path.is_file()
     ]
     if not paths:
         raise UsageError(
