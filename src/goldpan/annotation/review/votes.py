@@ -104,17 +104,18 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     """
     if case.obstacle:
         return ReviewDecision(None, case.obstacle, None, "")
-    counts = Counter(_counted(vote, settings) for vote in votes)
+    counted = [_counted(vote, settings) for vote in votes]
+    counts = Counter(counted)
     # Where the prompt asks for no reply, the number is 0.
     replies = Counter(
         (vote.answer and vote.answer.reply) or 0
-        for vote in votes
-        if _counted(vote, settings) == "keep"
+        for vote, verdict in zip(votes, counted, strict=True)
+        if verdict == "keep"
     )
     reply = max(replies, key=lambda number: (replies[number], -number), default=0)
-    decided = {"keep": replies[reply], "drop": counts["drop"]}
-    winner = max(decided, key=decided.__getitem__)
-    share = decided[winner] / len(votes)
+    agreeing = {"keep": replies[reply], "drop": counts["drop"]}
+    winner = max(agreeing, key=agreeing.__getitem__)
+    share = agreeing[winner] / len(votes)
     value: float | None = share
     if len(votes) == 1:
         value = votes[0].answer.confidence if votes[0].answer else None
@@ -127,16 +128,20 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
         return ReviewDecision(None, failed[0].verdict, None, _votes_line(votes))
     if missing := _missing(votes):
         return ReviewDecision(None, "quote-not-found", value, line(missing))
-    if beyond := [number for number in replies if number > len(case.comment_ids)]:
-        return ReviewDecision(None, "reply-not-found", value, f"reply {beyond[0]}")
+    if unknown := [number for number in replies if not 0 <= number <= len(case.comment_ids)]:
+        return ReviewDecision(None, "reply-not-found", value, f"reply {unknown[0]}")
     if share < settings.agreement or share <= 0.5:
         return ReviewDecision(None, _why(counts, replies, failed), value, _votes_line(votes))
-    if winner == "keep":
-        quote = _quote(votes, winner)
-        return ReviewDecision(
-            True, None, value, of_comment(case.comment_ids[reply - 1], quote) if reply else quote
-        )
-    return ReviewDecision(False, _reason(votes), value, _quote(votes, winner))
+    answers = [
+        vote.answer
+        for vote, verdict in zip(votes, counted, strict=True)
+        if vote.answer and verdict == winner
+    ]
+    if winner == "drop":
+        return ReviewDecision(False, _reason(answers), value, line(answers[0].evidence[0]))
+    quote = line(next(each for each in answers if (each.reply or 0) == reply).evidence[0])
+    evidence = of_comment(case.comment_ids[reply - 1], quote) if reply else quote
+    return ReviewDecision(True, None, value, evidence)
 
 
 def _counted(vote: Vote, settings: ReviewSettings) -> str:
@@ -165,15 +170,9 @@ def _missing(votes: Sequence[Vote]) -> str | None:
     return None
 
 
-def _reason(votes: Sequence[Vote]) -> str:
-    answers = [vote.answer for vote in votes if vote.answer and vote.answer.verdict == "drop"]
+def _reason(answers: Sequence[ReviewAnswer]) -> str:
     codes = Counter(answer.reasons[0] for answer in answers if answer.reasons)
     return min(codes, key=lambda code: (-codes[code], code), default="unexplained")
-
-
-def _quote(votes: Sequence[Vote], winner: str) -> str:
-    answers = (vote.answer for vote in votes if vote.answer and vote.answer.verdict == winner)
-    return line(next(answers).evidence[0])
 
 
 def _votes_line(votes: Sequence[Vote]) -> str:
