@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
+    ExportHistory,
     People,
+    RawExports,
     read_annotations,
     settle,
     table,
@@ -30,19 +32,12 @@ from goldpan.annotation.studio.client import ExportedTask, Server, StudioError, 
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import answers_panel, draw, inline
-from goldpan.annotation.studio.project import (
-    ExportHistory,
-    Project,
-    ProjectFacts,
-    RawExports,
-    SubjectKey,
-    begin_project,
-)
+from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project
 from goldpan.annotation.studio.serve import (
+    announced,
     check_port,
     choose_server,
     find_server,
-    handed_over,
     prepare,
     server_directory,
 )
@@ -290,6 +285,13 @@ def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
         People(project)
 
 
+def test_a_damaged_file_of_people_is_told(tmp_path: Path) -> None:
+    project = a_project(tmp_path)
+    project.path("people.json").write_bytes(b'{"2": ')
+    with pytest.raises(WorkspaceError, match=r"people\.json is damaged .*pull again"):
+        People(project)
+
+
 def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
     raw = RawExports(tmp_path / "raw")
     data = fix_pairs(1)[0].data()
@@ -393,7 +395,7 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
     workspace = WorkspaceLayout(tmp_path)
     directory = server_directory(workspace)
     directory.mkdir()
-    with handed_over(directory, OWN):
+    with announced(directory, OWN):
         assert choose_server(workspace, None, {}) == OWN
         assert mask(f"it is {OWN.token}") == "it is ***"
         assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600]
