@@ -114,19 +114,8 @@ def test_none_of_these_goes_with_nothing_else() -> None:
 
 def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
     at = NOON + timedelta(minutes=minute)
-    made = Annotation(
-        number,
-        1,
-        SubjectKey("s", "text", ""),
-        annotator,
-        {"verdict": ("fixes",)},
-        None,
-        False,
-        {},
-        1.0,
-        at,
-        at,
-    )
+    key, values = SubjectKey("s", "text", ""), {"verdict": ("fixes",)}
+    made = Annotation(number, 1, key, annotator, values, None, False, {}, 1.0, at, at)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -280,15 +269,11 @@ def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     elsewhere = People(a_project(tmp_path / "two"))
     elsewhere.meet([ann])
     assert elsewhere.annotator(2) != name
-    (tmp_path / "one" / "annotations" / "salt").write_bytes(b"short")
-    with pytest.raises(WorkspaceError, match="pseudonyms change without it"):
-        People(project)
-
-
-def test_a_damaged_file_of_people_is_told(tmp_path: Path) -> None:
-    project = a_project(tmp_path)
     project.path("people.json").write_bytes(b'{"2": ')
     with pytest.raises(WorkspaceError, match=r"people\.json is damaged .*pull again"):
+        People(project)
+    (tmp_path / "one" / "annotations" / "salt").write_bytes(b"short")
+    with pytest.raises(WorkspaceError, match="pseudonyms change without it"):
         People(project)
 
 
@@ -403,11 +388,6 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
         assert choose_server(workspace, "https://y.example", OTHER).url == "https://y.example"
     with pytest.raises(UsageError, match="No Label Studio server is named"):
         choose_server(workspace, None, {})
-
-
-def test_a_damaged_note_is_as_none(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    server_directory(workspace).mkdir()
-    (server_directory(workspace) / "running.json").write_bytes(b"{")
+    (directory / "running.json").write_bytes(b"{")
     with pytest.raises(UsageError, match="No Label Studio server is named"):
         choose_server(workspace, None, {})

@@ -1,4 +1,4 @@
-"""Votes: what each voter is asked about a case, and the verdict that the votes make."""
+"""Votes: the question to each voter about a case, and the verdict that the votes make."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from goldpan.llm.response_store import ResponseStore
 
 STAGE = "llm"
 NOT_ASKED = "not-asked"
-"""The reason of a subject that the money, the limit or a batch under way left over."""
+"""The reason for a subject that was not sent: no money left, the limit, or a batch under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ReviewDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReviewJudgement:
-    """A case with the decision on it, and what made it."""
+    """A case with the decision on it, the prompt and the settings."""
 
     case: ReviewItem
     decision: ReviewDecision
@@ -83,7 +83,7 @@ class ReviewJudgement:
 
     @property
     def columns(self) -> dict[str, object]:
-        """The columns of a verdict, whatever the case is of."""
+        """The columns of a verdict, the same for all kinds of cases."""
         return {
             "stage": STAGE,
             "criterion": self.prompt,
@@ -158,7 +158,7 @@ def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) ->
 
 
 def _missing(votes: Sequence[Vote]) -> str | None:
-    """Return the first quote that stands in no text, or that a verdict rests on none."""
+    """Return the first quote that is in no text, or that a voter quotes nothing."""
     for vote in votes:
         answer = vote.answer
         if answer is None or answer.verdict == "unsure":
@@ -195,12 +195,12 @@ class ReviewEstimate(RequestEstimate, Result):
     subjects: Mapping[str, int]
     """By prompt."""
     seconds: float | None
-    """Expected, from how long replies took so far; None where nothing is known."""
+    """Estimated from the times of earlier replies; None without any."""
     basis: tuple[Basis, ...] = ()
-    """Which pairing rules and which profile stand behind each repository."""
+    """The pairing rules and the profile behind each repository."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what would be sent, where to, and what it costs."""
+        """Yield the number of requests, their destination and their cost."""
         for prompt, count in self.subjects.items():
             yield Line(f"{prompt}: {count:,} subjects")
         yield Line(
@@ -217,7 +217,7 @@ class ReviewEstimate(RequestEstimate, Result):
 
 
 class ReviewPlanner(Planner[Texts, ReviewAnswer]):
-    """Asks voters about cases and decides by what they said."""
+    """Asks voters about cases and decides by their answers."""
 
     def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
         super().__init__(store, settings, self._all)
@@ -238,7 +238,7 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
             yield ReviewJudgement(case, decide(case, votes, self._review), prompt.name, digest)
 
     def review_estimate(self, budget: CostBudget) -> ReviewEstimate:
-        """Count subjects and requests, the costs of what the store answers in the budget."""
+        """Count subjects and requests; requests that the store answers count in the budget."""
         planned = self.estimate(budget)
         subjects = Counter(prompt_of(case, self._review).name for case in self._cases)
         times = self.store.seconds()
@@ -250,7 +250,7 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
         )
 
     def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:
-        """Yield what is asked about all cases, one voter after the other."""
+        """Yield the questions about all cases, one voter after the other."""
         for voter in self._voters:
             for case in self._cases:
                 if case.obstacle is None:
@@ -270,7 +270,7 @@ def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
 
 
 def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
-    """Return what tells verdicts by other prompts, models or rules apart."""
+    """Return a digest that differs for other prompts, models or rules."""
     names = (
         *("models", "samples", "temperature", "seed", "max_tokens", "bounded_schema"),
         *("max_characters", "agreement", "confidence"),
