@@ -30,8 +30,8 @@ def percent(count: int, whole: int) -> str:
 def short(count: int) -> str:
     """Return a number in at most four characters: 950, 1.2k, 34k, 5.6M."""
     for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if count >= size:
-            digits = 0 if count >= 10 * size or count % size == 0 else 1
+        if count >= size - size // 2_000:  # less would be rounded up to 1000 of the smaller unit
+            digits = 0 if count >= 9.95 * size or count % size == 0 else 1
             return f"{count / size:.{digits}f}{letter}"
     return str(count)
 

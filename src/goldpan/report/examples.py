@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -192,8 +193,11 @@ def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
     if not sides.rows:  # git takes UTF-16 for binary
         blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
         sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
+    path = row.get("path") or ""
+    with suppress(ValueError):  # rows from elsewhere may hold other text than a git diff
+        path = path or ", ".join(part.path for part in split_patch(whole))
     return {
-        "path": row.get("path") or ", ".join(part.path for part in split_patch(whole)),
+        "path": path,
         "previous_path": row.get("previous_path"),
         "language": row.get("code_language") or "",
         "pull_title": row.get("pull_title") or "",

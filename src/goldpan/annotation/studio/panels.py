@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from goldpan.code.patch import split_patch
+from goldpan.code.patch import FilePatch, split_patch
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.sanitize import line, visible
 from goldpan.text.markdown import excerpt
@@ -76,11 +76,19 @@ def _macros() -> Any:
         "inline": inline,
         "line": line,
         "side_by_side": lambda diff: side_by_side(diff, MOST_ROWS),
-        "split_patch": split_patch,
+        "split_patch": _files_of,
         "visible": visible,
     }
     environment.globals["most"] = MOST_CHARACTERS
     return environment.get_template("panels.html.jinja").module
+
+
+def _files_of(patch: str) -> tuple[FilePatch, ...]:
+    """Return the files of a git diff; empty for another text, which rows from elsewhere hold."""
+    try:
+        return split_patch(patch)
+    except ValueError:
+        return ()
 
 
 def draw(macro: str, *values: object) -> str:
