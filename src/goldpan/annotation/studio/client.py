@@ -78,8 +78,7 @@ def _refusal(url: str, answer: httpx.Response, problem: str = "") -> StudioError
             f"{server} has no {path}",
             "Check that the address is right and that nobody deleted the project there",
         )
-    kind = StudioFaultError if answer.status_code >= 500 else StudioError
-    return kind(
+    return (StudioFaultError if answer.status_code >= 500 else StudioError)(
         f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): "
         f"{line(mask(answer.text), 300)}",
         "See that this is the address of Label Studio itself and that it is well; "
@@ -97,16 +96,18 @@ class _PersonalToken(httpx.Auth):
         self._access = ""
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
-        url, refresh = f"{self._server.url}/api/token/refresh", {"refresh": self._server.token}
-        while True:
-            is_new = not self._access
-            if is_new:
-                self._access = self._granted((yield httpx.Request("POST", url, json=refresh)))
+        if not self._access:
+            self._access = self._granted((yield self._refresh()))
+        request.headers["Authorization"] = f"Bearer {self._access}"
+        answer = yield request
+        if answer.status_code == 401:  # the five minutes are over; nothing was changed
+            self._access = self._granted((yield self._refresh()))
             request.headers["Authorization"] = f"Bearer {self._access}"
-            answer = yield request
-            if is_new or answer.status_code != 401:
-                return
-            self._access = ""  # the five minutes are over; nothing was changed
+            yield request
+
+    def _refresh(self) -> httpx.Request:
+        url = f"{self._server.url}/api/token/refresh"
+        return httpx.Request("POST", url, json={"refresh": self._server.token})
 
     def _granted(self, answer: httpx.Response) -> str:
         if not answer.is_success:
@@ -234,8 +235,8 @@ def is_web_address(url: str) -> bool:
     """Tell whether an address is one of HTTP."""
     try:
         parts = urlsplit(url)
-        named = parts.scheme in ("http", "https") and parts.port != 0
-        return named and bool(httpx.URL(url).host)
+        is_http = parts.scheme in ("http", "https")
+        return is_http and parts.port != 0 and bool(httpx.URL(url).host)
     except (ValueError, httpx.InvalidURL):  # such as a port that is no number
         return False
 
@@ -333,8 +334,7 @@ class Studio(AbstractContextManager["Studio"]):
 
     def webhooks(self, project: int) -> set[str]:
         """Return the addresses that the server calls when something happens in a project."""
-        params = {"project": str(project)}
-        hooks = self._ask("GET", "/api/webhooks/", list[_Webhook], params=params)
+        hooks = self._ask("GET", "/api/webhooks/", list[_Webhook], params={"project": project})
         return {hook.url for hook in hooks if hook.is_active}
 
     def add_webhook(self, project: int, url: str) -> None:
