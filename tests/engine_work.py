@@ -83,3 +83,15 @@ def slow_line(directory: Path, number: int) -> str:
     part.write_text(f"line {number}\n", encoding="utf-8")
     part.replace(directory / f"{number}.txt")
     return f"{number}.txt"
+
+
+def linger(directory: Path, number: int) -> int:
+    """Return 0 at once; other units take half a minute, and say how that ended."""
+    if number:
+        try:
+            (directory / "begun").touch()
+            time.sleep(30)
+            (directory / "finished").touch()
+        finally:
+            (directory / "cleaned up").touch()
+    return number

@@ -39,6 +39,14 @@ HASH = f"{STRONG}    assert os.environ['PYTHONHASHSEED'] == '0'\n"
 CLOCK = f"{STRONG}    assert time.time() < {time() + 30 * 86_400:.0f}\n"
 SLEEP = f"{STRONG}    time.sleep(0.01)\n"
 ZONE = f"{STRONG}    assert time.timezone == 0\n"
+SLOW = (
+    "import pytest\n\n@pytest.fixture(scope='module', autouse=True)\ndef mill():\n"
+    "    time.sleep(0.5)\n\n"
+    f"@pytest.mark.parametrize('number', range(20))\n{STRONG.replace('()', '(number)', 1)}"
+)
+"""Each test alone takes as long as all together."""
+EXAMPLE = f"{STRONG}\ndef test_limit():\n    assert fits(2, 2)\n"
+"""Of a fix that also changes an example, which no test runs."""
 
 
 class Planted:
@@ -98,5 +106,8 @@ class Planted:
 
 def _instance(repository: Repository, number: int, name: str, test: str) -> FixInstance:
     before = {"pyproject.toml": "", "mill.py": _BEFORE}
+    fixed = {"mill.py": _AFTER}
+    if test == EXAMPLE:
+        fixed["examples/show.py"] = "from mill import fits\n\nprint(fits(1, 2))\n"
     tests = {"tests/test_mill.py": _HEAD + test}
-    return fix_instance(repository, number, before, {"mill.py": _AFTER}, tests, name)
+    return fix_instance(repository, number, before, fixed, tests, name)

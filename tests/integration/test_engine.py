@@ -19,6 +19,7 @@ from tests.engine_work import (
     break_three,
     die_at_three,
     leave_mark,
+    linger,
     process_of,
     refuse_three,
     square,
@@ -79,6 +80,15 @@ def test_a_process_that_is_killed() -> None:
         pytest.raises(EngineError, match=r"was killed, perhaps for lack of memory, at \d"),
     ):
         list(engine.map(die_at_three, range(10)))
+
+
+def test_ctrl_c_waits_for_no_unit_at_work(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), open_engine("local", 2) as engine:
+        assert next(engine.map(partial(linger, tmp_path), range(8))) == 0
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.05)
+        raise KeyboardInterrupt
+    assert {path.name for path in tmp_path.iterdir()} == {"begun", "cleaned up"}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from difflib import unified_diff
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +20,12 @@ from hypothesis import strategies as st
 from goldpan.code.unified_diff import DiffLine, blocks_as_diff, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
+from goldpan.core.schemas import VERDICTS
+from goldpan.core.storage.parquet import connect
+from goldpan.datasets.examples import FAMILIES
 from goldpan.filters.funnel import Funnel, FunnelRow
 from goldpan.report.distributions import percent, share, short
-from goldpan.report.examples import draw_around
+from goldpan.report.examples import draw_around, draw_examples
 from goldpan.report.plots import plot_funnel
 from goldpan.text.markdown import excerpt
 
@@ -239,14 +244,27 @@ def test_a_tree_shows_the_way_to_the_file(paths: list[str], data: st.DataObject)
         assert len([name for name in names if not name.startswith("… ")]) + more == len(inside)
 
 
+def test_a_patch_that_is_no_git_diff_is_shown_as_it_is(tmp_path: Path) -> None:
+    schema = FAMILIES["issue-resolution"].schema
+    row = {"id": "x:1", "repo": "o/n", "issue": 1, "patch": "<<< a", "test_patch": ""}
+    rows = pa.Table.from_pylist([{**dict.fromkeys(schema.names), **row}], schema=schema)
+    (tmp_path / "data").mkdir()
+    pq.write_table(rows, tmp_path / "data" / "test-00000-of-00001.parquet")
+    with connect() as connection:
+        connection.register("verdicts", VERDICTS.schema.empty_table())
+        drawn = draw_examples(connection, tmp_path, 0, 1, UsageError("It was not audited", "Do"))
+    (example,) = drawn.examples
+    assert (example["edit"]["path"], "<<< a" in str(example["edit"]["patch"])) == ("", True)
+
+
 def test_a_deep_tree_is_drawn() -> None:
     deep = "/".join(["d"] * 2000)
     assert len(draw_around([deep, "a"], deep)) == 2001
 
 
 def test_numbers_for_people() -> None:
-    shortened = [short(n) for n in (0, 999, 1000, 1200, 34_400, 5_600_000)]
-    assert shortened == ["0", "999", "1k", "1.2k", "34k", "5.6M"]
+    shortened = [short(n) for n in (0, 999, 1000, 1200, 9_960, 34_400, 999_600, 5_600_000)]
+    assert shortened == ["0", "999", "1k", "1.2k", "10k", "34k", "1.0M", "5.6M"]
     percents = [percent(*pair) for pair in ((0, 3), (1, 3), (3, 3), (1, 10**6), (0, 0))]
     assert percents == ["0 %", "33.3 %", "100 %", "0.0 %", "–"]
     shares = [share(*pair) for pair in ((0, 9), (9, 9), (1, 4), (1, 10**6))]

@@ -210,7 +210,9 @@ def test_models_that_name_different_replies_disagree(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 1, replies=2)
 
     def model(body: Body) -> Said:
-        return answer("keep", QUOTE, reply={"first": 1, "second": 2, "third": 2}[body["model"]])
+        if body["model"] == "first":
+            return answer("keep", "Leak of kind 1", reply=1)
+        return answer("keep", QUOTE, reply=2)
 
     with OpenAIServer(model) as server:
         review(lab, server, models=["first", "second"])
@@ -226,6 +228,7 @@ def test_models_that_name_different_replies_disagree(tmp_path: Path) -> None:
     ("said", "confidence", "reason", "evidence"),
     [
         (answer("keep", QUOTE, reply=2), 0.0, "reply-not-found", "reply 2"),
+        (answer("keep", QUOTE, reply=-1), 0.0, "reply-not-found", "reply -1"),
         (answer("keep", QUOTE, confidence=0.4), 0.5, "unsure", "judge: keep 0.40"),
     ],
 )

@@ -205,7 +205,7 @@ def review_by_hand(lab: WorkspaceLayout) -> None:
         }
         for row, (keep, reason) in zip(examples, says, strict=True)
     ]
-    write_reviews(lab, repo, "default", rows, ["problem-solution"], {}, {})
+    write_reviews(lab, repo, "default", rows, {"problem-solution": {}}, {})
 
 
 def test_reviews_are_filled_in_where_somebody_wants_it(

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from goldpan.annotation.studio.client import Studio, StudioError, check_address
+from goldpan.annotation.studio.client import Server as StudioServer
+from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
@@ -26,9 +27,10 @@ FORM = find_form("fix-pair")
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x/y", "http://", "http://x:port/", "x.example/hook"])
-def test_what_is_no_address_is_told(url: str) -> None:
+def test_what_is_no_address_is_told(url: str, tmp_path: Path) -> None:
+    server = StudioServer("http://127.0.0.1:1", "a" * 40)
     with pytest.raises(UsageError, match="not an address that Label Studio could call"):
-        check_address(url)
+        push(WorkspaceLayout(tmp_path), server, "called", FORM, (), QUIET, webhook=url)
 
 
 def test_the_server_calls_after_each_answer(

@@ -77,6 +77,19 @@ def test_a_row_of_any_task_is_shown_without_its_label(tmp_path: Path) -> None:
     assert choice_of(find_form("issue-type"), "Enhancement") == "feature"
 
 
+@pytest.mark.parametrize(
+    ("form", "row", "text"),
+    [
+        ("fix-pair", {"pull": 2, "problem_statement": "", "patch": "<<< a"}, "&lt;&lt;&lt; a"),
+        ("issue-type", {"title": None, "body": "It leaks"}, "It leaks"),
+    ],
+    ids=["no git diff", "no title"],
+)
+def test_rows_from_elsewhere_are_shown(form: str, row: dict[str, Any], text: str) -> None:
+    task = make_task(find_form(form), {"repo": "octo/gem", "issue": 1, **row})
+    assert text in "".join(task.panels.values())
+
+
 def test_suspects_come_first_and_controls_are_drawn_among_the_rest() -> None:
     selection = choose(RANKED, 10, 5, seed=1, **OF)
     assert [row.id for row in selection.rows if not row.control] == [x for x, _ in RANKED[:10]]

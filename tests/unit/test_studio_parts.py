@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
+    ExportHistory,
     People,
+    RawExports,
     read_annotations,
     settle,
     table,
@@ -30,19 +32,12 @@ from goldpan.annotation.studio.client import ExportedTask, Server, StudioError, 
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import answers_panel, draw, inline
-from goldpan.annotation.studio.project import (
-    ExportHistory,
-    Project,
-    ProjectFacts,
-    RawExports,
-    SubjectKey,
-    begin_project,
-)
+from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project
 from goldpan.annotation.studio.serve import (
+    announced,
     check_port,
     choose_server,
     find_server,
-    handed_over,
     prepare,
     server_directory,
 )
@@ -119,19 +114,8 @@ def test_none_of_these_goes_with_nothing_else() -> None:
 
 def answer(number: int, annotator: str, minute: int, **more: object) -> Annotation:
     at = NOON + timedelta(minutes=minute)
-    made = Annotation(
-        number,
-        1,
-        SubjectKey("s", "text", ""),
-        annotator,
-        {"verdict": ("fixes",)},
-        None,
-        False,
-        {},
-        1.0,
-        at,
-        at,
-    )
+    key, values = SubjectKey("s", "text", ""), {"verdict": ("fixes",)}
+    made = Annotation(number, 1, key, annotator, values, None, False, {}, 1.0, at, at)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -285,6 +269,9 @@ def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     elsewhere = People(a_project(tmp_path / "two"))
     elsewhere.meet([ann])
     assert elsewhere.annotator(2) != name
+    project.path("people.json").write_bytes(b'{"2": ')
+    with pytest.raises(WorkspaceError, match=r"people\.json is damaged .*pull again"):
+        People(project)
     (tmp_path / "one" / "annotations" / "salt").write_bytes(b"short")
     with pytest.raises(WorkspaceError, match="pseudonyms change without it"):
         People(project)
@@ -393,7 +380,7 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
     workspace = WorkspaceLayout(tmp_path)
     directory = server_directory(workspace)
     directory.mkdir()
-    with handed_over(directory, OWN):
+    with announced(directory, OWN):
         assert choose_server(workspace, None, {}) == OWN
         assert mask(f"it is {OWN.token}") == "it is ***"
         assert [path.stat().st_mode & 0o777 for path in directory.iterdir()] == [0o600]
@@ -401,11 +388,6 @@ def test_a_running_server_is_found_and_one_that_ended_is_not(tmp_path: Path) -> 
         assert choose_server(workspace, "https://y.example", OTHER).url == "https://y.example"
     with pytest.raises(UsageError, match="No Label Studio server is named"):
         choose_server(workspace, None, {})
-
-
-def test_a_damaged_note_is_as_none(tmp_path: Path) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    server_directory(workspace).mkdir()
-    (server_directory(workspace) / "running.json").write_bytes(b"{")
+    (directory / "running.json").write_bytes(b"{")
     with pytest.raises(UsageError, match="No Label Studio server is named"):
         choose_server(workspace, None, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from goldpan.annotation.agreement import Rating, agree
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, load, parse
+from goldpan.annotation.studio.gold import GoldItem, GoldSet
 from goldpan.annotation.studio.summary import Adjudicated, AnnotationTimes, Conflict, Round, Summary
 from goldpan.annotation.studio.summary_markdown import render, write_summary
 from goldpan.core.errors import UsageError
@@ -90,3 +92,13 @@ def test_long_lists_say_how_much_they_leave_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
         write_summary(summary, tmp_path / "file")
+
+
+def test_a_gold_set_has_a_column_for_each_of_many_annotators() -> None:
+    items = [
+        GoldItem(("octo/gem", 1, 11), "octo/gem", "fixes", (*["fixes"] * 9, "partly")),
+        GoldItem(("octo/gem", 2, 12), "octo/gem", "not", ("not",)),
+    ]
+    many, one = csv.DictReader(GoldSet("pull", tuple(items), 0).as_csv().decode().splitlines())
+    assert (many["label"], many["annotator 10"], one["label"]) == ("fixes", "partly", "not")
+    assert (one["first"], one["second"], set(many) == set(one)) == ("not", "", True)

@@ -1,8 +1,8 @@
 """Reading a sample of a dataset's rows, in a terminal or in Label Studio; judgements are kept.
 
 Rows come in the order in which the seed draws them, so that those read first are a sample, too.
-Readers do not see what others said. Texts stand behind a bar, where nothing in them can pass for a
-word of the program.
+Readers do not see the judgements of others. Texts stand behind a bar, so that nothing in them can
+pass for output of the program.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class ReadingQuestion:
     """The question that readers answer about each row of a family."""
 
     kind: GoldKind
-    asked: str
+    text: str
     answers: Mapping[str, str]
     """The labels in words, in the order of their keys."""
     parts: Callable[[Row], Iterator[Part]]
-    """Yields what a row shows, the label in question last."""
+    """Yields the parts of a row that are shown, the label in question last."""
 
 
 def _answer(row: Row) -> Iterator[Part]:
@@ -131,7 +131,7 @@ class DrawnRow:
 
 @dataclass(frozen=True, slots=True)
 class LabelSample:
-    """Rows that were drawn of a dataset, and where the judgements of them are kept."""
+    """Rows drawn from a dataset, and the file of the judgements of them."""
 
     question: ReadingQuestion
     rows: tuple[DrawnRow, ...]
@@ -142,21 +142,21 @@ class LabelSample:
     size: int
 
     def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
-        """Keep what a reader says of a row, in place of what the same said before."""
+        """Keep a reader's judgement of a row in place of an earlier one."""
         judgement = RowJudgement(item, reader, label, note, self.dataset, self.seed, self.size)
         keep_judgement(self.path, self.question.kind, judgement)
 
-    def said_by(self, reader: str) -> dict[Item, str]:
-        """Return what a reader has said of the rows so far."""
+    def labels_by(self, reader: str) -> dict[Item, str]:
+        """Return the labels that a reader has given to rows so far."""
         kept = read_judgements(self.path, self.question.kind)
-        mine = {each.item: each.label for each in kept if each.reader == reader}
-        return {drawn.item: mine[drawn.item] for drawn in self.rows if drawn.item in mine}
+        labels = {each.item: each.label for each in kept if each.reader == reader}
+        return {drawn.item: labels[drawn.item] for drawn in self.rows if drawn.item in labels}
 
 
 def readings_path(directory: Path) -> Path:
-    """Return the file beside a dataset in which judgements of it are kept unless another is named.
+    """Return the default file of judgements, which lies beside the dataset.
 
-    One in the Hub's cache has its file in the current folder.
+    The file for a dataset in the Hub's cache lies in the current folder.
     """
     absolute = directory.absolute()
     if _COMMIT.fullmatch(absolute.name):
@@ -165,10 +165,9 @@ def readings_path(directory: Path) -> Path:
 
 
 def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSample:
-    """Return rows of a dataset that a seed draws, to be judged in a file.
+    """Return rows of a dataset, drawn by `seed`, to be judged in the file `path`.
 
-    Raises `UsageError` for a family that nobody can be asked about, and a file that holds
-    something else or was drawn by another seed.
+    Raises `UsageError` for a family without a question, and for a file of another dataset or seed.
     """
     provenance = read_provenance(directory)
     family = str(provenance["family"])
@@ -205,8 +204,8 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
 
     Raises `UsageError` where rows are left and there is no terminal.
     """
-    said = sample.said_by(checked_reader(reader))
-    left = len(sample.rows) - len(said)
+    labels = sample.labels_by(checked_reader(reader))
+    left = len(sample.rows) - len(labels)
     if not left:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -215,18 +214,18 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
             "Run the command in a terminal, or have the rows read with --studio PROJECT",
         )
     with _terminal_keys() as keys:
-        _Session(sample, reader, said, keys).run()
+        _Session(sample, reader, labels, keys).run()
 
 
 class _Session:
     def __init__(
-        self, sample: LabelSample, reader: str, said: dict[Item, str], keys: _Keys
+        self, sample: LabelSample, reader: str, judged: dict[Item, str], keys: _Keys
     ) -> None:
-        self._sample, self._reader, self._said, self._keys = sample, reader, said, keys
+        self._sample, self._reader, self._judged, self._keys = sample, reader, judged, keys
         self._terminal = Terminal(stderr=True, soft_wrap=False)
-        labels = dict(sample.question.answers)
-        self._labels = {str(key): label for key, label in enumerate(labels, 1)} | {"0": CANNOT_TELL}
-        self._words = {**labels, CANNOT_TELL: "cannot tell"}
+        self._words = {**sample.question.answers, CANNOT_TELL: "cannot tell"}
+        self._labels = {str(key): label for key, label in enumerate(sample.question.answers, 1)}
+        self._labels["0"] = CANNOT_TELL
 
     def run(self) -> None:
         place = self._next(0)
@@ -248,7 +247,7 @@ class _Session:
                 continue
             label = self._labels[key]
             self._sample.keep(drawn.item, self._reader, label, note)
-            self._said[drawn.item] = label
+            self._judged[drawn.item] = label
             self._terminal.print(clean(f"Kept: {self._words[label]}", "bold"))
             place = self._next(place + 1)
 
@@ -256,25 +255,26 @@ class _Session:
         """Return the place of the next row that this reader has not judged; None after the last."""
         rows = self._sample.rows
         places = [*range(start, len(rows)), *range(start)]
-        return next((place for place in places if rows[place].item not in self._said), None)
+        return next((place for place in places if rows[place].item not in self._judged), None)
 
     def _ask(self) -> str:
         choices = [f"{key} {self._words[label]}" for key, label in self._labels.items()]
         more = ["n note", "m more", "b back", "q stop"]
-        self._terminal.print(clean(self._sample.question.asked, "bold"))
+        self._terminal.print(clean(self._sample.question.text, "bold"))
         self._keys.forget()
         self._terminal.print(clean("  ".join([*choices, *more]), "dim"))
         return self._keys.next()
 
     def _show(self, place: int, drawn: DrawnRow, most: int) -> None:
         rows = self._sample.rows
-        of = f"Row {place + 1:,} of {len(rows):,} · {drawn.row['id']}"
-        by = f"{self._reader} has judged {len(self._said):,}, {len(rows) - len(self._said):,} left"
+        judged = len(self._judged)
         self._terminal.print()
-        self._terminal.rule(clean(of, "bold"))
-        self._terminal.print(clean(by, "dim"))
-        if drawn.item in self._said:
-            self._terminal.print(clean(f"Judged before: {self._words[self._said[drawn.item]]}"))
+        title = f"Row {place + 1:,} of {len(rows):,} · {drawn.row['id']}"
+        self._terminal.rule(clean(title, "bold"))
+        state = f"{self._reader} has judged {judged:,}, {len(rows) - judged:,} left"
+        self._terminal.print(clean(state, "dim"))
+        if label := self._judged.get(drawn.item):
+            self._terminal.print(clean(f"Judged before: {self._words[label]}"))
         for heading, text in self._sample.question.parts(drawn.row):
             self._terminal.print(clean(heading, "bold"))
             for line in self._lines(text or "", most):
@@ -297,7 +297,7 @@ class _Keys:
         self._waiting = ""
 
     def forget(self) -> None:
-        """Drop what was typed before there was anything to answer."""
+        """Drop the keys that were typed before the question."""
         import termios
 
         termios.tcflush(self._descriptor, termios.TCIFLUSH)
@@ -333,7 +333,7 @@ class _Keys:
 
 @contextmanager
 def _terminal_keys() -> Iterator[_Keys]:
-    """Have single keys of the terminal, which is as before afterwards, however that ends."""
+    """Give single keys of the terminal, whose settings are restored at the end."""
     import termios
     import tty
 
@@ -347,13 +347,13 @@ def _terminal_keys() -> Iterator[_Keys]:
 
 
 _FORMS = {"answers": "question-answer", "fix pairs": "fix-pair", "changed files": "changed-file"}
-"""By what is judged."""
+"""The form for each kind of judgement."""
 
 
 def read_in_studio(
     workspace: WorkspaceLayout, server: Server, name: str, sample: LabelSample, reporter: Reporter
 ) -> str:
-    """Push the rows that a project has not got yet, and keep what its annotators answered.
+    """Push the rows that a project lacks, and keep the answers of its annotators.
 
     Returns the address where they begin. An answer on another reply than the row has now is of a
     row that changed, and not kept.

@@ -1,4 +1,4 @@
-"""The code and the strings of the lines that a diff adds, with where they stand in it."""
+"""The code and the strings of the lines that a diff adds, with their places in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AddedLine:
     """The offset of the text in the diff."""
 
     def place(self, part: str) -> tuple[int, int]:
-        """Return where a part of the line stands in the diff."""
+        """Return the place of a part of the line in the diff."""
         found = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", self.text)
         start = self.start + (found.start() if found else 0)
         return start, start + len(part)
@@ -46,7 +46,7 @@ class PlacedUse:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it stands in the diff."""
+        """Its place in the diff."""
         return self.line.place(self.use.name)
 
 
@@ -67,18 +67,18 @@ class AddedCode:
     wanted: Collection[str]
     """The names that are looked for."""
     paths: list[str] = field(default_factory=list)
-    """The files, named as before where they were renamed."""
+    """The files, by their old names where they were renamed."""
     uses: list[PlacedUse] = field(default_factory=list)
     numbers: dict[str, AddedLine] = field(default_factory=dict)
     """Literals, each with the first line that has it."""
     strings: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Without their quotes; with them, where the first line of each stands."""
+    """Strings without their quotes, each with the place of its first line, with quotes."""
     new_files: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """The base names, without suffix, of files that were not there."""
+    """The base names, without suffix, of new files."""
     calls: list[Call] = field(default_factory=list)
     """Calls and definitions of functions."""
     kept: str = ""
-    """The lines that it removes or leaves, with which it shows what was there."""
+    """The lines that it removes or leaves, which show the code before."""
 
     def read(self, lines: Sequence[AddedLine], language: Language) -> None:
         """Read the lines after a change."""
@@ -123,10 +123,10 @@ class AddedCode:
 
 
 def read_added(diff: str, wanted: Collection[str]) -> AddedCode:
-    """Return what a git diff with line feeds adds to files whose language Goldpan reads.
+    """Return the code that a git diff with line feeds adds in languages that Goldpan reads.
 
-    Of names only those that are `wanted`, and functions that are defined. Raises `ValueError` for
-    what is no git diff, and `UsageError` where a grammar is not installed.
+    Names are those that are `wanted`, and functions that are defined. Raises `ValueError` for text
+    that is no git diff, and `UsageError` where a grammar is not installed.
     """
     added = AddedCode(wanted)
     offset = 0
@@ -166,9 +166,9 @@ def _strip(text: str, language: Language) -> Stripped:
 
 
 # Which names lines of code define, and which they need from elsewhere, by their tokens alone.
-# Signs tell the two apart in most languages: what stands behind `def`, before `=` or among the
-# parameters is defined; what is called, reached by a dot, imported, or named as an argument or a
-# field is needed. No language is known better than that, so both are guesses.
+# Signs tell the two apart in most languages: a name behind `def`, before `=` or among parameters is
+# defined; one that is called, reached by a dot, imported, or named as an argument or a field is
+# needed. Both are guesses, as no grammar is used.
 
 _TOKEN = re.compile(r"\w+|[=!<>]=|=>|->|::|:=|\?\.|[^\w\s]")
 _NAME = re.compile(r"[^\W\d]\w{2,}")
@@ -227,7 +227,7 @@ def read_uses(code: Sequence[str], wanted: Collection[str]) -> Iterator[Use]:
 
 
 def _defined_function(tokens: Sequence[str], around: Sequence[str]) -> int:
-    """Return the place of the function that a line defines or declares, -1 for none."""
+    """Return the index of the function that a line defines or declares, -1 for none."""
     if "(" not in tokens or (around and around[-1] != "{"):
         return -1
     has_keyword = any(_FUNCTION.fullmatch(token) for token in tokens)
@@ -285,9 +285,9 @@ _LAST = re.compile(r"(\w+)\W*$")
 
 
 def read_arguments(code: str, start: int) -> tuple[str, ...]:
-    """Return what stands in the brackets that open at a place, parted by commas.
+    """Return the arguments in the brackets that open at `start`.
 
-    Receivers such as `self` are left out; empty where nothing closes.
+    Receivers such as `self` are left out; empty where the brackets do not close.
     """
     parts: list[str] = []
     depth, begin = 0, start + 1
@@ -303,7 +303,7 @@ def read_arguments(code: str, start: int) -> tuple[str, ...]:
 
 
 def positional(arguments: Sequence[str]) -> int:
-    """Return how many arguments have no name and unpack nothing."""
+    """Return how many arguments are positional and unpack nothing."""
     return sum(not _KEYWORD.match(argument) for argument in arguments)
 
 

@@ -1,4 +1,4 @@
-"""Audits a dataset: each row by each finding, kept in `audits/` with what it was made of."""
+"""Audits a dataset: each row by each finding, kept in `audits/` with the digests of all inputs."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class AuditResult(Result):
         """Return the counts and the examples as plain data."""
         plain, counts = asdict(self), self.counts
         del plain["counts"]
-        told = {"flagged": counts.flagged, "free": counts.free, "untold": counts.untold}
-        return {"rows": counts.total, **told, **plain}
+        sums = {"flagged": counts.flagged, "free": counts.free, "untold": counts.untold}
+        return {"rows": counts.total, **sums, **plain}
 
     def blocks(self) -> Iterator[Block]:
         """Yield how many rows are free of findings, then each finding with examples."""
@@ -135,7 +135,7 @@ class _Survey:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _RowFinding:
     """A finding on a row, without the row."""
 
     id: str
@@ -155,10 +155,10 @@ def audit_dataset(
 ) -> AuditResult:
     """Look for findings in each row of a dataset, or of a table's file, and keep them.
 
-    Of each finding the first `most` rows that have it are examples. Tests run, as `reruns` says,
-    only for findings that are named and need it; otherwise what came of earlier runs counts. Raises
-    `UsageError` where the rows can have none of the `findings`, and `DatasetError` for what cannot
-    be read or is empty.
+    The first `most` rows with each finding are examples. Tests run, as `reruns` says, only for
+    findings that are named and need it; otherwise the results of earlier runs count. Raises
+    `UsageError` where rows cannot have one of the `findings`, and `DatasetError` for a dataset that
+    is empty or cannot be read.
     """
     started = time.monotonic()
     survey = _survey(dataset)
@@ -172,17 +172,17 @@ def audit_dataset(
             f"The rows of {dataset} have {_LACKING[lacking[0]]}, which {lacking[0]} needs",
             f"Choose {', '.join(finders)}",
         )
-    found: list[_Found] = []
-    left = read_rows(dataset)
+    found: list[_RowFinding] = []
+    rows = read_rows(dataset)
     with (
         Fixes(workspace) as fixes,
         Histories(workspace) as texts,
         reporter.task("Auditing rows", survey.rows) as task,
     ):
-        while batch := texts.add_to(list(islice(left, _BATCH))):
+        while batch := texts.add_to(list(islice(rows, _BATCH))):
             for row, fix in zip(batch, fixes.of(batch), strict=True):
-                about = (row.id, row.repo, row.digest)
-                found += (_Found(*about, finders[name](row, fix)) for name in names)
+                key = (row.id, row.repo, row.digest)
+                found += (_RowFinding(*key, finders[name](row, fix)) for name in names)
                 task.advance()
         histories = {**fixes.read(), **texts.read()}
     notes = texts.notes() if "solution-in-issue" in names else ()
@@ -193,7 +193,7 @@ def audit_dataset(
 
 
 def _survey(dataset: Path) -> _Survey:
-    """Read a dataset through without keeping it: a row may hold whole files."""
+    """Read all rows of a dataset without keeping them: a row may hold whole files."""
     keys, columns = set[str](), set[str]()
     rows, has_fix = 0, False
     for row in read_rows(dataset):
@@ -209,7 +209,7 @@ def _survey(dataset: Path) -> _Survey:
 def _finders(
     survey: _Survey, outcomes: Outcomes, reruns: Reruns
 ) -> dict[FindingName, Callable[[Row, Fix | None], Finding]]:
-    """Return which findings these rows can have."""
+    """Return the functions that look for the findings that these rows can have."""
     finders: dict[FindingName, Callable[[Row, Fix | None], Finding]] = {}
     if survey.has_fix or "answer" in survey.columns:
         finders["solution-in-issue"] = find_solution
@@ -230,7 +230,10 @@ def _family(dataset: Path) -> str:
 
 
 def _write(
-    workspace: WorkspaceLayout, dataset: Path, found: Sequence[_Found], inputs: Mapping[str, str]
+    workspace: WorkspaceLayout,
+    dataset: Path,
+    found: Sequence[_RowFinding],
+    inputs: Mapping[str, str],
 ) -> Path:
     target = workspace.findings(dataset)
     make_directory(target.parent)
@@ -252,27 +255,27 @@ def _write(
 def _result(
     dataset: Path,
     names: Sequence[FindingName],
-    found: Sequence[_Found],
+    found: Sequence[_RowFinding],
     most: int,
     notes: tuple[str, ...],
     path: Path,
     seconds: float,
 ) -> AuditResult:
     findings = [row.finding for row in found]
-    counts = [_count(name, [other for other in findings if other.name == name]) for name in names]
-    width = len(names)
-    of_rows = [
-        {finding.name: finding.verdict for finding in findings[start : start + width]}
-        for start in range(0, len(findings), width)
+    counts: list[FindingCount] = []
+    examples: list[Example] = []
+    for place, name in enumerate(names):
+        of_name = found[place :: len(names)]
+        counts.append(_count(name, [row.finding for row in of_name]))
+        flagged = (row for row in of_name if row.finding.verdict == "found")
+        examples += (Example(row.id, row.finding) for row in islice(flagged, most))
+    verdicts = [
+        {finding.name: finding.verdict for finding in findings[start : start + len(names)]}
+        for start in range(0, len(findings), len(names))
     ]
-    having = [row for row in found if row.finding.verdict == "found"]
-    examples = [
-        Example(row.id, row.finding)
-        for name in names
-        for row in [row for row in having if row.finding.name == name][:most]
-    ]
+    rows = count_rows(verdicts)
     return AuditResult(
-        str(dataset), count_rows(of_rows), tuple(counts), tuple(examples), notes, str(path), seconds
+        str(dataset), rows, tuple(counts), tuple(examples), notes, str(path), seconds
     )
 
 
@@ -284,12 +287,11 @@ def _count(name: FindingName, findings: Sequence[Finding]) -> FindingCount:
         if finding.verdict == "cannot-tell"
     )
     cases = Counter(finding.case for finding in findings if finding.case)
-    told = verdicts["found"] + verdicts["not-found"]
     return FindingCount(
         name,
         {verdict: verdicts[verdict] for verdict in VERDICTS},
         dict(sorted(cases.items())),
-        wilson(verdicts["found"], told),
+        wilson(verdicts["found"], verdicts["found"] + verdicts["not-found"]),
         dict(reasons.most_common()),
     )
 

@@ -1,10 +1,10 @@
-"""Tests that demand what nobody said: names, literals, messages and signatures of the fix.
+"""Demanding tests: they need names, literals, messages or signatures that only the fix knows.
 
 A demand is what an added line of the tests needs and the fix introduces: the changed files did not
-have it before. It is stated where the texts of the row have it. It is determined where the code as
-it was leaves one way: it has the same name or literal elsewhere, or two names or one message that
-differ in a single word, which the texts or the changed files have. Else it is open, and also where
-the code has that name or message in another wording as well, so that it leaves several ways.
+have it before. It is stated where the texts of the row have it. It is determined where the code
+before the fix leaves one way: it has the same name or literal elsewhere, or two names or one
+message that differ in a single word, which the texts or the changed files have. Otherwise it is
+open, also where the code has that name or message in another wording and so leaves several ways.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from goldpan.audit.added_code import (
     read_added,
     read_arguments,
 )
-from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
+from goldpan.audit.finding import Finding, FindingName, Span, Text, Verdict, span_of
 from goldpan.audit.fixes import Fix
 from goldpan.audit.precedents import CodeBefore, find_literal, find_name, find_signature, parts_of
 from goldpan.audit.rows import Row, TokenText, text_of, tokens_of
@@ -59,7 +59,7 @@ class Demand:
     introduced: tuple[int, int]
     """Where it stands in the patch."""
     arguments: tuple[str, ...] = ()
-    """The parameters of a signature that the tests fill by their places."""
+    """The parameters of a signature that the tests pass by position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +105,24 @@ def find_demands(row: Row, fix: Fix | None) -> Finding:
 
 
 def _finding(row: Row, judged: Sequence[_Judged]) -> Finding:
-    counts = Counter(one.state for one in judged)
-    case = next((state for state in _STATES if counts[state]), "")
     if not judged:
         return Finding(NAME, "not-found", "the tests need nothing that the fix introduces")
-    ordered = sorted(judged, key=lambda one: _STATES.index(one.state))
-    evidence = tuple(span for one in ordered[:_MOST] for span in _evidence(row, one))
-    named = [one.demand.text for one in ordered if one.state == "open"][:_NAMED]
-    said = [f"{counts[state]:,} {state}" for state in _STATES if counts[state]]
-    why = f"demands: {', '.join(said)}{'; ' if named else ''}{', '.join(named)}"
-    share = counts["open"] / len(judged)
-    if case != "open":
-        return Finding(NAME, "not-found", why, evidence, case, value=share)
-    return Finding(NAME, "found", why, evidence, case, value=share)
+    counts = Counter(each.state for each in judged)
+    states = [state for state in _STATES if counts[state]]
+    ordered = sorted(judged, key=lambda each: _STATES.index(each.state))
+    evidence = tuple(span for each in ordered[:_MOST] for span in _evidence(row, each))
+    named = [each.demand.text for each in ordered if each.state == "open"][:_NAMED]
+    sums = ", ".join(f"{counts[state]:,} {state}" for state in states)
+    why = f"demands: {sums}{'; ' if named else ''}{', '.join(named)}"
+    verdict: Verdict = "found" if counts["open"] else "not-found"
+    return Finding(NAME, verdict, why, evidence, states[0], value=counts["open"] / len(judged))
 
 
-def _evidence(row: Row, one: _Judged) -> Iterator[Span]:
-    demand = one.demand
-    yield span_of(text_of(row, "test_patch"), f"{one.state}-{demand.kind}", *demand.needed)
+def _evidence(row: Row, judged: _Judged) -> Iterator[Span]:
+    demand = judged.demand
+    yield span_of(text_of(row, "test_patch"), f"{judged.state}-{demand.kind}", *demand.needed)
     yield span_of(text_of(row, "patch"), "introduced", *demand.introduced)
-    yield from one.spans
+    yield from judged.spans
 
 
 def _demands(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
@@ -156,16 +154,16 @@ def _names(fixed: AddedCode, tested: AddedCode, old: frozenset[str]) -> Iterator
 
 
 def _signatures(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[Demand]:
-    """Yield functions that tests give more by place than one argument and than was possible."""
+    """Yield functions that tests call with several positional arguments, more than before."""
     calls: dict[str, Call] = {}
-    for given in tested.calls:
-        longest = calls.get(given.name)
-        if not longest or positional(given.arguments) > positional(longest.arguments):
-            calls[given.name] = given
+    for call in tested.calls:
+        longest = calls.get(call.name)
+        if not longest or positional(call.arguments) > positional(longest.arguments):
+            calls[call.name] = call
     for definition in fixed.calls:
-        call = calls.get(definition.name) if definition.is_definition else None
-        if call is None:
+        if not definition.is_definition or definition.name not in calls:
             continue
+        call = calls[definition.name]
         count = positional(call.arguments)
         names = parameter_names(definition.arguments)
         if not max(2, _most_before(definition.name, before) + 1) <= count <= len(names):
@@ -177,7 +175,7 @@ def _signatures(fixed: AddedCode, tested: AddedCode, before: str) -> Iterator[De
 
 
 def _most_before(name: str, before: str) -> int:
-    """Return the most parameters or arguments that a function had or was given."""
+    """Return the most parameters or arguments that a function had in definitions and calls."""
     places = re.finditer(rf"(?<!\w){re.escape(name)}\(", before)
     return max((len(read_arguments(before, found.end() - 1)) for found in places), default=0)
 
@@ -224,12 +222,11 @@ def _stated(demand: Demand, row: Row, streams: Sequence[TokenText]) -> Span | No
 
 def _states_arguments(demand: Demand, row: Row, text: Text, end: int) -> bool:
     """Tell whether a call is written out, or all parameters are named."""
-    if text.text[end : end + 1] == "(":
-        given = read_arguments(text.text, end)
-        if len(given) >= len(demand.arguments):
-            return True
-    said = {word for other in row.texts for word in _WORD.findall(other.text)}
-    return said.issuperset(demand.arguments)
+    written = read_arguments(text.text, end) if text.text.startswith("(", end) else ()
+    if len(written) >= len(demand.arguments):
+        return True
+    words = {word for other in row.texts for word in _WORD.findall(other.text)}
+    return words.issuperset(demand.arguments)
 
 
 def _precedented(

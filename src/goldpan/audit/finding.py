@@ -67,7 +67,7 @@ class Finding:
     why: str
     evidence: tuple[Span, ...] = ()
     case: str = ""
-    """Which case of the finding it is, such as fully, partly or not-named."""
+    """The case of the finding, such as fully, partly or not-named."""
     remedy: str = ""
     """A way to decide what is open: the verdict, or when a solution appeared."""
     value: float | None = None
@@ -78,7 +78,7 @@ class Finding:
     """The time that running tests for it took."""
 
     def plain(self) -> dict[str, Any]:
-        """Return what the table of findings holds of it."""
+        """Return its columns in the table of findings."""
         evidence = [asdict(span) for span in self.evidence]
         plain = {name: getattr(self, name) for name in Finding.__slots__ if name != "name"}
         texts = {"case": self.case or None, "remedy": self.remedy or None}
@@ -86,7 +86,7 @@ class Finding:
 
 
 def finding_of(plain: Mapping[str, Any]) -> Finding:
-    """Return a finding that was kept as what `Finding.plain` returns."""
+    """Return the finding that `Finding.plain` wrote."""
     values = {name: plain[name] for name in Finding.__slots__ if name != "name"}
     values |= {name: plain[name] or "" for name in ("case", "remedy")}
     evidence = tuple(Span(**span) for span in plain["evidence"])
@@ -101,7 +101,7 @@ def span_of(text: Text, kind: str, start: int, end: int) -> Span:
 
 
 def chosen_findings(names: Sequence[str]) -> tuple[FindingName, ...]:
-    """Return the findings of these names; raises `UsageError` for one that there is not."""
+    """Return the findings of these names in order; raises `UsageError` for an unknown one."""
     for name in names:
         if name not in NAMES:
             raise unknown_name("finding", name, NAMES)
@@ -110,7 +110,7 @@ def chosen_findings(names: Sequence[str]) -> tuple[FindingName, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """How many rows have defects, of those that were looked for."""
+    """How many rows have any of the defects that were looked for."""
 
     names: tuple[FindingName, ...]
     """The defects that were looked for."""
@@ -118,16 +118,16 @@ class RowCounts:
     flagged: int
     """Rows with any of them."""
     free: int
-    """Rows of which each could be told, and none was found."""
+    """Rows for which each could be told, and none was found."""
 
     @property
     def untold(self) -> int:
-        """The others: none was found, and not each could be told."""
+        """Rows for which none was found, and not each could be told."""
         return self.total - self.flagged - self.free
 
     @property
     def sentence(self) -> str:
-        """How many rows are free of all, and of how many that cannot be told; empty without any."""
+        """How many rows are free of all, and for how many that is unknown; empty without names."""
         if not self.names:
             return ""
         are, names = "is" if self.free == 1 else "are", ", ".join(self.names)

@@ -1,4 +1,4 @@
-"""The change that a row's fix makes: from its columns, else from the history in the workspace."""
+"""The change that a row's fix makes, from its columns or from the history in the workspace."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 
 from goldpan.audit.precedents import CodeBefore, CodeHistory
 from goldpan.audit.rows import Row, tokens_of
@@ -29,17 +30,17 @@ _REVISIONS = ("number", "merge_base", "after_sha")
 
 @dataclass(frozen=True, slots=True)
 class FileFix:
-    """The change that a fix makes to one file that is no test."""
+    """The change that a fix makes to a file that is no test."""
 
     path: str
     """Its name before the fix."""
     added: tuple[str, ...]
-    """Lines that are neither blank nor comments, and that no line before says by its tokens, nor
-    one that the fix removes from another file."""
+    """Lines that are neither blank nor comments, and whose tokens no line had before: neither of
+    this file, nor one that the fix removes from another."""
     old: frozenset[str]
     """Tokens that the file is known to have had."""
     places: tuple[int, ...]
-    """The lines of the file before that were removed, or before which others were added, from 1."""
+    """The lines of the old file that were removed, or before which others were added, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,13 @@ class Fix:
 
     files: tuple[FileFix, ...]
     before: Mapping[str, str] = field(default_factory=dict)
-    """Whole files before the fix by path, where they are at hand."""
+    """Whole files before the fix by path, where they are available."""
     code: Callable[[], CodeBefore | None] = field(default=lambda: None, compare=False)
-    """Reads all code before the fix; gives None where no history at hand has it."""
+    """Reads all code before the fix; gives None where no history in the workspace has it."""
 
 
 class Fixes(ExitStack):
-    """The fixes of rows; opens the histories of their repositories as they are asked for."""
+    """The fixes of rows; opens the histories of their repositories on demand."""
 
     def __init__(self, workspace: WorkspaceLayout) -> None:
         self._workspace = workspace
@@ -64,7 +65,7 @@ class Fixes(ExitStack):
         self._revisions: dict[str, dict[int, tuple[str, str]]] = {}
 
     def of(self, rows: Sequence[Row]) -> list[Fix | None]:
-        """Return the fix of each row; None where it is not at hand."""
+        """Return the fix of each row; None where it is not available."""
         missing = [row for row in rows if row.has_fix and not _own_diff(row)]
         diffs = self._from_histories(missing)
         return [self._fix(row, _own_diff(row) or diffs.get(row.id, "")) for row in rows]
@@ -81,17 +82,16 @@ class Fixes(ExitStack):
             parts = split_patch(diff)
         except ValueError:
             return None
-        parts = tuple(part for part in parts if not part.is_binary and not is_test_file(part.path))
-        parts = tuple(part for part in parts if language_of(part.path)) or parts
+        changed = [part for part in parts if not part.is_binary and not is_test_file(part.path)]
+        changed = [part for part in changed if language_of(part.path)] or changed
         before = {}
-        for part in parts:
+        for part in changed:
             old = part.moved_from or part.path
             if text := row.column("file_before") or self._file(row, old):
                 before[old] = text
-        moved = {
-            tokens_of(text) for part in parts for mark, text, _ in _lines(part.text) if mark == "-"
-        }
-        files = tuple(_file_fix(part, before, moved) for part in parts)
+        lines = chain(*(_lines(part.text) for part in changed))
+        removed = {tokens_of(text) for mark, text, _ in lines if mark == "-"}
+        files = tuple(_file_fix(part, before, removed) for part in changed)
         return Fix(files, before, lambda: self._code_before(row))
 
     def _code_before(self, row: Row) -> CodeBefore | None:
@@ -126,10 +126,10 @@ class Fixes(ExitStack):
             if self._history(repo) is None:
                 continue
             states = self._states(repo)
-            asked = [row for row in rows if row.repo == repo and row.pull in states]
-            spans = [(row.pull or 0, *states[row.pull or 0]) for row in asked]
-            made = patches(self._workspace.clone(repo), spans)
-            diffs |= {row.id: patch.text or "" for row, patch in zip(asked, made, strict=True)}
+            known = [row for row in rows if row.repo == repo and row.pull in states]
+            spans = [(row.pull or 0, *states[row.pull or 0]) for row in known]
+            found = patches(self._workspace.clone(repo), spans)
+            diffs |= {row.id: patch.text or "" for row, patch in zip(known, found, strict=True)}
         return diffs
 
     def _states(self, repo: str) -> dict[int, tuple[str, str]]:
@@ -151,18 +151,17 @@ def _own_diff(row: Row) -> str:
     return next((text for text in columns if text.startswith(_GIT)), "")
 
 
-def _file_fix(part: FilePatch, before: Mapping[str, str], moved: Set[tuple[str, ...]]) -> FileFix:
+def _file_fix(part: FilePatch, before: Mapping[str, str], removed: Set[tuple[str, ...]]) -> FileFix:
     path = part.moved_from or part.path
     lines = list(_lines(part.text))
     known = [text for mark, text, _ in lines if mark != "+"]
-    known += before.get(path, "").splitlines()
-    old = {tokens_of(line) for line in known}
+    old = {tokens_of(line) for line in (*known, *before.get(path, "").splitlines())}
     added = [
         text
         for mark, text, _ in lines
         if mark == "+"
         and (tokens := tokens_of(text)) not in old
-        and tokens not in moved
+        and tokens not in removed
         and not _COMMENT.match(text.lstrip())
     ]
     return FileFix(
@@ -174,7 +173,7 @@ def _file_fix(part: FilePatch, before: Mapping[str, str], moved: Set[tuple[str, 
 
 
 def _lines(part: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the lines of all hunks: mark, text, and where they stand in the file before."""
+    """Yield the lines of all hunks: mark, text, and their number in the old file."""
     place = -1
     for line in part.split("\n"):
         if head := _HUNK.match(line):

@@ -1,9 +1,9 @@
 """The place is in the question: which files, classes and functions of the fix the issue names.
 
-Fully, where it names each changed file; partly, where it names some of them, or a class or
-function that is changed; else not (Kochhar et al., ASE 2014). A file is named by its path, by the
-end of it, by a base name that no other file is likely to have, as a module of Python or Lua, or by
-a stem that is no plain word or the scope of a commit's title.
+Fully where it names each changed file, partly where it names some of them, or a class or function
+that is changed (Kochhar et al., ASE 2014). A file is named by its path or the end of it, by a base
+name that no other file is likely to have, as a module of Python or Lua, or by a stem that is no
+plain word or the scope of a commit's title.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from goldpan.audit.finding import Finding, FindingName, Span, Text, span_of
+from goldpan.audit.finding import Finding, FindingName, Span, Text, Verdict, span_of
 from goldpan.audit.fixes import Fix
 from goldpan.audit.rows import Row
 from goldpan.code.grammar import Symbol, symbols_around
@@ -50,7 +50,7 @@ class _Place:
 
 
 def find_place(row: Row, fix: Fix | None) -> Finding:
-    """Return which of the places that the fix changes the texts of a row name."""
+    """Return how many of the places that the fix changes are named in the texts of a row."""
     places, untold = _places(row, fix)
     if not places:
         why = "the changed files are not known"
@@ -77,10 +77,8 @@ def find_place(row: Row, fix: Fix | None) -> Finding:
         remedy = f"Run goldpan clone --repo {row.repo}" if row.repo else "Read the row"
         return Finding(NAME, "cannot-tell", why, case=case, remedy=remedy)
     evidence = (*files.values(), *symbols.values())
-    share = len(files) / len(places)
-    if case == "not-named":
-        return Finding(NAME, "not-found", why, (), case, value=share)
-    return Finding(NAME, "found", why, evidence, case, value=share)
+    verdict: Verdict = "not-found" if case == "not-named" else "found"
+    return Finding(NAME, verdict, why, evidence, case, value=len(files) / len(places))
 
 
 def _places(row: Row, fix: Fix | None) -> tuple[list[_Place], str]:
@@ -124,7 +122,7 @@ def _file(text: Text, path: str, several: frozenset[str] | None) -> Span | None:
 
 
 def _names(path: str, several: frozenset[str] | None) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what names a file, the longest first: what it is, and what stands before and after."""
+    """Yield the names of a file, the longest first: kind, pattern before, name, pattern after."""
     folders, _, base = path.rpartition("/")
     parts = folders.split("/") if folders else []
     yield "path", _BELOW if parts else _ALONE, path, _AFTER
@@ -147,7 +145,7 @@ def _names(path: str, several: frozenset[str] | None) -> Iterator[tuple[str, str
 
 
 def _symbol(text: Text, symbol: Symbol) -> Span | None:
-    """Return where a definition is named: as a word where it looks like a name, else as code."""
+    """Return where a definition is named: as a word if its shape is that of a name, or as code."""
     name = re.escape(symbol.name)
     if symbol.name not in text.text:
         return None

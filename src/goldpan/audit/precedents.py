@@ -1,9 +1,9 @@
 """Precedents of what a fix introduces: the names, messages and calls of the code before.
 
-A precedent has the same text; or, of a name of several words, two names beside it differ from it
-in one and the same word; or, of a message, one beside it does. The word that differs has to be
-`known`. Rivals are precedents that would lead to another text: the name with a word that means the
-same, or a message with half of the words in another order.
+A precedent has the same text. For a name of several words, precedents are also two names in the
+same folders that differ from it in one and the same word; for a message, one that differs in a
+word. That word has to be `known`. Rivals are precedents that would lead to another text: the name
+with a synonym, or another message with the same words.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def find_name(
 def find_literal(
     code: CodeBefore, text: str, near: Sequence[str], known: Collection[str]
 ) -> Precedents:
-    """Return the precedents of a number, or of a text that stands between quotes."""
+    """Return the precedents of a number, or of a text between quotes."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(text)}(?!\w)")
     if not text[0].isdigit():
         pattern = re.compile(rf"(?<=[\"'`]){re.escape(text)}(?=[\"'`])")
@@ -106,7 +106,7 @@ def find_literal(
 
 
 def find_signature(code: CodeBefore, name: str, count: int, near: Sequence[str]) -> Precedents:
-    """Return where a function of that name takes or is given so many arguments."""
+    """Return definitions and calls of that name with `count` positional arguments."""
     spans = []
     for file in code.having([name], near)[:_MOST_READ]:
         text = Text(file.path, code.text(file))
@@ -124,7 +124,7 @@ def parts_of(text: str) -> set[str]:
 
 
 def _used(name: str) -> re.Pattern[str]:
-    """Return what a name looks like where it is defined, reached or called."""
+    """Return the pattern of a name where it is defined, reached or called."""
     word = re.escape(name)
     return re.compile(
         rf"(?<!\w){word}(?=\(|\s*=(?!=)|:)|(?<=\w[.]){word}(?!\w)|(?<=->|::){word}(?!\w)"
@@ -152,7 +152,7 @@ def _rival_names(code: CodeBefore, name: str, near: Sequence[str]) -> Iterator[S
 
 
 def _synonyms(parts: Sequence[re.Match[str]]) -> Iterator[dict[int, str]]:
-    """Yield words that mean the same as a part, each by the part's place."""
+    """Yield synonyms of a part, each by the part's place."""
     for at, part in enumerate(parts):
         old = part[0].lower()
         for new in sorted(word for group in _SYNONYMS if old in group for word in group - {old}):
@@ -170,14 +170,14 @@ def _rebuilt(name: str, parts: Sequence[re.Match[str]], words: Mapping[int, str]
 
 
 def _letters(part: str) -> str:
-    """Return what any word in the place of this one looks like."""
+    """Return the pattern of words that could stand in the place of this one."""
     if len(part) > 1 and part.isupper():
         return "[A-Z0-9]+"
     return "[A-Z][a-z0-9]*" if part[0].isupper() else "[a-z0-9]+"
 
 
 def _alike(code: CodeBefore, files: Sequence[TreeFile], pattern: str) -> dict[str, TreeFile]:
-    """Return the names that a pattern fits, each with the first file that has it."""
+    """Return the names that match a pattern, each with the first file that has it."""
     whole = re.compile(rf"(?<![^\n]){pattern}(?![^\n])")
     found: dict[str, TreeFile] = {}
     for file in files:
@@ -198,7 +198,7 @@ def _named(code: CodeBefore, names: Mapping[str, TreeFile], kind: str) -> tuple[
 def _messages(
     code: CodeBefore, words: Sequence[str], near: Sequence[str], known: Collection[str]
 ) -> Precedents:
-    """Return the messages beside that differ in a word, and those that say the same otherwise."""
+    """Return messages in the same folders that differ in a word, and rewordings as rivals."""
     spans: list[Span] = []
     others: list[tuple[set[str], Span]] = []
     fixed = {word.lower() for word in words if len(word) > 2}
@@ -208,14 +208,14 @@ def _messages(
         text = Text(file.path, code.text(file))
         for found in _QUOTED.finditer(text.text):
             span = span_of(text, "precedent", *found.span())
-            said = _WORD.findall(found[0])
-            differ = [word for word, other in zip(words, said, strict=False) if word != other]
-            if len(said) == len(words) and len(differ) == 1 and differ[0].lower() in known:
+            quoted = _WORD.findall(found[0])
+            differ = [word for word, other in zip(words, quoted, strict=False) if word != other]
+            if len(quoted) == len(words) and len(differ) == 1 and differ[0].lower() in known:
                 spans.append(span)
                 fixed.discard(differ[0].lower())
             else:
-                others.append(({word.lower() for word in said}, span))
-    rivals = (replace(span, kind="rival") for said, span in others if fixed and fixed <= said)
+                others.append(({word.lower() for word in quoted}, span))
+    rivals = (replace(span, kind="rival") for quoted, span in others if fixed and fixed <= quoted)
     return Precedents(tuple(spans[:_MOST]), tuple(rivals)[:_MOST] if spans else ())
 
 

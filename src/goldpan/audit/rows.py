@@ -1,4 +1,4 @@
-"""Rows as findings read them: what a model is given, since when, and what the fix is known by."""
+"""Rows as findings read them: texts with their history, and the facts that identify the fix."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TIMES = {
     "pull_title": "",
     "pull_body": "",
 }
-"""The columns of texts that a model is given, each with the column that tells when it was written.
+"""The columns of texts that a model is given, each with the column of its time.
 
 `created_at` of SWE-bench's rows is the pull request's, so their comments have no time.
 """
@@ -76,7 +76,7 @@ class Row:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what findings judge: texts, change, answer and tests."""
+        """The SHA-256 of the parts that findings judge: texts, change, answer and tests."""
         texts = [[text.source, text.text] for text in self.texts]
         columns = [self.column(name) for name in _JUDGED]
         return hashlib.sha256(json.dumps([texts, self.base, columns]).encode()).hexdigest()
@@ -88,9 +88,9 @@ class Row:
 
 
 def key_of(row_id: str) -> str:
-    """Return what an id says without the name of its family, which comes before a colon."""
-    family, _, rest = row_id.partition(":")
-    return rest if rest and "/" not in family else row_id
+    """Return an id without the name of its family, which comes before a colon."""
+    family, _, key = row_id.partition(":")
+    return key if key and "/" not in family else row_id
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -134,9 +134,9 @@ def text_of(row: Row, name: str) -> Text:
     return Text(name, _ENDS.sub("\n", row.column(name)))
 
 
-# When the texts of a row came to be, and how they stood before its fix was begun; for questions:
-# before they were answered. A text of a row may be made of several that people wrote, as the
-# statement of SWE-bench is of title and body.
+# When the texts of a row were written, and their versions before its fix was begun, or before a
+# question was answered. A text of a row may be made of several that people wrote, as the statement
+# of SWE-bench is of title and body.
 
 _PARTS: dict[str, tuple[str, ...]] = {
     "title": ("title",),
@@ -163,7 +163,7 @@ class Times:
     remedy: str = ""
 
     def before(self, text: Text) -> tuple[Text | None, str]:
-        """Return how a text stood before the fix was begun, and why that cannot be told, if so.
+        """Return a text as it was before the fix was begun, and why that cannot be told, if so.
 
         None is a text that was not written yet.
         """
@@ -175,7 +175,7 @@ class Times:
             if earlier is part.versions[-1] and not part.lacks:
                 continue
             shown = _shown(part, whole, text.source)
-            if earlier is None:  # whatever it said, nothing of it was there
+            if earlier is None:  # it did not exist yet
                 whole = whole if shown is None else whole.replace(_public(shown), "", 1)
             elif part.lacks or earlier.text is None:
                 why = part.lacks or WITHHELD
@@ -183,22 +183,21 @@ class Times:
                 why = "" if part.source == "comment" else _OTHER
             elif shown.at > earlier.at:
                 whole = whole.replace(_public(shown), _public(earlier), 1)
-        stood = replace(text, text=whole)
-        return (None if not whole.strip() else stood), why
+        return (replace(text, text=whole) if whole.strip() else None), why
 
     def first(self, text: Text, span: Span) -> datetime | None:
         """Return when a part of a text first appeared; None where that cannot be told."""
-        said = _spaced(text.text[span.start : span.end])
+        words = _spaced(text.text[span.start : span.end])
         for part in self._parts(text):
             shown = _shown(part, text.text, text.source)
-            if self.lacks or shown is None or said not in _spaced(_public(shown)):
+            if self.lacks or shown is None or words not in _spaced(_public(shown)):
                 continue
             if part.lacks:
                 return None
             for version in part.versions:
                 if version.text is None:
                     return None
-                if said in _spaced(_public(version)):
+                if words in _spaced(_public(version)):
                     return version.at
         return None
 
@@ -215,8 +214,8 @@ def _shown(part: TextHistory, whole: str, source: str) -> TextVersion | None:
         return part.versions[-1]
     holds = len(_PARTS.get(source, ())) > 1 or part.source == "comment"
     for version in reversed(part.versions):
-        said = _public(version)
-        if said and (said in whole if holds else said == whole.strip()):
+        public = _public(version)
+        if public and (public in whole if holds else public == whole.strip()):
             return version
     return None
 
@@ -230,11 +229,8 @@ def _spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-# Reads that from the tables of the rows' repositories.
-
-
 class Histories(ExitStack):
-    """The histories of rows' texts; opens the tables of repositories as they are asked for."""
+    """The histories of rows' texts; opens the tables of repositories on demand."""
 
     def __init__(self, workspace: WorkspaceLayout) -> None:
         self._workspace = workspace
@@ -248,8 +244,7 @@ class Histories(ExitStack):
         times: dict[int, Times] = {}
         for repo in sorted({row.repo for row in rows}):
             places = [place for place, row in enumerate(rows) if row.repo == repo]
-            found = self._times(repo, [rows[place] for place in places])
-            times |= dict(zip(places, found, strict=True))
+            times |= zip(places, self._times(repo, [rows[place] for place in places]), strict=True)
         dated = [replace(row, times=times[place]) for place, row in enumerate(rows)]
         for row in dated:
             self._count(row)
@@ -266,7 +261,7 @@ class Histories(ExitStack):
         return {name: seal_of_parquet(path) for name, path in paths.items() if path.exists()}
 
     def notes(self) -> tuple[str, ...]:
-        """Return how many rows had a text edited since, and of how many nobody can tell."""
+        """Return how many rows had a text edited since, and for how many that is unknown."""
         notes = []
         if self._edited:
             notes.append(f"Edited after the fix was begun, or the answer given: {self._edited:,}")
@@ -283,7 +278,7 @@ class Histories(ExitStack):
         pulls = {row.pull for row in rows if row.pull}
         written = versions.of({number for row in rows for number in row.issues} | pulls)
         work = versions.work(pulls)
-        made = []
+        times = []
         for row in rows:
             texts = tuple(text for number in row.issues for text in written.get(number, ()))
             fix = work.get(row.pull or 0) if row.has_fix else None
@@ -293,8 +288,8 @@ class Histories(ExitStack):
                 why, remedy = "the row names no issue that was mined", "Give rows with issue"
             elif at is None:
                 why = "nothing tells when its fix was begun"
-            made.append(Times(at, texts, written.get(row.pull or 0, ()), fix, why, remedy))
-        return made
+            times.append(Times(at, texts, written.get(row.pull or 0, ()), fix, why, remedy))
+        return times
 
     def _open(self, repo: str) -> Versions | None:
         if repo not in self._versions:
@@ -305,10 +300,10 @@ class Histories(ExitStack):
         return self._versions[repo]
 
     def _count(self, row: Row) -> None:
-        stood = [(text, *row.times.before(text)) for text in row.texts if text.of_issue]
-        if why := next((why for _, _, why in stood if why), ""):
+        versions = [(text, *row.times.before(text)) for text in row.texts if text.of_issue]
+        if why := next((why for _, _, why in versions if why), ""):
             self._untold[f"{why}. {row.times.remedy}"] += 1
-        elif any(earlier != text for text, earlier, _ in stood):
+        elif any(earlier != text for text, earlier, _ in versions):
             self._edited += 1
 
 
@@ -317,14 +312,15 @@ def _answered(row: Row) -> datetime | None:
     return at if isinstance(at, datetime) else None
 
 
-# Finds words and signs in a text, whatever white space stands between them.
-
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _SEAM = "\n"
 
 
 class TokenText:
-    """A text that sequences of tokens are looked for in; each search is one pass."""
+    """A text to search for sequences of tokens, whatever white space is between them.
+
+    Each search is one pass.
+    """
 
     def __init__(self, text: str, pattern: re.Pattern[str] = _TOKEN, *, fold: bool = False) -> None:
         self._matches = list(pattern.finditer(text))
@@ -332,7 +328,7 @@ class TokenText:
         self._joined = f"{_SEAM}{_SEAM.join(found)}{_SEAM}"
 
     def find(self, tokens: Sequence[str]) -> tuple[int, int] | None:
-        """Return where tokens first stand one after the other, as offsets in the text."""
+        """Return the offsets of the first place where the tokens follow each other."""
         at = self._joined.find(f"{_SEAM}{_SEAM.join(tokens)}{_SEAM}") if tokens else -1
         if at < 0:
             return None

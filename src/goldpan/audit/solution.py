@@ -1,11 +1,11 @@
 """The answer is in the question: the fix, a link to it, or the reply that answers.
 
 Texts are compared by their tokens, so white space and indentation do not count. An added line
-counts where it is telling: four tokens or more, no import, and not said before by the file. The
-fix is found where the texts hold telling lines with half of all tokens, where a block of code holds
-each of its lines, or where a link leads to its pull request, a commit or a branch of it. New names
-alone are evidence but no finding, as whoever asks for a feature names it. Of an answer, sentences
-count, and an edit that says what solved the problem.
+counts where it is telling: four tokens or more, no import, and not in the file before. The fix is
+found where the texts hold telling lines with half of all tokens, where a block of code holds each
+of its lines, or where a link leads to its pull request, a commit or a branch of it. New names alone
+are evidence but no finding, as a request for a feature names it. For an answer, sentences count,
+and an edit that says what solved the problem.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from goldpan.text.remarks import read_remarks
 
 NAME: FindingName = "solution-in-issue"
 _SHARE = 0.5
-"""The share of the fix's telling tokens, or of the answer's words, from which on it is found."""
+"""The least share of the fix's telling tokens, or of the answer's words, for a finding."""
 _LEAST_LINE = 4
 _LEAST_QUOTED = 6
-"""Tokens of a telling line, and of all that are quoted."""
+"""The least tokens of a telling line, and of all quoted lines."""
 _LEAST_WORDS = 8
 _MOST_NAMES = 8
 _IMPORT = re.compile(r"\s*(?:import|from|#\s*include|using|require|use|package)\b")
@@ -47,7 +47,7 @@ _EDIT = re.compile(
     r"[\s\d]*[:*_\-\u2013\u2014)\]]",
     re.I,
 )
-_SAID = re.compile(r"\W*(?:solved|resolved|fixed)(?:\W*:|\s+(?:it\s+)?by\b|\s+it\b)", re.I)
+_SOLVED = re.compile(r"\W*(?:solved|resolved|fixed)(?:\W*:|\s+(?:it\s+)?by\b|\s+it\b)", re.I)
 _BY = re.compile(r"\b(?:solved|fixed|resolved) (?:by|with|using|via)\b", re.I)
 _NOT = re.compile(
     r"n['\u2019]t\b|\b(?:not|still|never|unsolved|(?:ca|did|do|does|is|was|wo)nt)\b", re.I
@@ -66,19 +66,19 @@ def find_solution(row: Row, fix: Fix | None) -> Finding:
 
 
 def _with_case(row: Row, fix: Fix | None, found: Finding) -> Finding:
-    """Tell whether the solution was there before the fix was begun, by looking for it there."""
-    stood = [(text, *row.times.before(text)) for text in row.texts]
-    before = tuple(earlier for _, earlier, why in stood if earlier and not why)
+    """Return a finding with its case: whether the texts before the fix was begun have it too."""
+    versions = [(text, *row.times.before(text)) for text in row.texts]
+    before = tuple(earlier for _, earlier, why in versions if earlier and not why)
     if _is_found(row, fix, before):
         return replace(found, case="before-fix")
-    if why := "; ".join(dict.fromkeys(why for _, _, why in stood if why)):
-        said = f"{found.why}, since when cannot be told: {why}"
-        return replace(found, case="when-unknown", why=said, remedy=row.times.remedy)
-    # What stands now of the texts that stood then: nothing but edits came to them.
-    edited = tuple(text for text, earlier, _ in stood if earlier)
+    if reasons := "; ".join(dict.fromkeys(why for _, _, why in versions if why)):
+        why = f"{found.why}, since when cannot be told: {reasons}"
+        return replace(found, case="when-unknown", why=why, remedy=row.times.remedy)
+    # Today's versions of the texts that existed then differ from them by edits alone.
+    edited = tuple(text for text, earlier, _ in versions if earlier)
     if _is_found(row, fix, edited):
-        said = f"{found.why}, by an edit after the fix was begun"
-        return replace(found, case="edited-in", why=said)
+        why = f"{found.why}, by an edit after the fix was begun"
+        return replace(found, case="edited-in", why=why)
     return replace(found, case="after-fix")
 
 
@@ -110,20 +110,20 @@ def _find(row: Row, fix: Fix | None) -> Finding:
     share = quoted / total if total else None
     gists = tuple(span for text in row.texts for span in _gists(row, text))
     evidence = (*links, *blocks, *quotes.values(), *gists, *names)
-    said = f"{len(quotes):,} of {len(telling):,} telling lines of the fix are quoted"
+    why = f"{len(quotes):,} of {len(telling):,} telling lines of the fix are quoted"
     if links:
         return Finding(NAME, "found", _linked(links), evidence, value=share)
     if blocks:
         return Finding(NAME, "found", "a block of code holds the whole fix", evidence, value=share)
     if share is not None and share >= _SHARE and quoted >= _LEAST_QUOTED:
-        return Finding(NAME, "found", said, evidence, value=share)
+        return Finding(NAME, "found", why, evidence, value=share)
     if gists:
         why = "a gist of the fix's author is linked, and what it holds is not at hand"
         return Finding(NAME, "cannot-tell", why, evidence, "gist", "Read the gist", share)
     if not telling:
         why = "the fix adds no line that could be told from others"
         return Finding(NAME, "cannot-tell", why, evidence, remedy="Read the row")
-    return Finding(NAME, "not-found", said, evidence, value=share)
+    return Finding(NAME, "not-found", why, evidence, value=share)
 
 
 def _linked(links: Sequence[Span]) -> str:
@@ -150,7 +150,7 @@ def _links(row: Row, text: Text) -> Iterator[Span]:
 
 
 def _gists(row: Row, text: Text) -> Iterator[Span]:
-    """Yield links to gists of whom wrote the fix; what they hold is not at hand."""
+    """Yield links to gists of the fix's author; their content is not available."""
     author = row.times.work.author if row.times.work else None
     for match in _GIST.finditer(text.text):
         if author and match[1].lower() == author.lower():
@@ -171,7 +171,7 @@ def _first(
 
 
 def _named(fix: Fix, streams: Sequence[tuple[Text, TokenText]]) -> Iterator[Span]:
-    """Yield where new names of the fix stand."""
+    """Yield the new names of the fix in the texts."""
     old = frozenset[str]().union(*(file.old for file in fix.files))
     added = (token for file in fix.files for line in file.added for token in tokens_of(line))
     new = [name for name in dict.fromkeys(added) if name not in old and _SHAPED.search(name)]
@@ -191,7 +191,7 @@ def _blocks(text: Text, lines: Sequence[str]) -> Iterator[Span]:
 
 
 def _code_spans(text: str) -> list[tuple[int, int]]:
-    """Return where neighbouring lines of code and traces stand in a text."""
+    """Return the places of neighboring lines of code and traces in a text."""
     spans: list[tuple[int, int]] = []
     at, was_code = 0, False
     kinds = [line.kind for line in classify(text)]
@@ -216,33 +216,34 @@ def _find_answer(row: Row) -> Finding:
         edits += _edits(text)
     quotes, share, quoted = _quoted_sentences(row)
     evidence = (*links, *edits, *quotes)
-    said = f"{len(quotes):,} sentences of the answer are quoted"
+    why = f"{len(quotes):,} sentences of the answer are quoted"
     if links:
         return Finding(NAME, "found", "a link leads to the answer", evidence, value=share)
     if edits:
         return Finding(NAME, "found", "an edit says what solved it", evidence, value=share)
     if share is not None and share >= _SHARE and quoted >= _LEAST_WORDS:
-        return Finding(NAME, "found", said, evidence, value=share)
+        return Finding(NAME, "found", why, evidence, value=share)
     if share is None:
         why = "the answer has no sentence that could be told from others"
         return Finding(NAME, "cannot-tell", why, remedy="Read the row")
-    return Finding(NAME, "not-found", said, evidence, value=share)
+    return Finding(NAME, "not-found", why, evidence, value=share)
 
 
 def _edits(text: Text) -> Iterator[Span]:
     """Yield the lines that say, as an afterthought, what solved the problem."""
     at = 0
     lines = text.text.split("\n")
-    for said, line in zip(classify(text.text), lines, strict=True):
+    for classified, line in zip(classify(text.text), lines, strict=True):
         opened = _EDIT.match(line)
         is_edit = opened and (read_remarks(line[opened.end() :]).solved or _BY.search(line))
-        if said.kind is LineKind.PROSE and (is_edit or _SAID.match(line)) and not _NOT.search(line):
+        is_prose = classified.kind is LineKind.PROSE
+        if is_prose and (is_edit or _SOLVED.match(line)) and not _NOT.search(line):
             yield span_of(text, "edit", at, at + len(line))
         at += len(line) + 1
 
 
 def _quoted_sentences(row: Row) -> tuple[list[Span], float | None, int]:
-    """Return the answer's sentences that the texts hold, their share and number of words."""
+    """Return the answer's sentences that the texts quote, with the share and number of words."""
     written = prose(row.column("answer"))
     parts = (written[part.start : part.end] for part in split_sentences(written, "join"))
     sentences = [tuple(word.lower() for word in _WORD.findall(part)) for part in parts]

@@ -1,4 +1,4 @@
-"""The stored audit of a dataset, as far as it is of exactly these bytes."""
+"""The stored audit of a dataset, which counts for exactly these bytes, and checks of new rows."""
 
 from __future__ import annotations
 
@@ -47,17 +47,18 @@ class StoredAudit:
 
     @property
     def sentence(self) -> str:
-        """How many rows are free of what was looked for, and of how many that cannot be told."""
+        """How many rows are free of these findings, and for how many that is unknown."""
         return count_rows(
             [{name: row[name]["verdict"] for name in row} for row in self.rows.values()]
         ).sentence
 
     def verdicts(self) -> dict[str, Verdicts]:
         """Return verdict and case of each finding, by the row's id."""
+        names = self.names
         return {
             row_id: {
                 name: {"verdict": row[name]["verdict"], "case": row[name]["case"] or ""}
-                for name in self.names
+                for name in names
                 if name in row
             }
             for row_id, row in self.rows.items()
@@ -75,7 +76,7 @@ class StoredAudit:
 def find_audit(
     workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str] | None = None
 ) -> StoredAudit | GoldpanError:
-    """Return the audit as `read_audit` does, or why there is none that counts."""
+    """Return the audit as `read_audit` does, or the error that says why there is none."""
     try:
         return read_audit(workspace, dataset, files)
     except GoldpanError as error:
@@ -92,9 +93,9 @@ def read_audit(
 ) -> StoredAudit:
     """Return the audit of a dataset's directory or of a table's file.
 
-    `files` are the digests of its files by name, where they are not in their place yet. Raises
-    `DatasetError` where there is no audit, or where it is of other bytes, and `WorkspaceError`
-    where it is damaged.
+    `files` are the digests of its files by name, for files that are not in their place yet. Raises
+    `DatasetError` where there is no audit, or one of other bytes, and `WorkspaceError` where it is
+    damaged.
     """
     path = workspace.findings(dataset)
     # A page that shows it says the same wherever the dataset lies.
@@ -128,9 +129,9 @@ def row_digests(dataset: Path) -> dict[str, str]:
     return {path.name: file_digest(path) for path in paths}
 
 
-# Findings that rows of a build must not have: `build FAMILY --require not:FINDING`. What row and
-# fix show is looked for while the rows are made. What takes test runs, stored runs or the whole
-# history is read from the audits of the workspace: of a row that is as it was then.
+# Findings that rows of a build must not have: `build FAMILY --require not:FINDING`. Those that row
+# and fix show are looked for while the rows are made. Those that take test runs, stored runs or the
+# whole history are read from the audits of the workspace, for rows that have not changed since.
 
 _OF_ROWS = {"solution-in-issue": find_solution, "place-in-issue": find_place}
 _FIX = frozenset({"patch", "diff", "changed_path"})
@@ -144,13 +145,12 @@ _Stored = Mapping[FindingName, Mapping[tuple[str, str], Verdict]]
 def row_check(
     workspace: WorkspaceLayout, required: Sequence[str], family: Family
 ) -> RowCheck | None:
-    """Return what drops rows with the findings that `required` names as not:FINDING, if any.
+    """Return the check that drops rows with the findings that `required` names as not:FINDING.
 
-    Raises `UsageError` for a finding that there is not, or that rows of the family cannot have, and
-    `WorkspaceError` where an audit is needed and the workspace has none.
+    None where it names none. Raises `UsageError` for an unknown finding or one that rows of the
+    family cannot have, and `WorkspaceError` where an audit is needed and the workspace has none.
     """
-    asked = [name.removeprefix(NOT) for name in required if name.startswith(NOT)]
-    names = chosen_findings(asked)
+    names = chosen_findings([name.removeprefix(NOT) for name in required if name.startswith(NOT)])
     columns = set(family.schema.names)
     for name in names:
         if name in _NEEDS and not columns & _NEEDS[name]:
@@ -168,7 +168,7 @@ def row_check(
 
 @dataclass(frozen=True, slots=True)
 class _Verdicts:
-    """The verdicts on rows; goes to other processes."""
+    """Gives the verdicts on rows, also in other processes."""
 
     workspace: WorkspaceLayout
     names: tuple[FindingName, ...]
@@ -195,7 +195,7 @@ class _Verdicts:
 def _read_audits(
     workspace: WorkspaceLayout, names: Sequence[FindingName], family: str
 ) -> tuple[_Stored, dict[str, str]]:
-    """Return what audits say of rows by id and digest, and the digests of these audits by name."""
+    """Return stored verdicts by id and digest of the row, and the audits' digests by name."""
     stored: dict[FindingName, dict[tuple[str, str], Verdict]] = {
         name: {} for name in names if name not in _OF_ROWS
     }

@@ -4,7 +4,7 @@ A row that half of all models would solve is solved by all of four in one case o
 nothing is found. Whether better models solve it rather than worse ones is the difference between
 the two halves of the models, ranked by the other rows, with Newcombe's interval.
 
-Answers that are paths or texts are not guessed. So a row is found, too, where a baseline gives the
+Answers that are paths or texts are not guessed. So a row is also found where a baseline gives the
 right one, or a model that was given no text or no code of the row.
 """
 
@@ -35,7 +35,7 @@ from goldpan.evaluation.task_input import MODULES, PATHS, built_family, code_par
 
 NAME: FindingName = "measures-nothing"
 _FEWEST = 4
-"""Models that have to agree: with these the 95 % interval of the share lies on one side of half."""
+"""The fewest models that have to agree for an interval of the share on one side of half."""
 _MOST_MODELS = 1_000
 _BASELINES = frozenset(entry.name for entry in BASELINES)
 _RUN = "Run goldpan evaluate run --task {task} --model MODEL"
@@ -55,7 +55,7 @@ class Outcomes:
     remedy: str
     """The command that would bring more outcomes."""
     blind: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
-    """The same of runs that must not be able to solve a row."""
+    """The same for runs that must not be able to solve a row."""
     unscored: int = 0
     """Runs on these rows whose answers are neither right nor wrong by themselves."""
     right: Mapping[str, int] = field(init=False)
@@ -67,7 +67,7 @@ class Outcomes:
 
 
 def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str) -> Outcomes:
-    """Return what stored runs solve of the rows of these keys.
+    """Return which rows of these keys stored runs solve.
 
     Runs that lack a part of the input do not count, nor those on another split than most.
     """
@@ -108,7 +108,7 @@ def _by_system(
     tasks: Mapping[str, Task],
     read: Callable[[Run, Task], dict[str, bool] | None],
 ) -> tuple[dict[str, dict[str, bool]], int]:
-    """Return what systems solve in most of their runs, and how many runs could not be told."""
+    """Return the rows that systems solve in most of their runs, and how many runs have no score."""
     solved: dict[str, dict[str, bool]] = {}
     unscored = 0
     for system in systems_of(on_one_split(runs)[0]):
@@ -149,15 +149,15 @@ def find_measure(row: Row, outcomes: Outcomes) -> Finding:
         why += f", and {_FEWEST} would have to agree"
         return Finding(NAME, "cannot-tell", why, case=case, remedy=outcomes.remedy)
     value, low, high, needed = _discrimination(answered, outcomes)
-    said = (
+    why = (
         f"{right:,} of {models:,} models solve it; the better half rather than the other by "
         f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
     )
     if needed:
-        said += f"; {needed:,} models would tell"
+        why += f"; {needed:,} models would tell"
     if high < 0:
-        return Finding(NAME, "found", said, (), "reversed", "", value, low, high)
-    return Finding(NAME, "not-found", said, (), "", "", value, low, high)
+        return Finding(NAME, "found", why, (), "reversed", "", value, low, high)
+    return Finding(NAME, "not-found", why, (), "", "", value, low, high)
 
 
 def _discrimination(
@@ -165,7 +165,7 @@ def _discrimination(
 ) -> tuple[float, float, float, int]:
     """Return how much more of the better half solves a row, from -1 to 1, with its interval.
 
-    Last comes how many models would tell it from 0; 0 where these do, or none would.
+    The last value is how many models would tell it from 0; 0 where these do, or none would.
     """
     others = {
         name: (outcomes.right[name] - is_right) / max(1, len(outcomes.solved[name]) - 1)
@@ -194,7 +194,7 @@ def _newcombe(worse: float, better: float, half: int) -> tuple[float, float]:
 
 @lru_cache
 def _models_to_tell(worse: float, better: float, half: int) -> int:
-    """Return with how many models the interval of the same difference would leave out 0."""
+    """Return the number of models with which the interval of the same difference excludes 0."""
     if worse == better:
         return 0
     for more in range(half, _MOST_MODELS // 2 + 1):
@@ -205,7 +205,7 @@ def _models_to_tell(worse: float, better: float, half: int) -> int:
 
 
 def _is_blind(run: Run, task: Task) -> bool:
-    """Tell a run that must not be able to solve a row: a baseline, or one without text or code."""
+    """Tell whether a run must not be able to solve rows: a baseline, or without text or code."""
     if task.type != "text-generation":
         return False
     if run.model in _BASELINES:

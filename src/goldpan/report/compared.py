@@ -16,7 +16,7 @@ from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.leakage import headlines
 from goldpan.report.comparison.make import make_report, paper_tables
 from goldpan.report.comparison.measures import degradation_cells, drift_tables, overfitting_cells
-from goldpan.report.comparison.ranking import asked, decided, pairs_table
+from goldpan.report.comparison.ranking import pairs_table, question
 from goldpan.report.comparison.rows import SECTIONS
 from goldpan.report.comparison.summary import (
     answer,
@@ -219,7 +219,7 @@ def _links(report: Report) -> list[tuple[str, str]]:
 
 
 def file_sentences(compared: FileComparison) -> tuple[str, ...]:
-    """Return what a stranger should take away."""
+    """Return the main results in sentences."""
     comparison = compared.comparison
     best = comparison.models[0]
     texts = [f"{first_place(comparison, 'data set')}. {answer(comparison, best)}"]
@@ -233,11 +233,11 @@ def file_sentences(compared: FileComparison) -> tuple[str, ...]:
 
 
 def file_report(compared: FileComparison) -> Report:
-    """Return the whole report; the same file and question give the same one."""
+    """Return the whole report, the same for the same file and question."""
     comparison = compared.comparison
-    tested: list[Content] = list(_question(comparison))
-    if compared.new_tasks is not None:
-        tested += _question(compared.new_tasks)
+    tested: list[Content] = []
+    for test in filter(None, (comparison, compared.new_tasks)):
+        tested += [*question(test), *(Remark(f"{note}.") for note in test.notes)]
     drift = _drift_tables(compared)
     return Report(
         title=f"{len(comparison.models)} models from {compared.file.path.name}",
@@ -277,13 +277,6 @@ def _paper_tables(compared: FileComparison) -> Iterator[ReportTable]:
     for comparison in (compared.comparison, compared.new_tasks):
         if comparison is not None and comparison.test.name != "none":
             yield pairs_table(comparison)
-
-
-def _question(comparison: Comparison) -> Iterator[Content]:
-    yield Remark(asked(comparison))
-    if comparison.test.name != "none":
-        yield from decided(comparison)
-    yield from (Remark(f"{note}.") for note in comparison.notes)
 
 
 def _ranking(comparison: Comparison) -> ReportTable:

@@ -1,4 +1,4 @@
-"""Charts: counts of what the tables hold beside what the profile keeps, and of funnels."""
+"""Charts: counts of entries in the tables beside those that the profile keeps, and of funnels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goldpan.report.tables import rows
 
 
 def share(count: int, whole: int, room: float = 100) -> str:
-    """Return a length for SVG; what is not zero can be seen."""
+    """Return a length for SVG; one that is not zero can be seen."""
     if not count or not whole:
         return "0"
     return f"{max(count / whole * room, room / 100):.4g}"
@@ -30,18 +30,14 @@ def percent(count: int, whole: int) -> str:
 def short(count: int) -> str:
     """Return a number in at most four characters: 950, 1.2k, 34k, 5.6M."""
     for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if count >= size:
-            value = count / size
-            return (
-                f"{value:.0f}{letter}"
-                if value >= 10 or count % size == 0
-                else f"{value:.1f}{letter}"
-            )
+        if count >= size - size // 2_000:  # less would be rounded up to 1000 of the smaller unit
+            digits = 0 if count >= 9.95 * size or count % size == 0 else 1
+            return f"{count / size:.{digits}f}{letter}"
     return str(count)
 
 
 def levels(funnel: Funnel) -> list[tuple[str, int, int]]:
-    """Return the criteria that decide, each with what reaches it and what it leaves."""
+    """Return the criteria that decide, each with the numbers that reach it and that it leaves."""
     left = [(step.criterion, step.left) for step in funnel.steps if step.left is not None]
     before = [funnel.rows, *(count for _, count in left)]
     return [(name, start, end) for (name, end), start in zip(left, before, strict=False)]
@@ -69,7 +65,7 @@ _EMPTY = {"whole": 0, "part": 0, "tick": ""}
 def measure(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     """Return all distributions that the tables allow, in the order of the report.
 
-    Each has bars, or rows with the `members` of a set: a label, the number of things, and how many
+    Each has bars, or rows with the `members` of a set: a label, the number of entries, and how many
     of them belong to the part.
     """
     for name, query in _DECLARED["tables"].items():
@@ -87,9 +83,8 @@ def _chart(connection: duckdb.DuckDBPyConnection, declared: dict[str, Any]) -> d
         return {**declared, "bars": bars, "largest": _largest(bars), "shape": "columns"}
     counted.sort(key=lambda bar: (-bar["whole"], bar["label"]))
     bars = counted[: declared.get("most", _MOST_BARS)]
-    left_out = len(counted) - len(bars)
-    facts = {"bars": bars, "largest": _largest(bars), "left_out": left_out, "shape": "bars"}
-    return {**declared, **facts}
+    chart = {**declared, "bars": bars, "largest": _largest(bars), "shape": "bars"}
+    return {**chart, "left_out": len(counted) - len(bars)}
 
 
 def _largest(bars: Iterable[Mapping[str, Any]]) -> int:
@@ -122,7 +117,7 @@ def _tick(edges: Sequence[int], at: int) -> str:
 
 
 def _yearly(counted: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a bar a year, those without an entry as well, but only the last `_MOST_YEARS`."""
+    """Return a bar for each of the last `_MOST_YEARS` years, also for those without an entry."""
     by_year = {row["label"]: row for row in counted}
     last = max(by_year, default=-1)
     first = max(min(by_year, default=0), last - _MOST_YEARS + 1)

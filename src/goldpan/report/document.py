@@ -17,7 +17,7 @@ Row = Mapping[str, Cell]
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark."""
+    """A paragraph of plain text."""
 
     text: str
 
@@ -27,7 +27,7 @@ class ReportTable:
     """Rows below named columns; numbers stand to the right."""
 
     title: str
-    """Empty where what stands around it says what it is."""
+    """Empty where the text around it is title enough."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
@@ -64,7 +64,7 @@ def number_columns(rows: Sequence[Sequence[Cell]], columns: int) -> list[bool]:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing."""
+    """A drawing with its caption."""
 
     title: str
     caption: str
@@ -73,12 +73,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A confusion matrix: a row a right label, a column an answered one."""
+    """A confusion matrix: a row for each right label, a column for each answered one."""
 
     title: str
     labels: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
-    """After the labels' columns one for answers that are not valid."""
+    """The last column, after those of the labels, counts answers that are not valid."""
     note: str = ""
 
     @property
@@ -132,7 +132,7 @@ Content = Remark | ReportTable | Figure | Matrix | Mistake | Fold | SideBySide
 
 
 def kind(part: Content) -> str:
-    """Return by which name templates know a kind of content."""
+    """Return the name of a kind of content in templates."""
     return type(part).__name__.lower()
 
 
@@ -169,7 +169,7 @@ class Report:
 
 
 def cut(whole: ReportTable, most: int = MOST_ROWS) -> ReportTable:
-    """Return a table with its first rows, which says how many there are more."""
+    """Return a table with its first rows and the number of the others."""
     if len(whole.rows) <= most:
         return whole
     strong = frozenset((row, column) for row, column in whole.strong if row < most)
@@ -185,11 +185,10 @@ def folded(whole: ReportTable, rows: int = 12) -> Content:
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names as a sentence tells them: a, b and c."""
-    shown = list(names[:most])
-    rest = len(names) - len(shown)
-    if rest:
-        return f"{', '.join(shown)} and {rest} more"
+    """Return names as part of a sentence: a, b and c."""
+    shown = names[:most]
+    if hidden := len(names) - len(shown):
+        return f"{', '.join(shown)} and {hidden} more"
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
@@ -197,7 +196,7 @@ NOTHING = "–"
 
 
 def formatted(cell: Cell) -> str:
-    """Return a cell as text: three decimals for scores, thousands parted, a dash for nothing."""
+    """Return a cell as text: three decimals for scores, commas in thousands, a dash for None."""
     if cell is None:
         return NOTHING
     if isinstance(cell, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +42,7 @@ ORDER BY subject, NOT decides, criterion
 
 
 DatasetExample = dict[str, Any]
-"""One row of a dataset, as pages show it, with what the filters said of its subject."""
+"""A row of a dataset as pages show it, with the verdicts on its subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ def draw_examples(
     audit: StoredAudit | GoldpanError,
     only: str | None = None,
 ) -> DatasetExamples:
-    """Draw at most `most` rows of a dataset, or the one of that id, the same for the same seed.
+    """Draw at most `most` rows of a dataset by `seed`, or take the one whose id is `only`.
 
-    Of one whose rows are of no issue, such as an imported task, none is drawn. `connection` holds
-    the view `verdicts`. Raises `DatasetError` where the directory holds no dataset or a damaged
-    one, `UsageError` where it is missing.
+    None is drawn from a dataset whose rows are of no issue, such as an imported task. `connection`
+    holds the view `verdicts`. Raises `DatasetError` where the directory holds no dataset or a
+    damaged one, `UsageError` where it is missing.
     """
     files = shard_paths(directory)
     remedy = "Give the directory of a dataset that goldpan build wrote"
@@ -90,28 +91,27 @@ def draw_examples(
         )
         columns = {row["column_name"] for row in rows(connection, "DESCRIBE shards")}
         family = _family(columns)
-        known = read_provenance(directory) if (directory / PROVENANCE).exists() else {}
-        if family is None and not known:
+        provenance = read_provenance(directory) if (directory / PROVENANCE).exists() else {}
+        if family is None and not provenance:
             raise DatasetError(f"{directory} holds no kind of dataset that is known", remedy)
-        counted = rows(connection, _SPLITS)
-        splits = {row["split_of_row"]: row["rows"] for row in counted}
+        splits = {row["split_of_row"]: row["rows"] for row in rows(connection, _SPLITS)}
         name, health = directory.resolve().name, summarize(audit)
         if family is None:
-            title = str(known.get("family", name))
+            title = str(provenance.get("family", name))
             return DatasetExamples(name, title, None, splits, (), health)
         drawn = rows(connection, _DRAWN, seed=str(seed), most=most)
-        ids = [one["id"] for one in drawn] if only is None else [only]
+        ids = [row["id"] for row in drawn] if only is None else [only]
         drawn_rows = rows(connection, _ROWS, ids=ids)
         flagged = examples_of(health) if only is None else []
-        having = {one["id"]: one for one in rows(connection, _ROWS, ids=[i for _, i in flagged])}
+        by_id = {row["id"]: row for row in rows(connection, _ROWS, ids=[i for _, i in flagged])}
     except duckdb.Error as error:
         raise DatasetError(
             f"{directory} cannot be read ({str(error).splitlines()[0]})", "Build it again"
         ) from error
     drawn_rows.sort(key=lambda row: (ids.index(row["id"]), row["filename"]))
-    examples = tuple(_example(connection, one, audit) for one in drawn_rows[:most])
+    examples = tuple(_example(connection, row, audit) for row in drawn_rows[:most])
     health["examples"] = [
-        shown for name, i in flagged for shown in show_findings(audit, having[i], (name,))
+        shown for finding, i in flagged for shown in show_findings(audit, by_id[i], (finding,))
     ]
     return DatasetExamples(name, family.title, family, splits, examples, health)
 
@@ -160,9 +160,10 @@ def _because(
         because = ", ".join(row.get("answer_because") or ())
         yield f"{row['answer_points']:,} points for the answer", because
     if row.get("pull"):
-        evidence = [one for found in rows(connection, _EVIDENCE, **subject) for one in found["all"]]
-        told = {one["signal"]: public_line(one["excerpt"]) for one in reversed(evidence)}
-        yield from ((signal, told.get(signal, "")) for signal in row.get("signals") or ())
+        pairs = rows(connection, _EVIDENCE, **subject)
+        evidence = reversed([item for pair in pairs for item in pair["all"]])
+        excerpts = {item["signal"]: public_line(item["excerpt"]) for item in evidence}
+        yield from ((signal, excerpts.get(signal, "")) for signal in row.get("signals") or ())
 
 
 def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,8 +193,11 @@ def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
     if not sides.rows:  # git takes UTF-16 for binary
         blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
         sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
+    path = row.get("path") or ""
+    with suppress(ValueError):  # rows from elsewhere may hold other text than a git diff
+        path = path or ", ".join(part.path for part in split_patch(whole))
     return {
-        "path": row.get("path") or ", ".join(part.path for part in split_patch(whole)),
+        "path": path,
         "previous_path": row.get("previous_path"),
         "language": row.get("code_language") or "",
         "pull_title": row.get("pull_title") or "",
@@ -222,11 +226,11 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
     above: list[Branch] = []
     below: list[Branch] = []
     inside, indent = list(paths), ""
-    way = changed.split("/")
-    for depth, ours in enumerate(way):
+    steps = changed.split("/")
+    for depth, ours in enumerate(steps):
         entries = _entries(inside)
-        at = entries.index(f"{ours}/" if depth < len(way) - 1 else ours)
-        # Neighbours of the way tell more than the first entries of a long folder.
+        at = entries.index(f"{ours}/" if depth < len(steps) - 1 else ours)
+        # Neighbors of the file's folders tell more than the first entries of a long folder.
         start = max(0, min(at - others // 2, len(entries) - others - 1))
         end = min(len(entries), start + others + 1)
         branches = [Branch(f"{indent}├── ", f"… {start:,} more")] if start else []
@@ -235,7 +239,7 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
             branches.append(Branch(f"{indent}├── ", f"… {len(entries) - end:,} more"))
         branches[-1] = replace(branches[-1], lines=f"{indent}└── ")
         ours_at = at - start + bool(start)
-        if depth == len(way) - 1:
+        if depth == len(steps) - 1:
             branches[ours_at] = replace(branches[ours_at], changed=True)
         above += branches[: ours_at + 1]
         below = branches[ours_at + 1 :] + below
@@ -245,6 +249,6 @@ def draw_around(paths: Iterable[str], changed: str, others: int = 5) -> list[Bra
 
 
 def _entries(paths: Iterable[str]) -> list[str]:
-    """Return what a folder holds, in the order of dataset trees: folders among files."""
+    """Return the entries of a folder, in the order of dataset trees: folders among files."""
     entries = {"".join(path.partition("/")[:2]) for path in paths}
     return sorted(entries, key=lambda entry: (entry.removesuffix("/"), entry))

@@ -24,28 +24,28 @@ _LONGEST = 1_200
 _MOST_SPANS = 12
 _MOST_ROWS = 3
 _MOST_REASONS = 4
-_MOST_TOLD = 1_000
-"""Rows with defects that the page beside a card tells of."""
+_MOST_FLAGGED = 1_000
+"""Rows with defects that the page beside a card shows."""
 _ENDS = re.compile(r"\r\n?")
 
 
 def find_audited(workspace: WorkspaceLayout, dataset: Path, files: Mapping[str, str]) -> Audited:
-    """Return what the audit of exactly these files found; empty where there is none."""
+    """Return the audit of exactly these files as a dataset states it; empty without one."""
     audit = find_audit(workspace, dataset, files)
     return _audited(audit) if isinstance(audit, StoredAudit) else Audited()
 
 
 def state_in_dataset(workspace: WorkspaceLayout, dataset: Path) -> None:
-    """Write into a dataset of the workspace what its audit found, if it has a card."""
+    """Write the results of its audit into a dataset of the workspace, if it has a card."""
     if is_of_workspace(workspace, dataset) and (dataset / PROVENANCE).is_file():
         state_audit(dataset, _audited(read_audit(workspace, dataset)))
 
 
 def _audited(audit: StoredAudit) -> Audited:
-    """Return an audit as a dataset tells it: what may be private in evidence is made unreadable."""
+    """Return an audit as a dataset states it, with evidence that may be private redacted."""
     from goldpan.text.redaction import redact  # loading the detectors takes a second
 
-    told = [
+    flagged = [
         list(row.values())
         for _, row in sorted(audit.rows.items())
         if any(name in DEFECTS and row[name]["verdict"] == "found" for name in row)
@@ -55,8 +55,8 @@ def _audited(audit: StoredAudit) -> Audited:
         "goldpan.report",
         sentence=audit.sentence,
         findings=summarize(audit)["findings"],
-        rows=told[:_MOST_TOLD],
-        left_out=len(told[_MOST_TOLD:]),
+        rows=flagged[:_MOST_FLAGGED],
+        left_out=len(flagged[_MOST_FLAGGED:]),
         most_spans=_MOST_ROWS,
     )
     return Audited(audit.sentence, redact(page).text)
@@ -71,12 +71,12 @@ def summarize(audit: StoredAudit | GoldpanError) -> dict[str, Any]:
 
 
 def _row(audit: StoredAudit, name: FindingName) -> dict[str, Any]:
-    of_rows = {row_id: row[name] for row_id, row in audit.rows.items() if name in row}
-    verdicts = Counter(finding["verdict"] for finding in of_rows.values())
-    cases = Counter(finding["case"] for finding in of_rows.values() if finding["case"])
+    findings = {row_id: row[name] for row_id, row in audit.rows.items() if name in row}
+    verdicts = Counter(finding["verdict"] for finding in findings.values())
+    cases = Counter(finding["case"] for finding in findings.values() if finding["case"])
     untold = Counter(
         f"{finding['why']}. {finding['remedy'] or ''}".strip()
-        for finding in of_rows.values()
+        for finding in findings.values()
         if finding["verdict"] == "cannot-tell"
     )
     share = wilson(verdicts["found"], verdicts["found"] + verdicts["not-found"])
@@ -88,12 +88,12 @@ def _row(audit: StoredAudit, name: FindingName) -> dict[str, Any]:
         "share": share.short(),
         "cases": ", ".join(f"{case} {count:,}" for case, count in sorted(cases.items())),
         "untold": untold.most_common(_MOST_REASONS),
-        "ids": sorted(i for i, finding in of_rows.items() if finding["verdict"] == "found"),
+        "ids": sorted(i for i, finding in findings.items() if finding["verdict"] == "found"),
     }
 
 
 def examples_of(health: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows that stand for each finding, as pairs of its name and an id."""
+    """Return example rows of each finding, as pairs of its name and an id."""
     return [
         (row["name"], row_id) for row in health["findings"] for row_id in row["ids"][:_MOST_ROWS]
     ]
@@ -126,26 +126,23 @@ def _shown(finding: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
 def _passages(
     spans: Sequence[Mapping[str, Any]], row: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield each part of a text that holds evidence; what lies close together is one."""
-    waiting: list[Mapping[str, Any]] = []
-    for span in sorted(spans, key=lambda span: (span["source"], span["start"] or 0)):
-        if waiting:
-            gap = (span["start"] or 0) - (waiting[-1]["end"] or 0)
-            if waiting[-1]["source"] != span["source"] or gap >= 2 * _AROUND:
-                yield _passage(waiting, row)
-                waiting = []
-        waiting.append(span)
-    if waiting:
-        yield _passage(waiting, row)
+    """Yield each part of a text that holds evidence; spans that lie close together are one."""
+    close: list[Mapping[str, Any]] = []
+    for span in sorted(spans, key=lambda span: (span["source"], span["start"])):
+        last = close[-1] if close else span
+        if last["source"] != span["source"] or span["start"] - last["end"] >= 2 * _AROUND:
+            yield _passage(close, row)
+            close = []
+        close.append(span)
+    if close:
+        yield _passage(close, row)
 
 
 def _passage(spans: Sequence[Mapping[str, Any]], row: Mapping[str, Any]) -> dict[str, Any]:
     first, time = spans[0], spans[0]["time"]
     value = row.get(first["source"])
     text = _ENDS.sub("\n", value) if isinstance(value, str) else ""
-    is_there = all(
-        text.startswith(span["text"], span["start"]) for span in spans if span["start"] is not None
-    )
+    is_there = all(text.startswith(span["text"], span["start"]) for span in spans)
     pieces = _pieces(spans, text) if text and is_there else _quoted(spans)
     return {
         "source": first["source"] or "",
@@ -169,7 +166,7 @@ def _pieces(spans: Sequence[Mapping[str, Any]], text: str) -> Iterator[tuple[str
 
 
 def _quoted(spans: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
-    """Yield evidence that no column of the row holds, such as the name of a test."""
+    """Yield evidence that is in no column of the row, such as the name of a test."""
     for number, span in enumerate(spans):
         yield ("\n" if number else ""), False
         yield span["text"][:_LONGEST], True

@@ -1,4 +1,4 @@
-"""Pages of HTML: one file that needs nothing else, with figures of our own drawing."""
+"""Pages of HTML: each is one file that needs no other, with its figures inside."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-
 def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: object) -> str:
     """Render a page; all strings in `values` are made visible and escaped.
 
-    `styles` are files of `templates/`, put together in one style sheet. The policy in the page's
-    head allows that by its digest, and nothing else at all.
+    `styles` are files of `templates/`, joined to one style sheet. The policy in the page's head
+    allows that by its digest, and nothing else.
     """
     folder = Path(__file__).parent / "templates"
     style = "".join((folder / name).read_text(encoding="utf-8") for name in styles)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     # The style sheet is ours; escaping it would change its digest.
-    given = {"style": Markup(style), "policy": policy, "version": __version__}  # noqa: S704
-    return _templates().get_template(template).render(given, **values)
+    head = {"style": Markup(style), "policy": policy, "version": __version__}  # noqa: S704
+    return _templates().get_template(template).render(head, **values)
 
 
 @cache
@@ -89,12 +89,9 @@ def _measure(value: float | None) -> str:
 
 
 _SVG = "{http://www.w3.org/2000/svg}"
-
 _LINK = "{http://www.w3.org/1999/xlink}href"
-
 _DROPPED = ("metadata", "style")
-
-_DRAWN = {
+_COLORS = {
     "#1f1c17": "var(--ink)",
     "#000000": "var(--ink)",
     "#5f594f": "var(--soft)",
@@ -103,21 +100,18 @@ _DRAWN = {
     "#ffffff": "var(--card)",
     "#0072b2": "var(--series)",
 }
-"""Colors of `plot_style.py` that follow the page's scheme."""
-
+"""Colors of `plots.py` that follow the page's scheme."""
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
-
 _UNIT = 1.3
 """Pixels of a point: labels of ten points are then read with ease."""
-
 _SMALL, _WIDE = 600, 1_500
 """Pixels up to which a figure is never stretched, and from which on it is scrolled, not shrunk."""
 
 
 def inline_figure(svg: str, label: str, key: str) -> Markup:
-    """Return a figure as part of a page; `key` tells its names from those of other figures.
+    """Return a figure as part of a page; `key` makes its ids unique.
 
-    Styles become attributes, colors those of the page, and what nothing draws is left out.
+    Styles become attributes, colors those of the page, and invisible elements are left out.
     """
     # Drawn here by matplotlib, which escapes what it writes: no file from outside is parsed.
     root = ET.fromstring(svg)  # noqa: S314
@@ -163,7 +157,7 @@ def _keep(element: ET.Element, name: str, value: str, referenced: set[str], key:
     elif name == _LINK:
         element.set("href", f"#{key}-{value.removeprefix('#')}")
     elif name in ("fill", "stroke") and not (element.tag == "text" and value == "#ffffff"):
-        element.set(name, _DRAWN.get(value, value))
+        element.set(name, _COLORS.get(value, value))
     elif name == "d":
         element.set(name, " ".join(value.split()))
     else:
@@ -183,10 +177,10 @@ def _tight(text: str | None) -> str | None:
 def document_page(
     report: Report, template: str = "document.html.jinja", of: str = "", **values: object
 ) -> str:
-    """Return a document as one HTML page that needs nothing else; `of` begins its title.
+    """Return a document as one HTML page; `of` begins its title.
 
     Beside the report, the template `document.html.jinja` shows its `kicker` above the title, and
-    what it was `made` of.
+    its sources as `made`.
     """
     numbers = count(1)
     return render(

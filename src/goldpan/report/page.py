@@ -30,7 +30,7 @@ _MOST_FUNNELS = 24
 
 @dataclass(frozen=True, slots=True)
 class ReportFacts(Result):
-    """The written report."""
+    """The written report, and how much it shows."""
 
     output: Path
     size: int
@@ -45,7 +45,7 @@ class ReportFacts(Result):
     """The pairing rules and the profile behind each repository."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what the report holds and where it is."""
+        """Yield how much the report shows and where it is."""
         yield Line(
             f"{count(self.examples, 'example')} and {count(self.dropped, 'dropped subject')} of "
             f"{count(len(self.repos), 'repository')}, {self.size / 1e6:.1f} MB"
@@ -56,7 +56,7 @@ class ReportFacts(Result):
 
 @dataclass(frozen=True, slots=True)
 class RowFacts(Result):
-    """The written page about a row."""
+    """The written page about a row of a dataset."""
 
     output: Path
     size: int
@@ -139,26 +139,25 @@ def write_row_page(
     row: str,
     output: Path,
 ) -> RowFacts:
-    """Write all that is known of a row as one HTML file: text, label, verdicts and findings.
+    """Write all facts about a row as one HTML file: text, label, verdicts and findings.
 
-    Raises `UsageError` where no dataset that has issues or fix pairs holds it, else as
-    `write_report`.
+    Raises `UsageError` where no dataset of issues or fix pairs holds it, else as `write_report`.
     """
     check_folder(output)
     for repo in repos:
         read_funnels(workspace, [repo], profile)  # refuses one that was not filtered
     with open_repositories(workspace, repos, profile.name) as connection:
         for path in datasets:
-            found = draw_examples(connection, path, SEED, 1, find_audit(workspace, path), row)
-            if found.examples:
+            dataset = draw_examples(connection, path, SEED, 1, find_audit(workspace, path), row)
+            if dataset.examples:
                 break
         else:
             names = " or ".join(path.name for path in datasets) or "any dataset"
             raise UsageError(f"No row {row!r} is in {names}", "Give the id as in the dataset")
-    (example,) = found.examples
-    page = render("row.html.jinja", title=line(row, 160), dataset=found, example=example)
+    (example,) = dataset.examples
+    page = render("row.html.jinja", title=line(row, 160), dataset=dataset, example=example)
     write_page(page, output)
-    return RowFacts(output, len(page.encode()), row, found.name)
+    return RowFacts(output, len(page.encode()), row, dataset.name)
 
 
 def _heading(names: Sequence[str]) -> str:
@@ -168,7 +167,7 @@ def _heading(names: Sequence[str]) -> str:
 
 
 def _largest(funnels: Sequence[Funnels]) -> list[Funnels]:
-    """Return the funnels of the repositories with the most issues, each of which has one."""
+    """Return the funnels of the repositories with the most issues."""
     ordered = sorted(funnels, key=lambda own: (-own.issues.rows, own.basis[0].repo))
     return ordered[:_MOST_FUNNELS]
 

@@ -1,4 +1,4 @@
-"""The style of drawings, the same bytes for the same data, and funnels drawn into a file."""
+"""The style of figures, the same bytes for the same data, and funnels as files."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 INK, SOFT, GOLD, PALE = "#1f1c17", "#5f594f", "#b8830f", "#e6d9b8"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8830f", "#56b4e9", "#5f594f", "#000000")
-"""Told apart by people who see no red or green (Okabe and Ito)."""
+"""Colors that people who see no red or green tell apart (Okabe and Ito)."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MOST_OF_A_NAME = 32
+_SVG_METADATA: dict[str, Any] = {"Date": None, "Creator": "goldpan"}
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "goldpan",
     "svg.fonttype": "none",
@@ -57,7 +58,7 @@ class Canvas:
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Canvas]:
     """Open a figure of this size in inches, which becomes SVG at the end."""
-    # matplotlib takes long to import, so only those who draw wait for it.
+    # matplotlib takes long to import, so it is imported where something is drawn.
     load("matplotlib", "Drawing", StatisticsError)
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -68,9 +69,7 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
         FigureCanvasAgg(plot.figure)
         yield plot
         text = StringIO()
-        plot.figure.savefig(
-            text, format="svg", metadata={"Date": None, "Creator": "goldpan"}, facecolor="white"
-        )
+        plot.figure.savefig(text, format="svg", metadata=_SVG_METADATA, facecolor="white")
         # Without the prolog, which HTML would not take, it is still a whole SVG file.
         plot.svg = text.getvalue()[text.getvalue().index("<svg") :]
 
@@ -81,10 +80,10 @@ def short_name(text: str) -> str:
 
 
 def colors(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return a color and a mark a name; both repeat only where there are very many."""
+    """Return a color and a mark for each name; pairs repeat only after all were used."""
     return {
-        text_: (COLORS[at % len(COLORS)], MARKS[(at + at // len(COLORS)) % len(MARKS)])
-        for at, text_ in enumerate(names)
+        name: (COLORS[at % len(COLORS)], MARKS[(at + at // len(COLORS)) % len(MARKS)])
+        for at, name in enumerate(names)
     }
 
 
@@ -93,17 +92,14 @@ _SUFFIXES = (".svg", ".png", ".html")
 
 
 def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
-    """Draw funnels below each other as SVG, PNG or HTML, as the suffix of `path` says.
+    """Draw funnels below each other as SVG, PNG or HTML, by the suffix of `path`.
 
     The same funnels give the same bytes. Raises `UsageError` for another suffix,
     `WorkspaceError` where the file cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
-        raise UsageError(
-            f"--output {path} has no known format",
-            f"End it in {', '.join(_SUFFIXES[:-1])} or .html",
-        )
+        raise UsageError(f"--output {path} has no known format", "End it in .svg, .png or .html")
     if suffix == ".html":
         from goldpan.report.html import render, write_page
 
@@ -124,21 +120,18 @@ def _draw(funnels: Sequence[Funnel], path: Path, kind: str) -> None:
     shown = [funnel for funnel in funnels if funnel.rows] or list(funnels)
     rows = [len(levels(funnel)) + 1 for funnel in shown]
     with mpl.rc_context(STYLE):
-        figure = Figure(
-            figsize=(9.5, sum(0.34 * count + 0.75 for count in rows)), layout="constrained"
-        )
+        height = sum(0.34 * count + 0.75 for count in rows)
+        figure = Figure(figsize=(9.5, height), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(len(shown), squeeze=False, height_ratios=[n + 1.2 for n in rows])
         for panel, funnel in zip(axes[:, 0], shown, strict=True):
             _panel(panel, funnel)
-        metadata = (
-            {"Date": None, "Creator": "goldpan"} if kind == "svg" else {"Software": "goldpan"}
-        )
+        metadata = _SVG_METADATA if kind == "svg" else {"Software": "goldpan"}
         figure.savefig(path, format=kind, dpi=160, metadata=metadata, facecolor="white")
 
 
 def _panel(axes: Axes, funnel: Funnel) -> None:
-    """Draw one funnel: what each criterion leaves, and what it drops of what reached it."""
+    """Draw one funnel: how many entries each criterion leaves, and how many it drops."""
     rows = [("mined", funnel.rows, funnel.rows), *levels(funnel)]
     largest = max(1, funnel.rows)
     for row, (_, before, left) in enumerate(rows):

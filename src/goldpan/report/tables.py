@@ -1,4 +1,4 @@
-"""Tables and verdicts of several repositories as one: what each gave, and what criteria drop."""
+"""Tables and verdicts of several repositories as one: counts of each, and dropped subjects."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from goldpan.core.storage.sealed import verify_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.text.markdown import excerpt
 from goldpan.text.redaction import redact
-
-# Says what each repository gave.
 
 _OVERVIEW = """
 WITH found AS (
@@ -93,7 +91,7 @@ GROUP BY ALL HAVING bool_and(coalesce(keep, false)) FILTER (decides) IS DISTINCT
 def open_repositories(
     workspace: WorkspaceLayout, repos: Sequence[str], profile: str
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a connection with a view for each table over all `repos`; missing tables are empty.
+    """Open a connection with a view of each table over all `repos`; missing tables are empty.
 
     `verdicts` holds those of the profile, `kept` the issues and pairs that pass it. Raises
     `WorkspaceError` where a file is damaged, also while it is queried.
@@ -121,14 +119,12 @@ def rows(
     connection: duckdb.DuckDBPyConnection, query: str, **values: object
 ) -> list[dict[str, Any]]:
     """Return the answer to a query; `values` are its ``$name`` parameters."""
-    answer: list[dict[str, Any]] = (
-        connection.sql(query, params=values or None).to_arrow_table().to_pylist()
-    )
-    return answer
+    table = connection.sql(query, params=values or None).to_arrow_table()
+    return list(table.to_pylist())
 
 
 def file_list(paths: Sequence[Path]) -> str:
-    """Return paths as a list of SQL."""
+    """Return paths as a list in SQL."""
     return "[" + ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths) + "]"
 
 
@@ -196,8 +192,8 @@ def draw_dropped(
 ) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Draw at most `most` dropped subjects a criterion, of different reasons first.
 
-    Keys are subject and criterion. What is private in the texts is made unreadable, as in
-    datasets. `others` are the other deciding criteria that drop a subject as well.
+    Keys are subject and criterion. Private data in the texts are redacted, as in datasets. `others`
+    are the other deciding criteria that drop a subject as well.
     """
     connection.execute(_DROPPED, {"seed": str(seed), "most": most})
     samples: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -213,5 +209,5 @@ def draw_dropped(
 
 
 def public_line(text: str | None) -> str:
-    """Return a text on one line, with what is private made unreadable."""
+    """Return a text on one line, with private data redacted."""
     return line(redact(text or "").text)

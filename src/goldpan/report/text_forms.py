@@ -1,4 +1,4 @@
-"""Documents as Markdown, all that is text and every table, and as LaTeX with booktabs."""
+"""Documents as Markdown, with all texts and tables, and tables as LaTeX with booktabs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from goldpan.report.document import (
 
 _MARKS = re.compile(r"[\\`*_\[\]#!|~$]")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
-"""HTML, and names that GitHub would tell people of."""
+"""HTML, and the sign with which GitHub notifies people."""
 _ADDRESS = re.compile(r"\b(www)\.", re.IGNORECASE)
 """Text that GitHub would make a link of."""
 _START = re.compile(r"^(\d{0,9})([-+=.)])")
@@ -64,7 +64,7 @@ def _as_table(part: Matrix) -> ReportTable:
 
 
 def escape(text: str, most: int = 2_000) -> str:
-    """Return text that Markdown and HTML take as text, in one line."""
+    """Return a text in one line, escaped for Markdown and HTML."""
     return _START.sub(r"\1\\\2", _inline(text, most))
 
 
@@ -116,14 +116,14 @@ def latex_tables(tables: Iterable[ReportTable]) -> str:
 
 
 def latex_escape(text: str) -> str:
-    """Return text that LaTeX prints as it is; letters beyond Latin become question marks."""
+    """Return a cell escaped for LaTeX; letters beyond Latin become question marks."""
     marked = latex_text(text, _LONGEST_PRINTED)
     # A bracket at the start of a row would be taken as an argument of the line break before it.
     return "{" + marked + "}" if marked.startswith(("[", "*")) else marked
 
 
 def _page_parts(table: ReportTable) -> Iterator[ReportTable]:
-    """Cut a table into parts that fit a page; what names a row stands in each."""
+    """Yield parts of a table that fit a page; the columns that name a row stand in each."""
     fixed = 2 if table.columns[:2] in (("place", "model"), ("first", "second")) else 1
     for chosen in _column_parts(table, fixed):
         part = table.only(chosen)
@@ -134,7 +134,7 @@ def _page_parts(table: ReportTable) -> Iterator[ReportTable]:
 
 
 def _column_parts(table: ReportTable, fixed: int) -> Iterator[list[int]]:
-    """Yield which columns stand side by side: as many as fit a line of small print."""
+    """Yield the columns of each part: as many as fit a line of small print."""
     widths = _widths(table)
     names = list(range(fixed))
     chosen = list(names)

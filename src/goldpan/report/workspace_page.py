@@ -1,4 +1,4 @@
-"""The page of what a workspace holds, for whoever opens it in a browser."""
+"""The HTML page about a workspace: its repositories, kept entries and datasets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A further section of the page, such as how far a plan is."""
+    """A further section of the page, such as the progress of a plan."""
 
     section: Section
     sentence: str
@@ -50,9 +50,9 @@ def write_workspace_page(
     """
     by_repo = {coverage.repo: coverage for coverage in coverages}
     repos = workspace.repositories("tables")
-    held = [_repository(workspace, repo, by_repo.get(repo)) for repo in repos]
+    rows = [_repository(workspace, repo, by_repo.get(repo)) for repo in repos]
     page = document_page(
-        _report(workspace, held, addition),
+        _report(workspace, rows, addition),
         kicker="Workspace overview",
         made="from the tables, verdicts and datasets of the workspace.",
     )
@@ -81,7 +81,7 @@ def _repository(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None
 
 
 def _missing(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None) -> str:
-    """Return what of all that GitHub announced is not there."""
+    """Return how much is missing of what GitHub announced."""
     try:
         coverage = coverage or measure_coverage(workspace, repo)
     except GoldpanError as error:
@@ -92,25 +92,25 @@ def _missing(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None) -
 
 
 def _report(
-    workspace: WorkspaceLayout, held: list[dict[str, Any]], addition: Addition | None
+    workspace: WorkspaceLayout, rows: list[dict[str, Any]], addition: Addition | None
 ) -> Report:
     sections = [
-        Section("repositories", "Repositories", (_repositories(held),)),
-        Section("kept", "What filters keep", (_kept_table(workspace, held),)),
+        Section("repositories", "Repositories", (_repositories(rows),)),
+        Section("kept", "What filters keep", (_kept_table(workspace, rows),)),
         Section("datasets", "Datasets", (_datasets(workspace),)),
     ]
-    incomplete = [row["repository"] for row in held if row["missing"] != _NOTHING]
-    warnings = [
-        f"{len(incomplete):,} of {len(held):,} repositories are incomplete: {listed(incomplete)}."
-    ] * bool(incomplete)
-    sums = {name: sum(row[name] for row in held) for name in ("issues", "pull requests", _PAIRS)}
-    languages = {row["language"] for row in held} - {""}
+    warnings: list[str] = []
+    if incomplete := [row["repository"] for row in rows if row["missing"] != _NOTHING]:
+        counts = f"{len(incomplete):,} of {len(rows):,}"
+        warnings.append(f"{counts} repositories are incomplete: {listed(incomplete)}.")
+    sums = {name: sum(row[name] for row in rows) for name in ("issues", "pull requests", _PAIRS)}
+    languages = {row["language"] for row in rows} - {""}
     entries = sums["issues"] + sums["pull requests"]
     sentences = [
-        f"{entries:,} entries of {len(held):,} repositories in {len(languages):,} languages."
+        f"{entries:,} entries of {len(rows):,} repositories in {len(languages):,} languages."
     ]
-    if held:
-        size = _megabytes(sum(row["MB"] for row in held))
+    if rows:
+        size = _megabytes(sum(row["MB"] for row in rows))
         sentences.append(f"They take {size:,} MB with the code's history.")
     if addition is not None:
         sections.append(addition.section)
@@ -119,24 +119,24 @@ def _report(
     return Report(
         f"Workspace {workspace.root.absolute().name}",
         "What was mined, what the filters keep, and which datasets were built from it.",
-        ((f"{len(held):,}", "repositories"), *((f"{count:,}", of) for of, count in sums.items())),
+        ((f"{len(rows):,}", "repositories"), *((f"{sums[name]:,}", name) for name in sums)),
         tuple(sentences),
         tuple(warnings),
         tuple(sections),
     )
 
 
-def _repositories(held: list[dict[str, Any]]) -> Content:
+def _repositories(rows: list[dict[str, Any]]) -> Content:
     ordered = sorted(
-        held, key=lambda row: (-row["issues"] - row["pull requests"], row["repository"])
+        rows, key=lambda row: (-row["issues"] - row["pull requests"], row["repository"])
     )
-    rows = tuple(tuple({**row, "MB": _megabytes(row["MB"])}.values()) for row in ordered)
-    return cut(ReportTable("", _REPOSITORY, rows), _MOST)
+    cells = tuple(tuple({**row, "MB": _megabytes(row["MB"])}.values()) for row in ordered)
+    return cut(ReportTable("", _REPOSITORY, cells), _MOST)
 
 
-def _kept_table(workspace: WorkspaceLayout, held: list[dict[str, Any]]) -> Content:
+def _kept_table(workspace: WorkspaceLayout, repositories: list[dict[str, Any]]) -> Content:
     rows: list[tuple[Cell, ...]] = []
-    for repo in (row["repository"] for row in held):
+    for repo in (row["repository"] for row in repositories):
         for rules in workspace.paired_by(repo):
             layout = workspace.by_rules(rules)
             for profile in filtered_by(layout, repo):

@@ -61,7 +61,7 @@ class Calibration(Result):
     """Subjects on which both decided, differently."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield how the verdicts fare on all subjects and on each part of them."""
+        """Yield the quality of the verdicts on all subjects and on each part of them."""
         yield Title(self.criterion)
         yield Table(
             ("subjects of", "subjects", "precision of keep", "recall of keep", "kappa"),
@@ -84,17 +84,17 @@ class Calibration(Result):
 
 
 class Calibrations(Results[Calibration]):
-    """The reviews of repositories beside people's verdicts, a calibration each criterion."""
+    """The reviews of repositories beside people's verdicts, a calibration for each criterion."""
 
     __slots__ = ("basis",)
 
     def __init__(self, items: Iterable[Calibration], basis: Sequence[Basis]) -> None:
         super().__init__(items)
         self.basis = tuple(basis)
-        """Which pairing rules and which profile stand behind each repository."""
+        """The pairing rules and the profile behind each repository."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield each calibration, then what stands behind all."""
+        """Yield each calibration, then the basis of all."""
         yield from super().blocks()
         yield from basis_blocks(self.basis)
 
@@ -110,10 +110,10 @@ def calibrate(
 ) -> Calibration:
     """Compare the verdicts of one review with people's on the same subjects.
 
-    Both are in the columns of `verdicts`; people's may bear any criterion and have to hold one
-    row a subject. Issues are left out of which people judged another reply than the one that the
-    review names. `traits` tells languages and signals apart (`read_traits`). Raises
-    `UsageError` where no subject has both.
+    Both have the columns of `verdicts`; people's may have any criterion, with one row for each
+    subject. Issues are left out where people judged another reply than the one that the review
+    names. `traits` are the languages and signals of subjects (`read_traits`). Raises `UsageError`
+    where no subject has both.
     """
     ours, theirs = _by_key(models, criterion), _by_key(people, None)
     shared = sorted(
@@ -195,9 +195,9 @@ def read_traits(
             name, language = facts[0] if facts else (repo, None)
             groups = (language or "unknown",)
             pairs = connection.execute("SELECT issue, pull_repo, pull, signals FROM pairs")
-            for issue, pull_repo, pull, reviewed in pairs.fetchall():
+            for issue, pull_repo, pull, pair_signals in pairs.fetchall():
                 key = (name, "pair", issue, pull_repo, pull)
-                signals[key], languages[key] = tuple(reviewed or ()), groups
+                signals[key], languages[key] = tuple(pair_signals or ()), groups
             issues = connection.execute("SELECT number FROM entries WHERE kind = 'issue'")
             for (number,) in issues.fetchall():
                 languages[(name, "issue", number, None, None)] = groups

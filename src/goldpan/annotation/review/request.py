@@ -1,4 +1,4 @@
-"""Requests that put a case before a model, and the settings that say how.
+"""Requests that put a case before a model, and their settings.
 
 Settings stand in a TOML file of their own, overridden by flags:
 
@@ -35,7 +35,7 @@ from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, 
 
 @dataclass(frozen=True, slots=True)
 class ReviewSettings(EndpointSettings):
-    """Everything that a review can be told; each model judges every subject."""
+    """The settings of a review; each model judges every subject."""
 
     subjects: tuple[str, ...] = ("issue", "pair")
     """The kinds of subjects to review."""
@@ -106,9 +106,8 @@ def answer_schema(
 ) -> dict[str, Any]:
     """Return the JSON schema of an answer whose reasons are among these codes.
 
-    `names_reply` asks for the number of a reply too.
-    `bounded` limits lengths too, for servers whose models ramble: llama.cpp and vLLM enforce
-    that, OpenAI refuses such a schema.
+    `names_reply` adds the number of a reply. `bounded` limits lengths, for servers whose models
+    ramble: llama.cpp and vLLM enforce that, OpenAI refuses such a schema.
     """
     text: dict[str, Any] = {"type": "string"}
     confidence: dict[str, Any] = {"type": "number"}
@@ -134,7 +133,7 @@ def answer_schema(
 
 
 def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = False) -> ReviewAnswer:
-    """Read an answer; raises `ValueError` that says in one line what is wrong with it."""
+    """Return an answer; raises `ValueError` with its first mistake in one line."""
     try:
         answer = ReviewAnswer.model_validate_json(text)
     except ValidationError as error:
@@ -149,12 +148,12 @@ def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = Fal
 
 
 def missing_quotes(quotes: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return the quotes that stand in no text, white space aside; an empty one stands in none."""
+    """Return the quotes that are in no text, white space aside; an empty one is in none."""
     normal = [_spaced(text) for text in texts]
     return [
         quote
         for quote in quotes
-        if not _spaced(quote) or not any(_spaced(quote) in text for text in normal)
+        if not (words := _spaced(quote)) or not any(words in text for text in normal)
     ]
 
 
@@ -178,11 +177,11 @@ class ReviewPrompt:
     version: int
     """Raised with each change of the rubric."""
     reasons: Mapping[str, str]
-    """The meaning of the codes for dropping."""
+    """The codes for dropping, with their meanings."""
     names_reply: bool
     """True where the model names the reply that answers, by its number."""
     digest: str
-    """The digest of rubric and template: it shows a change without a new version."""
+    """The digest of rubric and template, which shows a change without a new version."""
     rubric: Mapping[str, object]
     template: jinja2.Template
 
@@ -231,7 +230,7 @@ class Voter:
 
 
 def voters(settings: ReviewSettings) -> list[Voter]:
-    """Return who judges each case."""
+    """Return the voters that judge each case."""
     return [Voter(model, sample) for model in settings.models for sample in range(settings.samples)]
 
 

@@ -1,8 +1,8 @@
 """Reviews by models: `goldpan review`, of what a profile keeps or of a dataset's labels.
 
-The subjects are read once into a file. Then each step goes through them anew: counting what is
-to be asked, asking, and judging by the replies that the archive holds. So memory follows the
-batch, and a run that goes on does exactly what a run does that starts.
+The subjects are read once into a file. Then each step reads them again: counting the requests,
+sending them, and judging by the replies in the archive. So memory follows the batch, and a run
+that continues does the same as one that starts.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class ReviewResult(Result):
     cost: float
     cost_before: float
     complete: bool
-    """False where requests remain: money ran out, or a batch is under way."""
+    """False while requests remain: money ran out, or a batch is under way."""
     seconds: float
     basis: tuple[Basis, ...] = ()
-    """Which pairing rules and which profile stand behind each repository."""
+    """The pairing rules and the profile behind each repository."""
 
     @property
     def exit_code(self) -> int:
@@ -104,7 +104,7 @@ class ReviewResult(Result):
 def open_reviews(
     workspace: WorkspaceLayout, *, write: bool = True
 ) -> AbstractContextManager[ResponseStore]:
-    """Open what reviews of a workspace asked; raises `WorkspaceError` where another one asks."""
+    """Open the requests of reviews; raises `WorkspaceError` while another review sends some."""
     return open_responses(workspace.root / "reviews", "review", write=write)
 
 
@@ -116,10 +116,10 @@ def judge(
     reporter: Reporter,
     take: Callable[[Iterator[ReviewJudgement]], None],
 ) -> ReviewResult:
-    """Ask what the archive does not answer, then hand out a judgement a case, in their order.
+    """Send the requests that the archive does not answer, then pass `take` a judgement per case.
 
-    Raises `ReviewError` where the endpoint serves nobody; what was answered until then is kept
-    and not asked again.
+    Judgements come in the order of the cases. Raises `ReviewError` where the endpoint does not
+    answer; the answers until then are kept, and their requests are not sent again.
     """
     started = time.monotonic()
     planner, budget = ReviewPlanner(store, cases, settings), CostBudget(settings)
@@ -162,8 +162,7 @@ def run_review(
 ) -> ReviewResult:
     """Ask models for verdicts on kept subjects and write them beside the filter's.
 
-    Raises `WorkspaceError` where a repository is not filtered, and `ReviewError` where the
-    endpoint serves nobody; what was answered until then is kept and not asked again.
+    Raises `WorkspaceError` where a repository is not filtered, and `ReviewError` as `judge` does.
     """
     with (
         open_reviews(workspace) as store,
@@ -173,15 +172,16 @@ def run_review(
         def take(judgements: Iterator[ReviewJudgement]) -> None:
             for repo, count in cases.repositories:
                 rows = [verdict_row(each, profile.name) for each in islice(judgements, count)]
-                who = reviewers(settings)
-                write_reviews(workspace, repo, profile.name, rows, list(who), who, store.seals())
+                write_reviews(
+                    workspace, repo, profile.name, rows, reviewers(settings), store.seals()
+                )
 
         result = judge(store, cases, profile.name, settings, reporter, take)
     return replace(result, basis=tuple(find_basis(workspace, repos, profile.name)))
 
 
 def reviewers(settings: ReviewSettings) -> dict[str, dict[str, Any]]:
-    """Return who reviews, by prompt, as provenance tells it."""
+    """Return the reviewers by prompt, as provenance states them."""
     return {
         kind.prompt: {
             "prompt": load_prompt(kind.prompt).label,
@@ -201,7 +201,7 @@ def estimate_review(
     settings: ReviewSettings,
     reporter: Reporter,
 ) -> ReviewEstimate:
-    """Count what a review would send and cost; nothing is sent and nothing is written."""
+    """Estimate the requests and the cost of a review; nothing is sent or written."""
     with (
         open_reviews(workspace, write=False) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
@@ -244,8 +244,8 @@ def review_labels(
 ) -> ReviewResult:
     """Ask models whether the labels of a dataset are right, and write their verdicts.
 
-    Raises `UsageError` where the dataset is of no classification task, and `ReviewError` where
-    the endpoint serves nobody; what was answered until then is kept and not asked again.
+    Raises `UsageError` where the dataset is of no classification task, and `ReviewError` as `judge`
+    does.
     """
     task = _task(workspace, directory)
     with open_reviews(workspace) as store, case_file(workspace) as cases:
@@ -260,7 +260,7 @@ def review_labels(
 def estimate_labels(
     workspace: WorkspaceLayout, directory: Path, settings: ReviewSettings
 ) -> ReviewEstimate:
-    """Count what a review would send and cost; nothing is sent and nothing is written."""
+    """Estimate the requests and the cost of a review of labels; nothing is sent or written."""
     task = _task(workspace, directory)
     with open_reviews(workspace, write=False) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
@@ -296,9 +296,5 @@ def _cases(directory: Path, task: Task, limit: int | None) -> Iterator[ReviewIte
 
 def _definitions(task: Task) -> PromptPart:
     several = "A text may bear several labels, or none." if task.type == "multi-label" else ""
-    lines = [
-        task.definition,
-        several,
-        *(f"{label.name}: {label.description}" for label in task.labels),
-    ]
-    return PromptPart("labels", "\n".join(line for line in lines if line))
+    labels = (f"{label.name}: {label.description}" for label in task.labels)
+    return PromptPart("labels", "\n".join(filter(None, (task.definition, several, *labels))))

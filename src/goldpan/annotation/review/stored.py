@@ -46,14 +46,14 @@ def write_reviews(
     repo: str,
     profile: str,
     rows: Iterable[dict[str, object]],
-    criteria: Sequence[str],
     reviewers: Mapping[str, Mapping[str, Any]],
     answers: Mapping[str, Seal],
 ) -> None:
-    """Write the verdicts of reviews; those of other `criteria` that the file holds stay.
+    """Write the verdicts of reviews; those of other criteria in the file stay.
 
-    `reviewers` says by criterion who reviewed, and `answers` seals what they rest on.
+    `reviewers` are the reviewers by criterion, and `answers` seals the answers of models.
     """
+    criteria = list(reviewers)
     path = review_path(workspace, repo, profile)
     inputs = inputs_digest(workspace, repo).encode()
     table = pa.Table.from_pylist(list(rows), schema=VERDICTS.schema)
@@ -74,7 +74,7 @@ def write_reviews(
 def read_reviewers(
     workspace: WorkspaceLayout, repo: str, profile: str
 ) -> dict[str, dict[str, Any]]:
-    """Return who reviewed a repository's subjects, by criterion: prompt, models and samples."""
+    """Return the reviewers of a repository's subjects by criterion: prompt, models, samples."""
     path = review_path(workspace, repo, profile)
     text = read_metadata(path).get(_REVIEWERS_KEY) if path.exists() else None
     return dict(orjson.loads(text)) if text else {}
@@ -89,9 +89,9 @@ def write_answers(path: Path, seals: Mapping[str, Mapping[str, Seal]]) -> None:
 
 
 def lost_answers(workspace: WorkspaceLayout, path: Path) -> tuple[Path, str] | None:
-    """Return the file that does not hold what a file's verdicts rest on, and why.
+    """Return the file that lacks the answers behind a file's verdicts, and the problem.
 
-    It is the archive where answers are gone from it. Raises as `read_table` does.
+    It is the archive where answers are missing there. Raises as `read_table` does.
     """
     record = path.with_suffix(".json")
     recorded = _recorded(path)
@@ -110,16 +110,16 @@ def lost_answers(workspace: WorkspaceLayout, path: Path) -> tuple[Path, str] | N
 
 
 def _recorded(path: Path) -> dict[str, Any] | None:
-    """Return what stands beside a file of verdicts; None where it is gone or damaged."""
+    """Return the record beside a file of verdicts; None where it is missing or damaged."""
     try:
-        said = read_json(path.with_suffix(".json"))
-        return {name: dict(said[name]) for name in ("inputs", "outputs")}
+        record = read_json(path.with_suffix(".json"))
+        return {name: dict(record[name]) for name in ("inputs", "outputs")}
     except (OSError, DamagedError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
 
 def read_reviews(workspace: WorkspaceLayout, repo: str, profile: str) -> pa.Table:
-    """Return a repository's verdicts by reviews, made of today's tables.
+    """Return a repository's verdicts by reviews of its present tables.
 
     Raises `WorkspaceError` where there are none, or where the tables changed since.
     """
@@ -163,9 +163,9 @@ def with_reviews(
 ) -> pa.Table:
     """Return filter verdicts together with the reviews that are required, by criterion.
 
-    Of several verdicts on a subject the first one in the order of `reviewed` that says keep or
-    drop counts, so people's go before models'. A subject without any gets a row that keeps it
-    out, so that no builder takes what nobody looked at.
+    Of several verdicts on a subject, the first in the order of `reviewed` that is keep or drop
+    counts, so people's go before models'. A subject without any gets a row that keeps it out, so
+    that no builder takes a subject that was not reviewed.
     """
     placed = [
         table.append_column("place", pa.repeat(pa.scalar(index, pa.int64()), len(table)))

@@ -1,6 +1,6 @@
 """Subjects that models review: issues with an answer, fix pairs (FAUN-Eval, section 3.3.3).
 
-Their texts are made fit to leave the machine.
+Their texts are redacted before they leave the machine.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class ReviewItem:
     pull: int | None = None
     parts: tuple[PromptPart, ...] = ()
     obstacle: str | None = None
-    """Why nobody needs to be asked: the texts to judge by are not there."""
+    """Why it is not sent to models: the texts to judge by are missing."""
     example: str | None = None
     """The id of the example whose label is judged."""
     suspicions: tuple[str, ...] = ()
-    """Possible attempts to steer the model, a line each."""
+    """Possible attempts to steer the model, one in each line."""
     comment_ids: tuple[int, ...] = ()
     """The ids of all replies, in the order of their numbers, by which models name them."""
 
@@ -89,7 +89,7 @@ _ISSUES_AT_ONCE = 256
 
 
 def _read_issues(view: RepoView) -> Iterator[ReviewItem]:
-    """Yield each kept issue with its discussion; who is named by role alone."""
+    """Yield each kept issue with its discussion, in which people are named by role alone."""
     rows = (
         row
         for batch in view.connection.sql(_DISCUSSIONS).to_arrow_reader(_ISSUES_AT_ONCE)
@@ -110,9 +110,8 @@ def _read_issues(view: RepoView) -> Iterator[ReviewItem]:
 
 
 def _question(issue: dict[str, Any]) -> tuple[PromptPart, PromptPart]:
-    return PromptPart("issue title", issue["title"] or ""), PromptPart(
-        "issue body", issue["body"] or ""
-    )
+    title, body = issue["title"] or "", issue["body"] or ""
+    return PromptPart("issue title", title), PromptPart("issue body", body)
 
 
 def _reply_parts(replies: list[dict[str, Any]], asker: str | None) -> list[PromptPart]:
@@ -134,7 +133,7 @@ _PAIRS_AT_ONCE = 64
 _FILES = 30
 """Changed files that are shown."""
 _LONGEST = 200_000
-"""Characters of one file's diff that are looked at: a diff, unlike other texts, has no limit."""
+"""The most characters of one file's diff; unlike other texts, a diff has no limit."""
 _FILE = re.compile(r"^(?=diff --git )", re.M)
 _PAIRS = """
 SELECT k.issue, k.pull_repo, k.pull, i.title, i.body, p.title AS pull_title, p.body AS pull_body,
@@ -147,7 +146,7 @@ ORDER BY k.issue, k.pull_repo, k.pull
 
 
 def _read_pairs(view: RepoView) -> Iterator[ReviewItem]:
-    """Yield each kept pair with its diff; without a diff nobody can judge it."""
+    """Yield each kept pair with its diff, without which it cannot be judged."""
     relation = view.connection.sql(_PAIRS, params={"repo": view.repo})
     clone = view.workspace.clone(view.repo)
     cloned = clone.exists()
@@ -189,10 +188,10 @@ PROMPTS: dict[ReviewSubject, str] = {
 """The prompt by which each kind of case is judged."""
 
 
-# Finds texts that try to steer the model that reads them.
+# Texts that try to steer the model that reads them.
 #
-# Patterns find what attackers write, not what they could write: a text in which nothing is found
-# may still be hostile, which is why texts are fenced as well. What is found goes to people.
+# Patterns find known attacks: a text in which nothing is found may still be hostile, which is why
+# texts are fenced as well. Subjects with such texts go to people.
 
 _DECLARED = tomllib.loads(
     (files("goldpan.annotation.review") / "injection.toml").read_text("utf-8")
@@ -214,9 +213,9 @@ _NO_CHARACTER = re.compile("&#[0-9]{8,}+;?")
 
 
 def find_injection(text: str) -> list[str]:
-    """Return what looks like an attempt to steer a model: kind and words, a line for each kind.
+    """Return possible attempts to steer a model: kind and words, a line for each kind.
 
-    Words are searched as a model may read them: without unseen characters, with hidden tags
+    Words are searched as a model may read them: without invisible characters, with hidden tags
     spelled out, compatibility forms folded and HTML entities resolved.
     """
     suspicions = [f"hidden: {spelled}" for spelled in _hidden(text)][:1]
@@ -268,7 +267,7 @@ def read_cases(
 
 
 def prepare(case: ReviewItem) -> ReviewItem:
-    """Return a case whose texts are plain and redacted, with what is suspicious in them."""
+    """Return a case with its suspicions, and its texts plain and redacted."""
     parts = []
     suspicions: Counter[str] = Counter()
     for part in case.parts:
@@ -279,7 +278,7 @@ def prepare(case: ReviewItem) -> ReviewItem:
 
 
 def _draw_subjects(view: RepoView, limit: int) -> None:
-    """Leave so many subjects in `kept`: the same ones each time, with others only added."""
+    """Leave `limit` subjects in `kept`, always the same ones; a higher limit only adds some."""
     rows = view.sql("SELECT issue, pull_repo, pull FROM kept").to_pylist()
     rows.sort(key=lambda row: hashlib.sha256(orjson.dumps([view.repo, *row.values()])).digest())
     schema = pa.schema([VERDICTS.schema.field(name) for name in KEYS["pair"]])
@@ -292,7 +291,7 @@ _CASES = msgspec.json.Decoder(ReviewItem)
 
 
 class CaseFile:
-    """Cases on disk, which are gone through several times; private texts are not among them."""
+    """Cases on disk, which are read several times; their texts are redacted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Votes: what each voter is asked about a case, and the verdict that the votes make."""
+"""Votes: the question to each voter about a case, and the verdict that the votes make."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from goldpan.llm.response_store import ResponseStore
 
 STAGE = "llm"
 NOT_ASKED = "not-asked"
-"""The reason of a subject that the money, the limit or a batch under way left over."""
+"""The reason for a subject that was not sent: no money left, the limit, or a batch under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ReviewDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReviewJudgement:
-    """A case with the decision on it, and what made it."""
+    """A case with the decision on it, the prompt and the settings."""
 
     case: ReviewItem
     decision: ReviewDecision
@@ -83,7 +83,7 @@ class ReviewJudgement:
 
     @property
     def columns(self) -> dict[str, object]:
-        """The columns of a verdict, whatever the case is of."""
+        """The columns of a verdict, the same for all kinds of cases."""
         return {
             "stage": STAGE,
             "criterion": self.prompt,
@@ -104,17 +104,18 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
     """
     if case.obstacle:
         return ReviewDecision(None, case.obstacle, None, "")
-    counts = Counter(_counted(vote, settings) for vote in votes)
+    counted = [_counted(vote, settings) for vote in votes]
+    counts = Counter(counted)
     # Where the prompt asks for no reply, the number is 0.
     replies = Counter(
         (vote.answer and vote.answer.reply) or 0
-        for vote in votes
-        if _counted(vote, settings) == "keep"
+        for vote, verdict in zip(votes, counted, strict=True)
+        if verdict == "keep"
     )
     reply = max(replies, key=lambda number: (replies[number], -number), default=0)
-    decided = {"keep": replies[reply], "drop": counts["drop"]}
-    winner = max(decided, key=decided.__getitem__)
-    share = decided[winner] / len(votes)
+    agreeing = {"keep": replies[reply], "drop": counts["drop"]}
+    winner = max(agreeing, key=agreeing.__getitem__)
+    share = agreeing[winner] / len(votes)
     value: float | None = share
     if len(votes) == 1:
         value = votes[0].answer.confidence if votes[0].answer else None
@@ -127,19 +128,20 @@ def decide(case: ReviewItem, votes: Sequence[Vote], settings: ReviewSettings) ->
         return ReviewDecision(None, failed[0].verdict, None, _votes_line(votes))
     if missing := _missing(votes):
         return ReviewDecision(None, "quote-not-found", value, line(missing))
-    if beyond := [number for number in replies if number > len(case.comment_ids)]:
-        return ReviewDecision(None, "reply-not-found", value, f"reply {beyond[0]}")
+    if unknown := [number for number in replies if not 0 <= number <= len(case.comment_ids)]:
+        return ReviewDecision(None, "reply-not-found", value, f"reply {unknown[0]}")
     if share < settings.agreement or share <= 0.5:
         return ReviewDecision(None, _why(counts, replies, failed), value, _votes_line(votes))
-    if winner == "keep":
-        quote = _quote(votes, winner)
-        return ReviewDecision(
-            True,
-            None,
-            value,
-            comment_evidence(case.comment_ids[reply - 1], quote) if reply else quote,
-        )
-    return ReviewDecision(False, _reason(votes), value, _quote(votes, winner))
+    answers = [
+        vote.answer
+        for vote, verdict in zip(votes, counted, strict=True)
+        if vote.answer and verdict == winner
+    ]
+    if winner == "drop":
+        return ReviewDecision(False, _reason(answers), value, line(answers[0].evidence[0]))
+    quote = line(next(each for each in answers if (each.reply or 0) == reply).evidence[0])
+    evidence = comment_evidence(case.comment_ids[reply - 1], quote) if reply else quote
+    return ReviewDecision(True, None, value, evidence)
 
 
 def _counted(vote: Vote, settings: ReviewSettings) -> str:
@@ -156,7 +158,7 @@ def _why(counts: Counter[str], replies: Counter[int], failed: Sequence[Vote]) ->
 
 
 def _missing(votes: Sequence[Vote]) -> str | None:
-    """Return the first quote that stands in no text, or that a verdict rests on none."""
+    """Return the first quote that is in no text, or that a voter quotes nothing."""
     for vote in votes:
         answer = vote.answer
         if answer is None or answer.verdict == "unsure":
@@ -168,15 +170,9 @@ def _missing(votes: Sequence[Vote]) -> str | None:
     return None
 
 
-def _reason(votes: Sequence[Vote]) -> str:
-    answers = [vote.answer for vote in votes if vote.answer and vote.answer.verdict == "drop"]
+def _reason(answers: Sequence[ReviewAnswer]) -> str:
     codes = Counter(answer.reasons[0] for answer in answers if answer.reasons)
     return min(codes, key=lambda code: (-codes[code], code), default="unexplained")
-
-
-def _quote(votes: Sequence[Vote], winner: str) -> str:
-    answers = (vote.answer for vote in votes if vote.answer and vote.answer.verdict == winner)
-    return line(next(answers).evidence[0])
 
 
 def _votes_line(votes: Sequence[Vote]) -> str:
@@ -199,12 +195,12 @@ class ReviewEstimate(RequestEstimate, Result):
     subjects: Mapping[str, int]
     """By prompt."""
     seconds: float | None
-    """Expected, from how long replies took so far; None where nothing is known."""
+    """Estimated from the times of earlier replies; None without any."""
     basis: tuple[Basis, ...] = ()
-    """Which pairing rules and which profile stand behind each repository."""
+    """The pairing rules and the profile behind each repository."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what would be sent, where to, and what it costs."""
+        """Yield the number of requests, their destination and their cost."""
         for prompt, count in self.subjects.items():
             yield Line(f"{prompt}: {count:,} subjects")
         yield Line(
@@ -221,7 +217,7 @@ class ReviewEstimate(RequestEstimate, Result):
 
 
 class ReviewPlanner(Planner[Texts, ReviewAnswer]):
-    """Asks voters about cases and decides by what they said."""
+    """Asks voters about cases and decides by their answers."""
 
     def __init__(self, store: ResponseStore, cases: CaseFile, settings: ReviewSettings) -> None:
         super().__init__(store, settings, self._all)
@@ -242,7 +238,7 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
             yield ReviewJudgement(case, decide(case, votes, self._review), prompt.name, digest)
 
     def review_estimate(self, budget: CostBudget) -> ReviewEstimate:
-        """Count subjects and requests, the costs of what the store answers in the budget."""
+        """Count subjects and requests; requests that the store answers count in the budget."""
         planned = self.estimate(budget)
         subjects = Counter(prompt_of(case, self._review).name for case in self._cases)
         times = self.store.seconds()
@@ -254,7 +250,7 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
         )
 
     def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:
-        """Yield what is asked about all cases, one voter after the other."""
+        """Yield the questions about all cases, one voter after the other."""
         for voter in self._voters:
             for case in self._cases:
                 if case.obstacle is None:
@@ -274,7 +270,7 @@ def prompt_of(case: ReviewItem, settings: ReviewSettings) -> ReviewPrompt:
 
 
 def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
-    """Return what tells verdicts by other prompts, models or rules apart."""
+    """Return a digest that differs for other prompts, models or rules."""
     names = (
         *("models", "samples", "temperature", "seed", "max_tokens", "bounded_schema"),
         *("max_characters", "agreement", "confidence"),

@@ -1,24 +1,24 @@
-"""The table of annotations: who answered what, and which answers count.
+"""The table of annotations: exported answers, who gave them, and which of them count.
 
-The key is a random salt in the workspace that is never published. A pseudonym is made of the
-account's number and the moment at which it was made, so it stays when an annotator is renamed
-and is the same in every project on that server.
+A pseudonym is a keyed hash of the account's number and the moment at which it was made, so it
+stays when an annotator is renamed and is the same in every project on that server. The key is a
+random salt in the workspace that is never published.
 
 Label Studio enforces neither its labels nor how many people answer, so this table does. Every
 answer stays, with the reason why it does not count:
 
 =====================  ===========================================================================
 `skipped`              the annotator passed the task over
-`deleted`              the answer was taken away on the server, or its task was
+`deleted`              the answer or its task was deleted on the server
 `superseded`           the same annotator answered again: the later answer counts
 `surplus`              enough others had answered before
 `unknown-choice`       a choice that the configuration does not have
 `unknown-name`         a field that the configuration does not have
-`several-choices`      more than one where one is asked for
-`contradiction`        none of the choices, and one of them
+`several-choices`      more than one choice where the question allows one
+`contradiction`        "none" together with another choice
 `missing-answer`       nothing where an answer is required
-`malformed`            no answer at all
-`unknown-annotator`    nobody is known to have given it
+`malformed`            not an answer at all
+`unknown-annotator`    its author is unknown
 `own-case`             in an adjudication, by somebody whose own answer is in dispute
 =====================  ===========================================================================
 """
@@ -39,13 +39,15 @@ from typing import Any
 import msgspec
 import orjson
 import pyarrow as pa
+import zstandard
 
 from goldpan.annotation.studio.client import ExportedAnswer, ExportedTask, User
 from goldpan.annotation.studio.configuration import Configuration, check
-from goldpan.annotation.studio.project import Project, SubjectKey
+from goldpan.annotation.studio.project import Project, SubjectKey, read_stored
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
-from goldpan.core.storage.workspace import write_whole
+from goldpan.core.secrets import mask
+from goldpan.core.storage.workspace import make_directory, write_whole
 
 _LENGTH = 10
 
@@ -66,16 +68,14 @@ class People:
     def __init__(self, project: Project) -> None:
         self._path = project.path("people.json")
         self._salt = _salt(project.root.parent / "salt")
-        self._by_number: dict[int, Annotator] = {}
+        remedy = "Remove it and pull again"
+        self._by_number = read_stored(self._path, dict[int, Annotator], remedy) or {}
         self._addresses: dict[int, str] = {}
         self.renamed: list[str] = []
         """Pseudonyms of those whose address or name changed since the last pull."""
-        if self._path.exists():
-            stored = self._path.read_bytes()
-            self._by_number = msgspec.json.decode(stored, type=dict[int, Annotator])
 
     def meet(self, users: Sequence[User]) -> None:
-        """Take in who has an account now, and keep it."""
+        """Add the users who have an account now, and store them."""
         for user in users:
             self._addresses[user.id] = user.email
             name_hash = self._hash(f"called {user.email.lower()} {user.name}")
@@ -120,6 +120,85 @@ def _salt(path: Path) -> bytes:
         salt = secrets.token_bytes(32)
         file.write(salt)
     return salt
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """One export that the server sent."""
+
+    pull: int
+    asked: tuple[int, ...]
+    """Task numbers."""
+    tasks: tuple[ExportedTask, ...]
+
+
+_EXPORTS = msgspec.json.Decoder(Export)
+
+
+class RawExports:
+    """The exports of one project, in the order in which they came."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def add(self, pull: int, asked: Sequence[int], content: bytes) -> Export:
+        """Keep an export and return it; it is stored whole or not at all."""
+        make_directory(self._directory)
+        content = mask(content)
+        part = 1 + len(list(self._directory.glob(f"{pull:06}-*.json.zst")))
+        body = orjson.dumps({"pull": pull, "asked": list(asked), "tasks": orjson.Fragment(content)})
+        packed = zstandard.ZstdCompressor(level=3).compress(body)
+        write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
+        return _EXPORTS.decode(body)
+
+    def read(self) -> Iterator[Export]:
+        """Yield all exports, the oldest first; raises `WorkspaceError` for a damaged file."""
+        for path in sorted(self._directory.glob("*.json.zst")):
+            try:
+                yield _EXPORTS.decode(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
+            except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
+                raise WorkspaceError(
+                    f"{path} is damaged ({error})",
+                    "Remove it together with pull.json beside raw/ and pull again",
+                ) from None
+
+
+class ExportHistory:
+    """The state of a project after all exports: each task as it is now, and every answer so far."""
+
+    def __init__(self, exports: Iterable[Export]) -> None:
+        self.latest: dict[int, ExportedTask | None] = {}
+        """Tasks by number as they were last fetched; None where one was gone."""
+        self.fetched: dict[int, set[int]] = {}
+        """The tasks that each pull fetched, by the pull's number."""
+        self._answers: dict[int, ExportedTask] = {}
+        for export in exports:
+            self.take(export)
+
+    def take(self, export: Export) -> None:
+        """Apply a newer export."""
+        self.fetched.setdefault(export.pull, set()).update(export.asked)
+        self.latest |= dict.fromkeys(export.asked)
+        for task in export.tasks:
+            key = {name: task.data.get(name) for name in SubjectKey.__struct_encode_fields__}
+            slim = self.latest[task.id] = msgspec.structs.replace(task, data=key)
+            for answer in task.annotations:
+                self._answers[answer.id] = msgspec.structs.replace(slim, annotations=[answer])
+
+    def current_tasks(self) -> list[ExportedTask]:
+        """Return the tasks that are on the server."""
+        return [task for task in self.latest.values() if task is not None]
+
+    def deleted(self) -> list[ExportedTask]:
+        """Return a task for each answer that is no longer on the server, with its last version."""
+        current = {answer.id for task in self.current_tasks() for answer in task.annotations}
+        return [self._answers[number] for number in sorted(self._answers.keys() - current)]
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many tasks, answers and skipped answers are on the server."""
+        tasks = self.current_tasks()
+        skipped = [answer.was_cancelled for task in tasks for answer in task.annotations]
+        return len(tasks), len(skipped) - sum(skipped), sum(skipped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +248,12 @@ def read_annotations(
     *,
     named: bool = False,
 ) -> Iterator[Annotation]:
-    """Yield what an export's tasks hold, each answer checked by itself."""
+    """Yield the answers of exported tasks, each checked by itself."""
     for task in exported:
         try:
             key = msgspec.convert(task.data, SubjectKey)
         except msgspec.ValidationError:
-            continue  # somebody changed the task on the server: whose answer it is cannot be told
+            continue  # somebody changed the task on the server: its subject is unknown
         for answer in task.annotations:
             checked = check(configuration, answer.result)
             filled_in = _filled_in(answer, configuration)
@@ -200,40 +279,30 @@ def read_annotations(
 def settle(
     annotations: Sequence[Annotation], annotators: int, barred: Mapping[str, Set[str]] | None = None
 ) -> list[Annotation]:
-    """Return the answers with those marked that do not count beside the others of their subject.
+    """Mark the answers that do not count because of others about the same subject.
 
     Of one person's answers the last counts, of several people those who answered first.
     `barred` names those who may not answer a subject.
     """
-    by_subject: dict[str, list[Annotation]] = defaultdict(list)
+    by_subject: dict[str, dict[int, Annotation]] = defaultdict(dict)
     for annotation in annotations:
-        by_subject[annotation.key.subject_id].append(annotation)
+        subject = annotation.key.subject_id
+        if annotation.problem is None and annotation.annotator in (barred or {}).get(subject, ()):
+            annotation = replace(annotation, problem="own-case")
+        by_subject[subject][annotation.number] = annotation
     settled: list[Annotation] = []
-    for subject, own in by_subject.items():
-        marked = {annotation.number: annotation for annotation in own}
-        for annotation in own:
-            if annotation.problem is None and annotation.annotator in (barred or {}).get(
-                subject, ()
-            ):
-                marked[annotation.number] = replace(annotation, problem="own-case")
-        good = [annotation for annotation in marked.values() if annotation.problem is None]
-        last: dict[str, Annotation] = {}
-        first_answers: dict[str, tuple[datetime, int]] = {}
-        for annotation in sorted(
-            good, key=lambda annotation: (annotation.updated_at, annotation.number)
-        ):
-            last[annotation.annotator] = annotation
-            first_answers[annotation.annotator] = min(
-                first_answers.get(annotation.annotator, (annotation.created_at, annotation.number)),
-                (annotation.created_at, annotation.number),
-            )
-        chosen = set(sorted(first_answers, key=lambda name: first_answers[name])[:annotators])
-        for annotation in good:
-            if last[annotation.annotator].number != annotation.number:
-                marked[annotation.number] = replace(annotation, problem="superseded")
-            elif annotation.annotator not in chosen:
-                marked[annotation.number] = replace(annotation, problem="surplus")
-        settled += marked.values()
+    for answers in by_subject.values():
+        counting = [answer for answer in answers.values() if answer.problem is None]
+        counting.sort(key=lambda answer: (answer.updated_at, answer.number))
+        last = {answer.annotator: answer.number for answer in counting}
+        counting.sort(key=lambda answer: (answer.created_at, answer.number))
+        earliest = list(dict.fromkeys(answer.annotator for answer in counting))[:annotators]
+        for answer in counting:
+            if answer.number != last[answer.annotator]:
+                answers[answer.number] = replace(answer, problem="superseded")
+            elif answer.annotator not in earliest:
+                answers[answer.number] = replace(answer, problem="surplus")
+        settled += answers.values()
     return settled
 
 
@@ -295,12 +364,17 @@ def _of_rows(rows: Sequence[Mapping[str, Any]]) -> Annotation:
     )
 
 
+def counting_annotations(project: Project) -> list[Annotation]:
+    """Return the stored answers that count; raises as `stored_annotations` does."""
+    return [answer for answer in stored_annotations(project) if answer.problem is None]
+
+
 def _filled_in(
     answer: ExportedAnswer, configuration: Configuration
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the suggestion that an answer was begun from, by field; empty where it was none."""
-    begun_from = answer.prediction
-    result = begun_from.get("result") if isinstance(begun_from, dict) else None
+    """Return the suggestion that an answer was begun from, by field; empty without one."""
+    prediction = answer.prediction
+    result = prediction.get("result") if isinstance(prediction, dict) else None
     if not result:
         return {}
     return {name: values for name, values in check(configuration, result).values.items() if values}

@@ -1,4 +1,4 @@
-"""Talks to Label Studio over its HTTP API: tokens, tries, and errors told for people."""
+"""A client of Label Studio's HTTP API: tokens, retries, and errors that people understand."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import httpx
 import msgspec
 import orjson
 
-from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.errors import GoldpanError
 from goldpan.core.http import Backoff, shared_context
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
 
 
 class StudioError(GoldpanError):
-    """Label Studio is not there, refuses, or holds something else than it should."""
+    """Label Studio or what is stored of it is missing, refuses, or is not as expected."""
 
 
 class StudioFaultError(StudioError):
@@ -34,13 +34,10 @@ T = TypeVar("T")
 _TRIES = 5
 _PACE = Backoff(0.4)
 _BUSY = (429, 502, 503, 504)
-_NO_JSON = (msgspec.DecodeError, ValueError, RecursionError)
-_PAGE = 100
-_ANSWERED = (
-    "ANNOTATION_CREATED",
-    "ANNOTATIONS_CREATED",
-    "ANNOTATION_UPDATED",
-    "ANNOTATIONS_DELETED",
+_PAGE_SIZE = 100
+_ANSWER_EVENTS = (
+    *("ANNOTATION_CREATED", "ANNOTATIONS_CREATED"),
+    *("ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"),
 )
 
 
@@ -51,12 +48,12 @@ def _read(url: str, answer: httpx.Response, kind: type[T]) -> T:
     except msgspec.ValidationError as error:
         message = line(f"ValidationError: {error}", 100)
         raise _refusal(url, answer, f"answers with something unexpected, {message},") from None
-    except _NO_JSON:
+    except (msgspec.DecodeError, ValueError, RecursionError):
         raise _refusal(url, answer, "answers with something else than JSON") from None
 
 
 def _refusal(url: str, answer: httpx.Response, problem: str = "") -> StudioError:
-    """Return the error that tells what the server did not do, and the remedy."""
+    """Return the error for a reply that is no success, or has a `problem`."""
     server = f"Label Studio at {url}"
     path = answer.request.url.path
     if answer.has_redirect_location:
@@ -81,10 +78,9 @@ def _refusal(url: str, answer: httpx.Response, problem: str = "") -> StudioError
             f"{server} has no {path}",
             "Check that the address is right and that nobody deleted the project there",
         )
-    message = line(mask(answer.text), 300)
-    kind = StudioFaultError if answer.status_code >= 500 else StudioError
-    return kind(
-        f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): {message}",
+    return (StudioFaultError if answer.status_code >= 500 else StudioError)(
+        f"{server} {problem or 'refuses'} ({answer.status_code} to {path}): "
+        f"{line(mask(answer.text), 300)}",
         "See that this is the address of Label Studio itself and that it is well; "
         "then this is a defect worth reporting",
     )
@@ -189,8 +185,8 @@ class ProjectState(msgspec.Struct, frozen=True):
     @property
     def counts(self) -> tuple[int, int, int]:
         """Return how many tasks, answers and skipped answers it has."""
-        counts = (self.total_annotations_number, self.skipped_annotations_number)
-        return self.task_number or 0, counts[0] or 0, counts[1] or 0
+        answers, skipped = self.total_annotations_number, self.skipped_annotations_number
+        return self.task_number or 0, answers or 0, skipped or 0
 
 
 class ServerTask(msgspec.Struct, frozen=True):
@@ -216,11 +212,11 @@ class ExportedAnswer(msgspec.Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     prediction: Any = None
-    """The suggestion that it was begun from, whatever the server says of it."""
+    """The suggestion that it was begun from, as the server describes it, unchecked."""
 
     @property
     def author(self) -> int | None:
-        """Return the number of who gave it; None where nobody is known to have."""
+        """The number of the user who gave it; None where that is unknown."""
         by = self.completed_by
         return by.get("id") if isinstance(by, dict) else by
 
@@ -239,8 +235,8 @@ def is_web_address(url: str) -> bool:
     """Tell whether an address is one of HTTP."""
     try:
         parts = urlsplit(url)
-        named = parts.scheme in ("http", "https") and parts.port != 0
-        return named and bool(httpx.URL(url).host)
+        is_http = parts.scheme in ("http", "https")
+        return is_http and parts.port != 0 and bool(httpx.URL(url).host)
     except (ValueError, httpx.InvalidURL):  # such as a port that is no number
         return False
 
@@ -279,15 +275,15 @@ class Studio(AbstractContextManager["Studio"]):
     def find_project(self, word: str) -> int | None:
         """Return the number of the project whose description holds a word, if there is one."""
         for page in count(1):
-            params = {"page": str(page), "page_size": "100", "include": "id,description"}
+            params = {"page": page, "page_size": _PAGE_SIZE, "include": "id,description"}
             listed = self._ask("GET", "/api/projects/", _ProjectPage, params=params)
             found = [each.id for each in listed.results if word in (each.description or "")]
             if found or not listed.next:
                 break
-        return found[0] if found else None
+        return next(iter(found), None)
 
     def clock(self) -> str:
-        """Return the server's time in ISO 8601, a little early: it tells whole seconds."""
+        """Return the server's time in ISO 8601, a little early, as it comes in whole seconds."""
         answer = self._send("GET", "/api/version")
         try:
             date = parsedate_to_datetime(answer.headers.get("Date", ""))
@@ -297,7 +293,7 @@ class Studio(AbstractContextManager["Studio"]):
         return (date - timedelta(seconds=2)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
 
     def users(self) -> list[User]:
-        """Return everybody who has an account, by number."""
+        """Return all users who have an account, by number."""
         return sorted(self._ask("GET", "/api/users/", list[User]), key=lambda user: user.id)
 
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> list[int]:
@@ -331,27 +327,25 @@ class Studio(AbstractContextManager["Studio"]):
 
     def export(self, project: int, tasks: Sequence[int]) -> bytes:
         """Return these tasks with all their annotations as the server writes them, as JSON."""
-        params: list[tuple[str, str]] = [("exportType", "JSON"), ("download_all_tasks", "true")]
-        params += [("ids[]", str(number)) for number in tasks]
+        params = {"exportType": "JSON", "download_all_tasks": "true", "ids[]": tasks}
         answer = self._send("GET", f"/api/projects/{project}/export", params=params)
         _read(self.url, answer, list[ExportedTask])
         return answer.content
 
     def webhooks(self, project: int) -> set[str]:
         """Return the addresses that the server calls when something happens in a project."""
-        params = {"project": str(project)}
-        hooks = self._ask("GET", "/api/webhooks/", list[_Webhook], params=params)
+        hooks = self._ask("GET", "/api/webhooks/", list[_Webhook], params={"project": project})
         return {hook.url for hook in hooks if hook.is_active}
 
     def add_webhook(self, project: int, url: str) -> None:
-        """Have the server call an address after each answer of a project, once only.
+        """Have the server call an address after each answer of a project; adds it only once.
 
-        A call tells nothing but that there is something to pull, is given up after a second and
-        never repeated. So it only saves waiting: whoever is called runs `goldpan annotate pull`,
-        which fetches whatever is new, however many calls were lost.
+        A call says only that there is something to pull, times out after a second and is never
+        repeated. So it only saves waiting: the receiver runs `goldpan annotate pull`, which
+        fetches whatever is new, however many calls were lost.
         """
         if url not in self.webhooks(project):
-            hook = {"project": project, "url": url, "actions": _ANSWERED}
+            hook = {"project": project, "url": url, "actions": _ANSWER_EVENTS}
             hook |= {"send_payload": False, "send_for_all_actions": False}
             self._send("POST", "/api/webhooks/", body=hook)
 
@@ -361,12 +355,12 @@ class Studio(AbstractContextManager["Studio"]):
                 "project": str(project),
                 "fields": "task_only",
                 "page": str(page),
-                "page_size": str(_PAGE),
+                "page_size": str(_PAGE_SIZE),
                 "query": orjson.dumps(query).decode(),
             }
             listed = self._ask("GET", "/api/tasks", _TaskPage, params=params)
             yield from listed.tasks
-            if page * _PAGE >= listed.total:
+            if page * _PAGE_SIZE >= listed.total:
                 break
 
     def _ask(self, method: str, path: str, kind: type[T], **options: Any) -> T:
@@ -381,18 +375,19 @@ class Studio(AbstractContextManager["Studio"]):
         body: object = None,
         missing: bool = False,
     ) -> httpx.Response:
-        """Return a reply that tells of success, or with `missing` that nothing is there."""
+        """Return a successful reply; with `missing`, 404 counts as success."""
         content = None if body is None else orjson.dumps(body)
         headers = {"Content-Type": "application/json"} if content else {}
         tries = 1 if method == "POST" else _TRIES
-        for attempt in range(1, 1 + tries):
+        for attempt in range(tries):
+            if attempt:
+                time.sleep(_PACE.pause(attempt))
             try:
                 answer = self._client.request(
                     method, path, params=params, content=content, headers=headers
                 )
             except httpx.RequestError as error:
-                if attempt < tries:
-                    time.sleep(_PACE.pause(attempt))
+                if attempt + 1 < tries:
                     continue
                 raise StudioError(
                     f"Label Studio at {self.url} does not answer ({type(error).__name__})",
@@ -400,16 +395,6 @@ class Studio(AbstractContextManager["Studio"]):
                 ) from None
             if answer.is_success or (missing and answer.status_code == 404):
                 return answer
-            if answer.status_code not in _BUSY or attempt == tries:
+            if answer.status_code not in _BUSY:
                 break
-            time.sleep(_PACE.pause(attempt))
         raise _refusal(self.url, answer)
-
-
-def check_address(url: str) -> None:
-    """Raise `UsageError` for what is no address that a server could call."""
-    if not is_web_address(url):
-        raise UsageError(
-            f"{url!r} is not an address that Label Studio could call",
-            "Give --webhook https://HOST/PATH",
-        )

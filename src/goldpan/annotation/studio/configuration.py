@@ -1,4 +1,4 @@
-"""Labelling configurations: what annotators are asked, and whether an answer is one.
+"""Labelling configurations: the questions to annotators, and checks of their answers.
 
 Label Studio itself accepts choices that do not exist, names that are unknown, and answers that
 leave out what is required; so every answer is checked here.
@@ -25,7 +25,7 @@ _FOLDER = files("goldpan.annotation.studio") / "configs"
 Kind = Literal["choices", "text"]
 _MOST_TEXT = 10_000
 _STATEMENTS = ("Header", "Text")
-"""Elements of the page whose values are read as they are."""
+"""Elements whose values stand on the page as they are."""
 NONE = "none"
 """The choice that goes with no other."""
 
@@ -57,12 +57,12 @@ class Question:
 
     @property
     def kind(self) -> Kind:
-        """Return which kind of answer it takes."""
+        """Return the kind of answer that it takes."""
         return "choices" if self.choices else "text"
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Return what annotators read for each stored value, in the order of its choices."""
+        """Return the label that annotators read for each stored value, in order."""
         return {choice.value: choice.label for choice in self.choices}
 
 
@@ -108,7 +108,7 @@ CONFIGURATIONS: Registry[Path | Traversable] = Registry("configuration", _files)
 
 @cache
 def load(name: str) -> Configuration:
-    """Return a configuration that ships; raises `UsageError` that lists those there are."""
+    """Return a configuration that ships or is a plugin's; raises `UsageError` that lists all."""
     return complete(name, CONFIGURATIONS.find(name).read_text(encoding="utf-8"))
 
 
@@ -120,7 +120,7 @@ def complete(name: str, xml: str) -> Configuration:
 
 
 def _definitions(xml: str) -> str:
-    """Return the hints of all choices as a list that is always in sight."""
+    """Return the hints of all choices as a list that is always visible."""
     choices = [choice.attrib for choice in ET.fromstring(xml).iter("Choice")]  # noqa: S314 - made here
     hints = [f"{choice['value']}: {choice['hint']}" for choice in choices if "hint" in choice]
     lines = [f'<Header size="6" value={quoteattr(hint)}/>' for hint in hints]
@@ -128,7 +128,7 @@ def _definitions(xml: str) -> str:
 
 
 def parse(name: str, xml: str) -> Configuration:
-    """Return a configuration out of its XML; raises `UsageError` where it is none."""
+    """Return the configuration in an XML text; raises `UsageError` for invalid XML."""
     try:
         root = ET.fromstring(xml)  # noqa: S314 - our own file, or our copy of it
     except ET.ParseError as error:
@@ -137,9 +137,9 @@ def parse(name: str, xml: str) -> Configuration:
     for node in root.iter():
         if node.tag == "Choices":
             choices = tuple(map(_choice, node.iter("Choice")))
-            several, required = node.get("choice") == "multiple", node.get("required") == "true"
+            multiple, required = node.get("choice") == "multiple", node.get("required") == "true"
             words = node.get("requiredMessage")
-            questions.append(Question(node.attrib["name"], words, required, several, choices))
+            questions.append(Question(node.attrib["name"], words, required, multiple, choices))
         elif node.tag == "TextArea":
             questions.append(Question(node.attrib["name"], node.get("placeholder")))
     panels = tuple(
@@ -159,23 +159,23 @@ def _choice(node: ET.Element) -> Choice:
 
 
 def digest(xml: str) -> str:
-    """Return a short hash of a configuration, blind to space at its ends."""
+    """Return a short hash of a configuration, without the white space around it."""
     return hashlib.sha256(xml.strip().encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """An answer as far as it is one."""
+    """The values of an answer, and the problem that it has, if any."""
 
     values: Mapping[str, tuple[str, ...]]
-    """By field; empty where nothing was said."""
+    """By field; empty where the annotator left it out."""
     problem: str | None = None
     """unknown-name | unknown-choice | several-choices | contradiction | malformed |
     missing-answer"""
 
 
 def check(configuration: Configuration, result: object) -> CheckedAnswer:
-    """Check what an annotation holds against what was asked."""
+    """Check the content of an annotation against the questions."""
     questions = {question.field: question for question in configuration.questions}
     values: dict[str, tuple[str, ...]] = dict.fromkeys(questions, ())
     problem: str | None = None
@@ -187,11 +187,11 @@ def check(configuration: Configuration, result: object) -> CheckedAnswer:
         if name not in questions:
             problem = problem or "unknown-name"
             continue
-        offered = _values(part, questions[name])
-        if offered is None:
+        answered = _values(part, questions[name])
+        if answered is None:
             problem = problem or "malformed"
             continue
-        values[name] = tuple(dict.fromkeys((*values[name], *offered)))
+        values[name] = tuple(dict.fromkeys((*values[name], *answered)))
     for name, question in questions.items():
         problem = problem or _problem(question, values[name])
     return CheckedAnswer(values, problem)

@@ -1,10 +1,7 @@
-"""Decisions: pulling, adjudicating, and the verdicts that people's answers make.
+"""Decisions: what people's answers decide, with conflicts left to a third person.
 
 The third person sees what the annotators saw, with their answers above it. The answers stand
 under A, B and so on, in an order that tells nothing about who gave them.
-
-An adjudication says nothing by itself, and the answers in dispute say who may not give it; so the
-two are fetched together, the original first.
 """
 
 from __future__ import annotations
@@ -19,14 +16,13 @@ from typing import Any, Literal
 import msgspec
 import pyarrow as pa
 
-from goldpan.annotation.studio.annotations import Annotation, stored_annotations
+from goldpan.annotation.studio.annotations import Annotation, RawExports, counting_annotations
 from goldpan.annotation.studio.client import Server
 from goldpan.annotation.studio.configuration import NONE, Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import Fields, answers_panel, without_answers
 from goldpan.annotation.studio.project import (
     Project,
-    RawExports,
     SubjectKey,
     adjudications,
     check_server,
@@ -54,10 +50,10 @@ def adjudicate(
     *,
     doubts: bool = False,
 ) -> PushResult:
-    """Push a project's conflicts into a project for a third person; again, only new ones.
+    """Push a project's conflicts to a project for a third person, those that it lacks.
 
     `doubts` adds subjects on which people agree but somebody was in doubt. Raises `UsageError`
-    where there is nothing to decide, and for another server, which knows people otherwise.
+    where there is nothing to decide, and for another server, whose accounts are others.
     """
     project = open_project(workspace, name)
     check_server(project, server)
@@ -84,10 +80,10 @@ def adjudicate(
 def _shown_data(
     raw: RawExports, decisions: Mapping[str, Decision], configuration: Configuration
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the data of wanted subjects as the annotators saw it."""
-    every = (task.data for export in raw.read() for task in export.tasks)
-    wanted = {"id", *configuration.panels}
-    return {data["id"]: data for data in every if wanted <= set(data) and data["id"] in decisions}
+    """Return the data of the subjects in `decisions` as the annotators saw it."""
+    exported = (task.data for export in raw.read() for task in export.tasks)
+    complete = (data for data in exported if data.keys() >= {"id", *configuration.panels})
+    return {str(data["id"]): data for data in complete if str(data["id"]) in decisions}
 
 
 def _tasks(
@@ -100,15 +96,15 @@ def _tasks(
     for subject in sorted(shown):
         data, decision = shown[subject], decisions[subject]
         panels = {name: str(data[name]) for name in configuration.panels}
-        given = answers_panel(_answers(decision, decides, labels))
-        panels["note"] = without_answers(panels["note"]) + given
+        answers = answers_panel(_answers(decision, decides, labels))
+        panels["note"] = without_answers(panels["note"]) + answers
         yield StudioTask(decision.key, panels)
 
 
 def _answers(
     decision: Decision, decides: str, labels: Mapping[str, str]
 ) -> Iterator[tuple[str, Fields]]:
-    """Yield the answers in an order that only the subject and the words decide."""
+    """Yield the answers in an order that depends on the subject and their words alone."""
 
     def order(answer: Annotation) -> str:
         words = f"{decision.key.subject_id} {answer.chosen(decides)} {answer.reason}"
@@ -167,8 +163,8 @@ def decide(workspace: WorkspaceLayout, name: str) -> list[Decision]:
     third: dict[str, list[Annotation]] = defaultdict(list)
     for other in adjudications(workspace, name):
         if other.path("annotations.parquet").exists():
-            for subject, own in _by_subject(other).items():
-                third[subject] += own
+            for subject, answers in _by_subject(other).items():
+                third[subject] += answers
     annotators = project.facts.annotators
     return [
         _decision(answers, third[subject], decides, annotators)
@@ -218,7 +214,7 @@ def read_people(workspace: WorkspaceLayout) -> list[pa.Table]:
 
 
 def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
-    """Return what people settled in a project: subject, values in order, and how.
+    """Return the subjects that people settled in a project, each with its values and how.
 
     Raises `WorkspaceError` before the first pull, and where the file is damaged.
     """
@@ -233,10 +229,7 @@ def read_settled(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
 
 
 def _verdict(decision: Decision, form: Form) -> dict[str, Any]:
-    """Return a decision in the columns of the table `verdicts`, stage `people`.
-
-    A subject that is not decided yet is one that could not be judged: `keep` is null.
-    """
+    """Return a decision in the columns of the table `verdicts`; undecided, `keep` is null."""
     settled, comment = decision.how in SETTLED, decision.key.comment
     keep = set(decision.values) <= form.keeps if settled else None
     text = "/".join(decision.values) or decision.how
@@ -262,9 +255,8 @@ def _sorted(rows: list[dict[str, Any]], table: TableSchema) -> pa.Table:
 def _by_subject(project: Project) -> dict[str, list[Annotation]]:
     """Return the answers that count, by subject, both in order."""
     by_subject: dict[str, list[Annotation]] = defaultdict(list)
-    for answer in stored_annotations(project):
-        if answer.problem is None:
-            by_subject[answer.key.subject_id].append(answer)
+    for answer in counting_annotations(project):
+        by_subject[answer.key.subject_id].append(answer)
     return by_subject
 
 

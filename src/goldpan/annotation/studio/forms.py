@@ -1,6 +1,6 @@
-"""Forms: what annotators can be asked about, and how a row of a dataset is put before them.
+"""Forms: what annotators can be asked about, and how a row of a dataset becomes a task.
 
-So people can be asked about any classification task, also about one of a researcher's own.
+A form can be made of any classification task, also of a researcher's own.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ TASK_FIELD = "label"
 """The question of forms that are made of a task."""
 _AT_ONCE = 64
 _WORD = re.compile(r"[a-z0-9]+")
-_TONGUES = {"smalltalk": "pharo"}
+_LANGUAGES = {"smalltalk": "pharo"}
+"""The names that forms use, by other names of a programming language."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudioTask:
-    """A subject as it is put before annotators."""
+    """A subject as annotators see it."""
 
     key: SubjectKey
     panels: Mapping[str, str]
@@ -67,21 +68,21 @@ class Form:
     name: str
     """The name of the configuration that ships."""
     readings: tuple[RowShape, ...]
-    """The shapes of rows that it can ask about, the first that fits is taken."""
+    """The shapes of rows that it can ask about; the first that fits is taken."""
     decides: str
     """The field that people have to agree on."""
     keeps: frozenset[str] = field(default_factory=frozenset)
     """Its values that keep a subject; empty where the answer is a label, not a judgement."""
     language: str | None = None
-    """The programming language whose rows it asks about, where rows tell theirs."""
+    """The programming language whose rows it asks about, where rows name theirs."""
     gold: Mapping[str, str] = field(default_factory=dict)
     """The names of its values in a gold set; empty where it makes none."""
     synonyms: Mapping[str, str] = field(default_factory=dict)
-    """Choices by what datasets call them otherwise."""
+    """Choices by other names that datasets use for them."""
     own: Configuration | None = None
-    """The configuration, where it was made of a task and does not ship."""
+    """The configuration of a form that was made of a task."""
     file: Path | None = None
-    """The file of its configuration, where a plugin brings it."""
+    """The file of its configuration, for a form of a plugin."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
@@ -146,14 +147,14 @@ _OWN = {
 }
 FORMS = Registry("form", lambda: _OWN, "annotation form")
 OF_TASK = "task-"
-"""How the name of a form begins that was made of a task's labels; see `task_form`."""
+"""The prefix of the names of forms that are made of a task; see `task_form`."""
 TASK_READINGS = (TASK_TEXT, TASK_ISSUE)
 
 
 def find_form(name: str) -> Form:
-    """Return a form; raises `UsageError` that lists those there are.
+    """Return a form; raises `UsageError` that lists all forms.
 
-    A form that was made of a task is known by its name; what it asks lies in its projects.
+    One that was made of a task is known by its name; its configuration lies in its projects.
     """
     if name.startswith(OF_TASK):
         return Form(name, TASK_READINGS, TASK_FIELD)
@@ -171,20 +172,19 @@ def make_task(form: Form, row: DatasetRow) -> StudioTask:
         key = SubjectKey(f"issue:{repo}#{issue}", "issue", repo or "", issue, comment=comment)
     else:
         key = SubjectKey(str(row["id"]), "text", repo or "")
-    return StudioTask(key, reading.draw(row), given_labels(form, row))
+    return StudioTask(key, reading.draw(row), _dataset_labels(form, row))
 
 
-def given_labels(form: Form, row: DatasetRow) -> tuple[str, ...]:
-    """Return a row's own labels as choices of the form; none where one is no choice of it.
+def _dataset_labels(form: Form, row: DatasetRow) -> tuple[str, ...]:
+    """Return a row's own labels as choices of the form; empty where one is no choice of it.
 
-    A row of several labels that has none says so.
+    An empty set of labels is the choice `none`.
     """
     labels = [row["label"]] if "label" in row else row.get("labels")
     if labels is None or None in labels:
         return ()
-    labels = labels or [NONE]
-    choices = {choice_of(form, str(label)) for label in labels}
-    return tuple(sorted(choice for choice in choices if choice)) if None not in choices else ()
+    choices = {choice_of(form, str(label)) or "" for label in labels or [NONE]}
+    return () if "" in choices else tuple(sorted(choices))
 
 
 def choice_of(form: Form, label: str) -> str | None:
@@ -223,7 +223,7 @@ def read_tasks(
             for batch in file.iter_batches(_AT_ONCE, columns=list(columns)):
                 for row in batch.to_pylist():
                     read += 1
-                    if _speaks(form, row) and (only is None or row["id"] in only):
+                    if _is_in_language(form, row) and (only is None or row["id"] in only):
                         matching += 1
                         yield make_task(form, row)
     if read and not matching and form.language:
@@ -232,12 +232,9 @@ def read_tasks(
         )
 
 
-def _speaks(form: Form, row: DatasetRow) -> bool:
-    named = row.get("language")
-    if form.language is None or not named:
-        return True
-    name = str(named).casefold()
-    return _TONGUES.get(name, name) == form.language
+def _is_in_language(form: Form, row: DatasetRow) -> bool:
+    name = str(row.get("language") or "").casefold()
+    return not form.language or not name or _LANGUAGES.get(name, name) == form.language
 
 
 _KEYS = "123456789"
@@ -272,7 +269,7 @@ def task_form(task: Task) -> Form:
 
 
 def form_of(project: Project) -> Form:
-    """Return the form of a project; one that was made of a task asks what the project asks."""
+    """Return the form of a project, with the project's configuration where it is of a task."""
     form = find_form(project.facts.form)
     return replace(form, own=project.configuration) if form.name.startswith(OF_TASK) else form
 

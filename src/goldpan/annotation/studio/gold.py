@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from goldpan.annotation.agreement import Agreement, Rating, agree
-from goldpan.annotation.studio.annotations import stored_annotations
+from goldpan.annotation.studio.annotations import counting_annotations
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
@@ -88,7 +88,7 @@ def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating
     Raises `WorkspaceError` before the first pull.
     """
     project = open_project(workspace, name)
-    answers = [answer for answer in stored_annotations(project) if answer.problem is None]
+    answers = counting_annotations(project)
     return {
         question.field: [
             Rating(answer.key.subject_id, answer.annotator, answer.values[question.field])
@@ -117,6 +117,7 @@ def ratings_beside_dataset(workspace: WorkspaceLayout, name: str) -> list[Rating
 
 
 _READERS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+"""Columns of the first annotators' labels; further ones are numbered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,8 @@ class GoldItem:
     item: Item
     repo: str
     label: str
-    read: tuple[str, ...]
-    """The labels of each annotator, before anything was adjudicated."""
+    annotator_labels: tuple[str, ...]
+    """The label of each annotator, before anything was adjudicated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,42 +142,45 @@ class GoldSet:
     undecided: int
     """Subjects in conflict, or with too few answers."""
 
-    def written(self) -> bytes:
+    def as_csv(self) -> bytes:
         """Return the set as CSV; the same decisions give the same bytes."""
-        readers = _READERS[: max((len(item.read) for item in self.items), default=0)]
+        most = max((len(item.annotator_labels) for item in self.items), default=0)
+        readers = (*_READERS, *(f"annotator {n}" for n in range(len(_READERS) + 1, most + 1)))[
+            :most
+        ]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["repo", "issue", self.column, "half", *readers, "label"])
         for gold in self.items:
             _, issue, number = gold.item
-            read = gold.read + ("",) * (len(readers) - len(gold.read))
+            labels = gold.annotator_labels + ("",) * (most - len(gold.annotator_labels))
             half = half_of(gold.repo, issue)
-            writer.writerow([gold.repo, issue, number, half, *read, gold.label])
+            writer.writerow([gold.repo, issue, number, half, *labels, gold.label])
         return text.getvalue().encode()
 
 
 def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
     """Return the gold set of projects that ask the same.
 
-    Raises `UsageError` for a form of which no gold set is made, for different forms, for an item
-    that two projects label differently, and where nothing is decided.
+    Raises `UsageError` for a form without gold labels, for different forms, for an item that two
+    projects label differently, and where nothing is decided.
     """
     forms = {name: _form(workspace, name) for name in names}
-    asked = sorted({form.name for form in forms.values()})
-    if len(asked) > 1:
+    form_names = sorted({form.name for form in forms.values()})
+    if len(form_names) > 1:
         raise UsageError(
-            f"The projects ask different questions: {' and '.join(asked)}",
+            f"The projects ask different questions: {' and '.join(form_names)}",
             "Make one gold set per project",
         )
     items: dict[Item, GoldItem] = {}
     undecided = 0
     for name, form in forms.items():
-        read = _read(workspace, name, form)
+        labels = _annotator_labels(workspace, name, form)
         for decision in decide(workspace, name):
             if decision.how not in SETTLED:
                 undecided += 1
                 continue
-            gold = _item(form, decision, read[decision.key.subject_id], name)
+            gold = _item(form, decision, labels[decision.key.subject_id], name)
             if items.setdefault(gold.item, gold).label != gold.label:
                 repo, issue, number = gold.item
                 raise UsageError(
@@ -192,15 +196,15 @@ def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
 
 def write_gold(gold: GoldSet, path: Path) -> None:
     """Write a gold set as CSV."""
-    write_whole(path, gold.written())
+    write_whole(path, gold.as_csv())
 
 
 def _form(workspace: WorkspaceLayout, name: str) -> Form:
     form = find_form(open_project(workspace, name).facts.form)
     if not form.gold:
-        making = [other.name for other in FORMS if other.gold]
+        others = [other.name for other in FORMS if other.gold]
         raise UsageError(
-            f"No gold set is made of {form.name}", f"Choose a project of {' or '.join(making)}"
+            f"No gold set is made of {form.name}", f"Choose a project of {' or '.join(others)}"
         )
     return form
 
@@ -209,7 +213,9 @@ def _column(form: Form) -> str:
     return next(kind.gold_column for kind in KINDS if kind.right in form.gold.values())
 
 
-def _read(workspace: WorkspaceLayout, name: str, form: Form) -> Mapping[str, tuple[str, ...]]:
+def _annotator_labels(
+    workspace: WorkspaceLayout, name: str, form: Form
+) -> Mapping[str, tuple[str, ...]]:
     """Return the annotators' own labels, by subject, in the order of their pseudonyms."""
     by_subject: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for rating in read_ratings(workspace, name)[form.decides]:
@@ -221,7 +227,7 @@ def _read(workspace: WorkspaceLayout, name: str, form: Form) -> Mapping[str, tup
     }
 
 
-def _item(form: Form, decision: Decision, read: tuple[str, ...], name: str) -> GoldItem:
+def _item(form: Form, decision: Decision, labels: tuple[str, ...], name: str) -> GoldItem:
     key = decision.key
     number = key.pull if form.subject == "pair" else key.comment
     if number is None or key.issue is None:
@@ -230,7 +236,7 @@ def _item(form: Form, decision: Decision, read: tuple[str, ...], name: str) -> G
             "Push the dataset to a new project",
         )
     (value,) = decision.values
-    return GoldItem((key.repo.lower(), key.issue, number), key.repo, form.gold[value], read)
+    return GoldItem((key.repo.lower(), key.issue, number), key.repo, form.gold[value], labels)
 
 
 _OUTCOMES = ("kept", "changed", "outside", "absent")
@@ -255,16 +261,16 @@ def read_corrections(
     for name in dict.fromkeys(names):
         project = open_project(workspace, name)
         form = form_of(project)
-        meant = _labels_by_choice(form, project, task)
+        label_of = _labels_by_choice(form, project, task)
         selection = read_selection(project)
         controls = frozenset(row.id for row in selection.rows if row.control) if selection else ()
         decisions = decide(workspace, name)
         for decision in decisions:
             if decision.how in SETTLED:
                 subject = decision.key.subject_id
-                labels = _labels(decision, meant, several=task.type == "multi-label")
-                own = LabelDecision(name, labels, subject in controls)
-                if decided.setdefault(subject, own).labels != labels:
+                labels = _labels(decision, label_of, several=task.type == "multi-label")
+                correction = LabelDecision(name, labels, subject in controls)
+                if decided.setdefault(subject, correction).labels != labels:
                     raise UsageError(
                         f"{decided[subject].project} and {name} decided differently about "
                         f"{subject}",
@@ -296,22 +302,26 @@ def projects_by_task(
 
 
 def _labels_by_choice(form: Form, project: Project, task: Task) -> dict[str, str]:
-    label_of = {choice_of(form, label): label for label in task.label_names}
-    if None in label_of:  # a label that nobody could choose would seem to be denied
-        raise UsageError(
-            f"The project {project.name} asks {form.name}, which has no choice {label_of[None]!r} "
-            f"as {task.name} has",
-            f"Give a project that was pushed with --task {task.name}",
-        )
-    return {choice: label for choice, label in label_of.items() if choice is not None}
+    label_of: dict[str, str] = {}
+    for label in task.label_names:
+        if (choice := choice_of(form, label)) is None:  # it would seem to be denied
+            raise UsageError(
+                f"The project {project.name} asks {form.name}, which has no choice {label!r} "
+                f"as {task.name} has",
+                f"Give a project that was pushed with --task {task.name}",
+            )
+        label_of[choice] = label
+    return label_of
 
 
-def _labels(decision: Decision, meant: dict[str, str], *, several: bool) -> tuple[str, ...] | None:
+def _labels(
+    decision: Decision, label_of: Mapping[str, str], *, several: bool
+) -> tuple[str, ...] | None:
     """Return the labels that were decided; None where one is no label of the task."""
-    chosen = [value for value in decision.values if value != NONE or NONE in meant]
+    chosen = [value for value in decision.values if value != NONE or NONE in label_of]
     if not chosen:
         return () if several and NONE in decision.values else None
-    return tuple(meant[value] for value in chosen) if set(chosen) <= meant.keys() else None
+    return tuple(label_of[value] for value in chosen) if set(chosen) <= label_of.keys() else None
 
 
 def _described(
@@ -321,7 +331,7 @@ def _described(
     decisions: Sequence[Decision],
     selection: SuspectSelection | None,
 ) -> dict[str, Any]:
-    """Return what card and provenance tell of a project."""
+    """Return the description of a project in card and provenance."""
     ratings = read_ratings(workspace, project.name)[form.decides]
     measured = agree(form.decides, ratings)
     how = Counter(decision.how for decision in decisions)
@@ -353,7 +363,7 @@ def _described(
 
 
 def _plain(estimate: Estimate) -> dict[str, float | None]:
-    values = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
     return {
-        name: value if value is None else round(value, _DIGITS) for name, value in values.items()
+        name: None if value is None else round(value, _DIGITS)
+        for name, value in asdict(estimate).items()
     }

@@ -1,7 +1,7 @@
-"""Panels: how the rows that forms ask about are drawn for annotators, by `panels.html.jinja`.
+"""Panels: the rows that forms ask about as HTML for annotators, by `panels.html.jinja`.
 
-Label Studio keeps images and styles of HTML that it is given, so every text from GitHub is
-escaped, and unseen characters are written out.
+Label Studio keeps images and styles in HTML, so every text from GitHub is escaped, and invisible
+characters are written out.
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from goldpan.code.patch import split_patch
+from goldpan.code.patch import FilePatch, split_patch
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.sanitize import line, visible
 from goldpan.text.markdown import excerpt
 
-# Draws inline Markdown of GitHub's texts: code, emphasis and escapes; all else is shown as text.
-#
-# Links, images, HTML and entities stay as they are written, so a reader sees each address, and no
-# character appears that was not in the text.
-
+# Of inline Markdown only code, emphasis and escapes are drawn. Links, images, HTML and entities
+# stay as they are written, so a reader sees each address, and no character appears that was not in
+# the text.
 _PARSER = MarkdownIt("zero").enable(["backticks", "emphasis", "escape"])
 _TAGS = {
     "strong_open": "<b>",
@@ -78,20 +76,28 @@ def _macros() -> Any:
         "inline": inline,
         "line": line,
         "side_by_side": lambda diff: side_by_side(diff, MOST_ROWS),
-        "split_patch": split_patch,
+        "split_patch": _files_of,
         "visible": visible,
     }
     environment.globals["most"] = MOST_CHARACTERS
     return environment.get_template("panels.html.jinja").module
 
 
+def _files_of(patch: str) -> tuple[FilePatch, ...]:
+    """Return the files of a git diff; empty for another text, which rows from elsewhere hold."""
+    try:
+        return split_patch(patch)
+    except ValueError:
+        return ()
+
+
 def draw(macro: str, *values: object) -> str:
-    """Return what a macro of the template makes of values, as HTML."""
+    """Return the HTML that a macro of the template gives for values."""
     return str(getattr(_macros(), macro)(*values))
 
 
 def answers_panel(answers: Iterable[tuple[str, Fields]]) -> str:
-    """Return what annotators answered, side by side, each with a name and its fields."""
+    """Return annotators' answers side by side, each with a name and its fields."""
     return draw("answers", list(answers))
 
 
@@ -106,7 +112,7 @@ DatasetRow = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RowShape:
-    """A shape of rows: which columns it has, what it is about, and how it is drawn."""
+    """The shape of rows: their columns, their kind of subject, and how they are drawn."""
 
     subject: SubjectKind
     columns: tuple[str, ...]

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-from goldpan.annotation.studio.annotations import Annotation, stored_annotations
-from goldpan.annotation.studio.project import ExportHistory, RawExports, TaskJournal, open_project
+from goldpan.annotation.studio.annotations import (
+    Annotation,
+    ExportHistory,
+    RawExports,
+    stored_annotations,
+)
+from goldpan.annotation.studio.project import TaskJournal, open_project
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.storage.workspace import WorkspaceLayout
 
@@ -86,10 +91,10 @@ class Progress(Result):
             columns,
             [
                 (
-                    *(one.annotator, one.answers, one.skipped, one.other, one.doubts),
-                    "-" if one.seconds is None else f"{one.seconds:.0f}",
+                    *(own.annotator, own.answers, own.skipped, own.other, own.doubts),
+                    "-" if own.seconds is None else f"{own.seconds:.0f}",
                 )
-                for one in self.annotators
+                for own in self.annotators
             ],
         )
         yield from suggestion_lines(self.annotators)
@@ -101,15 +106,15 @@ class Progress(Result):
 
 
 def suggestion_lines(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
-    """Yield how often people left what was filled in: agreement of such answers is no proof."""
+    """Yield how often people kept the suggestions: agreement of such answers is no proof."""
     if not any(annotator.filled_in for annotator in annotators):
         return
     yield Line("Not blind: people who see the same suggestion agree more than they would")
-    for one in annotators:
-        if one.filled_in:
-            share = f"{one.accepted / one.filled_in:.0%}"
-            left = f"left {one.accepted:,} of {one.filled_in:,} suggestions as they were"
-            yield Line(f"  {one.annotator} {left} ({share})")
+    for own in annotators:
+        if own.filled_in:
+            share = f"{own.accepted / own.filled_in:.0%}"
+            left = f"left {own.accepted:,} of {own.filled_in:,} suggestions as they were"
+            yield Line(f"  {own.annotator} {left} ({share})")
 
 
 def progress(workspace: WorkspaceLayout, name: str) -> Progress:

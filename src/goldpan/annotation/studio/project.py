@@ -1,4 +1,4 @@
-"""An annotation project on disk: pushed tasks, labels of the dataset, and what came back.
+"""An annotation project on disk: its settings, pushed tasks and the dataset's labels.
 
 WORKSPACE/annotations/
 ├── salt                     makes pseudonyms; private, never published
@@ -7,11 +7,10 @@ WORKSPACE/annotations/
     ├── configuration.xml    what annotators are asked, as it was pushed
     ├── tasks.jsonl          which task on the server is which subject
     ├── people.json          pseudonyms by the server's user numbers; private
+    ├── given.jsonl          the dataset's labels, which never go to the server
     ├── raw/                 every export as it came, zstd, never changed
     ├── annotations.parquet  a row an answered question, made of all that alone
     └── verdicts.parquet     what people decided
-
-They never go to the server, where an annotator could find them.
 """
 
 from __future__ import annotations
@@ -19,18 +18,17 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import orjson
 import pyarrow as pa
-import zstandard
 
-from goldpan.annotation.studio.client import ExportedTask, Server, Studio, StudioError
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import Configuration, parse
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
@@ -44,7 +42,18 @@ from goldpan.core.storage.workspace import (
     write_whole,
 )
 
+T = TypeVar("T")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{2,49}")
+
+
+def read_stored(path: Path, kind: type[T], remedy: str) -> T | None:
+    """Return a JSON file as a type, None without one; raises `WorkspaceError` where damaged."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise WorkspaceError(f"{path} is damaged ({error})", remedy) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +141,25 @@ def projects(workspace: WorkspaceLayout) -> list[str]:
 
 
 def open_project(workspace: WorkspaceLayout, name: str) -> Project:
-    """Return a project; raises `WorkspaceError` where there is none or it is damaged.
+    """Return a project.
 
-    Raises `UsageError` where the workspace is missing.
+    Raises `UsageError` where the workspace is missing, and `WorkspaceError` where the project is
+    missing or damaged.
     """
     root = project_directory(existing(workspace), name)
-    if not (root / "project.json").exists():
+    remedy = "Restore it from a copy, or push to another project"
+    facts = read_stored(root / "project.json", ProjectFacts, remedy)
+    if facts is None:
         known = ", ".join(projects(workspace)) or "none yet"
         raise WorkspaceError(
             f"{workspace.root} holds no annotation project {name} (there are: {known})",
             "Make it with goldpan annotate push",
         )
+    path = root / "configuration.xml"
     try:
-        facts = msgspec.json.decode((root / "project.json").read_bytes(), type=ProjectFacts)
-        xml = (root / "configuration.xml").read_text(encoding="utf-8")
-    except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise WorkspaceError(
-            f"{root} is damaged ({error})", "Restore it from a copy, or push to another project"
-        ) from None
+        xml = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"{path} is damaged ({error})", remedy) from None
     return Project(root, facts, parse(facts.form, xml))
 
 
@@ -171,9 +181,9 @@ def check_server(project: Project, server: Server) -> None:
 def begin_project(
     workspace: WorkspaceLayout, name: str, configuration: Configuration, facts: ProjectFacts
 ) -> Project:
-    """Return the project of that name, made if it is not there.
+    """Return the project of that name, created where there is none.
 
-    Raises `UsageError` where the one that is there asks something else or elsewhere.
+    Raises `UsageError` where the existing one has other settings.
     """
     root = project_directory(workspace, name)
     if not (root / "project.json").exists():
@@ -196,7 +206,7 @@ def begin_project(
 
 
 def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Project:
-    """Return the project as it stands on the server, made there if it is not."""
+    """Return the project with its number on the server, created there where it is missing."""
     if project.facts.number is not None:
         studio.project(project.facts.number)
         return project
@@ -222,7 +232,7 @@ def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Pro
 
 @contextmanager
 def locked(project: Project) -> Iterator[None]:
-    """Keep other processes from pushing to and pulling from this project meanwhile."""
+    """Keep other processes from pushing to and pulling from this project."""
     busy = WorkspaceError(
         f"Another goldpan is working on the project {project.name}", "Wait for it"
     )
@@ -246,7 +256,7 @@ class _AppendedLines:
                 for line in _whole_lines(path):
                     self._take(orjson.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise StudioError(f"{path} is damaged ({error})", remedy) from None
+                raise WorkspaceError(f"{path} is damaged ({error})", remedy) from None
 
     def _append(self, event: dict[str, Any]) -> None:
         with self._path.open("ab") as file:
@@ -275,7 +285,7 @@ class TaskJournal(_AppendedLines):
         self.subjects: dict[int, str] = {}
         """Subject ids by task number."""
         self.open_batch: tuple[str, ...] = ()
-        """Subjects that were sent, by a run that was killed before it knew what became of them."""
+        """Subjects that were sent by a run that was killed before the server had answered."""
         super().__init__(path, "Remove it; the next push reads the tasks from the server again")
 
     def sending(self, subjects: Sequence[str]) -> None:
@@ -295,7 +305,7 @@ class TaskJournal(_AppendedLines):
 
 
 class DatasetLabels(_AppendedLines):
-    """The labels that a dataset gives its rows; of a subject, the last line counts.
+    """The labels that a dataset gives its rows; the last line about a subject counts.
 
     They never go to the server, where an annotator could find them.
     """
@@ -307,9 +317,9 @@ class DatasetLabels(_AppendedLines):
 
     def add(self, labels: Mapping[str, tuple[str, ...]]) -> None:
         """Keep labels that are not known yet, or changed."""
-        known = self.labels
-        new = {name: own for name, own in labels.items() if known.get(name, ()) != own}
-        if new:
+        if new := {
+            name: names for name, names in labels.items() if self.labels.get(name, ()) != names
+        }:
             self._append(new)
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -328,82 +338,3 @@ class SubjectKey(msgspec.Struct, frozen=True, rename={"subject_id": "id"}):
     pull: int | None = None
     comment: int | None = None
     """The reply that is judged, of a question with its answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """One answer of the server."""
-
-    pull: int
-    asked: tuple[int, ...]
-    """Task numbers."""
-    tasks: tuple[ExportedTask, ...]
-
-
-_EXPORTS = msgspec.json.Decoder(Export)
-
-
-class RawExports:
-    """The exports of one project, in the order in which they came."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def add(self, pull: int, asked: Sequence[int], content: bytes) -> Export:
-        """Keep an answer and return it; it is there whole or not at all."""
-        make_directory(self._directory)
-        content = mask(content)
-        part = 1 + len(list(self._directory.glob(f"{pull:06}-*.json.zst")))
-        body = orjson.dumps({"pull": pull, "asked": list(asked), "tasks": orjson.Fragment(content)})
-        packed = zstandard.ZstdCompressor(level=3).compress(body)
-        write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
-        return _EXPORTS.decode(body)
-
-    def read(self) -> Iterator[Export]:
-        """Yield all exports, the oldest first; raises `WorkspaceError` for a damaged file."""
-        for path in sorted(self._directory.glob("*.json.zst")):
-            try:
-                yield _EXPORTS.decode(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
-            except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
-                raise WorkspaceError(
-                    f"{path} is damaged ({error})",
-                    "Remove it together with pull.json beside raw/ and pull again",
-                ) from None
-
-
-class ExportHistory:
-    """The state of a project after all exports: each task as it is now, and every answer so far."""
-
-    def __init__(self, exports: Iterable[Export]) -> None:
-        self.latest: dict[int, ExportedTask | None] = {}
-        """Tasks by number as they were last fetched; None where one was gone."""
-        self.fetched: dict[int, set[int]] = {}
-        """The tasks that each pull fetched, by the pull's number."""
-        self._answers: dict[int, ExportedTask] = {}
-        for export in exports:
-            self.take(export)
-
-    def take(self, export: Export) -> None:
-        """Take a newer export in."""
-        self.fetched.setdefault(export.pull, set()).update(export.asked)
-        self.latest |= dict.fromkeys(export.asked)
-        for task in export.tasks:
-            key = {name: task.data.get(name) for name in SubjectKey.__struct_encode_fields__}
-            slim = self.latest[task.id] = msgspec.structs.replace(task, data=key)
-            for answer in task.annotations:
-                self._answers[answer.id] = msgspec.structs.replace(slim, annotations=[answer])
-
-    def current_tasks(self) -> list[ExportedTask]:
-        """Return the tasks that are on the server."""
-        return [task for task in self.latest.values() if task is not None]
-
-    def deleted(self) -> list[ExportedTask]:
-        """Return a task for each answer that is no longer on the server, with its last version."""
-        now = {answer.id for task in self.current_tasks() for answer in task.annotations}
-        return [self._answers[number] for number in sorted(self._answers.keys() - now)]
-
-    def counts(self) -> tuple[int, int, int]:
-        """Return how many tasks, answers and skipped answers are on the server."""
-        tasks = self.current_tasks()
-        skipped = [answer.was_cancelled for task in tasks for answer in task.annotations]
-        return len(tasks), len(skipped) - sum(skipped), sum(skipped)

@@ -1,11 +1,13 @@
-"""Fetches annotators' answers, and keeps each as the server sent it.
+"""Pulls annotators' answers, keeps each as the server sent it, and makes the table of them.
 
 A file is named `PULL-PART.json.zst` and holds the tasks that were asked for beside the server's
 answer, so that a task which the answer lacks is known to be gone.
 
 Deleting many answers at once leaves no mark on their tasks, so the server's counts are compared
 with ours afterwards, and where they differ everything is fetched. A pull that is killed goes on
-with the tasks that it lacks.
+with the tasks that it lacks. The table is made of all exports each time, so a changed rule needs
+no server. An adjudication is pulled after its project, whose answers in dispute say who may not
+decide.
 """
 
 from __future__ import annotations
@@ -16,29 +18,29 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import msgspec
 import orjson
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
+    ExportHistory,
     People,
+    RawExports,
+    counting_annotations,
     read_annotations,
     settle,
-    stored_annotations,
     table,
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioFaultError
 from goldpan.annotation.studio.configuration import digest, parse
 from goldpan.annotation.studio.decisions import Decision, write_decisions
 from goldpan.annotation.studio.project import (
-    ExportHistory,
     Project,
-    RawExports,
     TaskJournal,
     adjudications,
     check_server,
     locked,
     open_project,
+    read_stored,
 )
 from goldpan.annotation.studio.push import reconcile
 from goldpan.core.errors import UsageError
@@ -61,7 +63,7 @@ class _State:
     since: str | None = None
     """Changes before this time of the server are here."""
     asked: tuple[int, ...] | None = None
-    """Tasks of a pull under way."""
+    """The tasks of a pull under way."""
     began: str | None = None
     """When that pull began, by the server's clock."""
     whole: bool = False
@@ -82,8 +84,7 @@ class Fetcher:
         self._reporter = reporter
         self._raw = RawExports(project.path("raw"))
         self._path = project.path("pull.json")
-        stored = self._path.read_bytes() if self._path.exists() else b"{}"
-        self._state = msgspec.json.decode(stored, type=_State)
+        self._state = read_stored(self._path, _State, "Remove it and pull again") or _State()
         self.history = ExportHistory(self._raw.read())
         """All that was ever fetched."""
         self.fetched = 0
@@ -150,9 +151,7 @@ class Fetcher:
             if len(numbers) == 1:
                 self.unreadable.append(numbers[0])
                 return
-            self._studio.project(
-                self._project.number
-            )  # else nothing works, which is no task's fault
+            self._studio.project(self._project.number)  # raises where the server fails altogether
             self._take(pull, numbers[: len(numbers) // 2])
             self._take(pull, numbers[len(numbers) // 2 :])
             return
@@ -161,10 +160,6 @@ class Fetcher:
     def _save(self, state: _State) -> None:
         write_whole(self._path, orjson.dumps(state))
         self._state = state
-
-
-# Exports are kept as they came, and the table of annotations is made of all of them each time, so
-# a changed rule needs no server.
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +244,14 @@ def pull(
         rows = table(annotations, project.configuration, project.name)
         tables = {project.path("annotations.parquet"): (ANNOTATIONS, rows)}
         replace_tables(workspace, tables)
-    problems = [annotation.problem for annotation in annotations]
-    counts = Counter(one.key.subject_id for one in annotations if one.problem is None)
+    problems = Counter(answer.problem for answer in annotations if answer.problem)
+    counts = Counter(answer.key.subject_id for answer in annotations if answer.problem is None)
     repeated = Counter(journal.subjects.values())
     return PullResult(
         name,
         fetcher.fetched,
         counts.total(),
-        dict(sorted(Counter(filter(None, problems)).items())),
+        dict(sorted(problems.items())),
         len(repeated),
         sum(count >= project.facts.annotators for count in counts.values()),
         sum(task is None for task in history.latest.values()),
@@ -273,11 +268,11 @@ def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str,
     """Return who may not answer in an adjudication, by subject: whose answers are in dispute."""
     if project.facts.of is None:
         return {}
-    barred: dict[str, set[str]] = {}
-    for answer in stored_annotations(open_project(workspace, project.facts.of)):
-        if answer.problem is None:
-            barred.setdefault(answer.key.subject_id, set()).add(answer.annotator)
-    return dict(barred)
+    barred: dict[str, Set[str]] = {}
+    for answer in counting_annotations(open_project(workspace, project.facts.of)):
+        subject = answer.key.subject_id
+        barred[subject] = {*barred.get(subject, ()), answer.annotator}
+    return barred
 
 
 def _settled(
@@ -287,7 +282,7 @@ def _settled(
     people: People,
     named: bool,
 ) -> list[Annotation]:
-    """Return all answers that were ever seen, with the reason where one does not count."""
+    """Return all answers ever seen, those that do not count with the reason."""
     configuration = project.configuration
     read = list(read_annotations(history.current_tasks(), configuration, people, named=named))
     lost = read_annotations(history.deleted(), configuration, people, named=named)
@@ -312,7 +307,7 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
-    asked: str
+    requested: str
     """The project that was named, which may be an adjudication."""
     original: PullResult
     adjudications: tuple[PullResult, ...]
@@ -326,7 +321,7 @@ class CollectedAnswers(Result):
     @property
     def exit_code(self) -> int:
         """3 where the server could not export a task."""
-        return 3 if any(one.unreadable for one in (self.original, *self.adjudications)) else 0
+        return 3 if any(pull.unreadable for pull in (self.original, *self.adjudications)) else 0
 
     def plain(self) -> dict[str, Any]:
         """Return the counts of the project, its adjudications and the decisions."""
@@ -338,8 +333,8 @@ class CollectedAnswers(Result):
 
     def blocks(self) -> Iterator[Block]:
         """Yield what each project brought, and how subjects were decided."""
-        if self.asked != self.original.project:
-            yield Line(f"{self.asked} adjudicates {self.original.project}: both are pulled")
+        if self.requested != self.original.project:
+            yield Line(f"{self.requested} adjudicates {self.original.project}: both are pulled")
         for pulled in (self.original, *self.adjudications):
             yield from pulled.lines()
         yield from (Line(f"{how}: {count:,}") for how, count in self.counts.items())

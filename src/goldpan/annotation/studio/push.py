@@ -1,13 +1,13 @@
-"""Sends rows to annotators, those whose labels are suspect first.
+"""Pushes rows to annotators, all of a dataset or those whose labels are suspect.
 
-It stays beside the project and never goes to the server: whoever knows that a label is suspected
-no longer judges it by itself. Controls, drawn among the other rows, are mixed in unseen; they say
-how often labels are wrong that nobody suspects.
+Which rows are suspects stays beside the project and never goes to the server: whoever knows that
+a label is suspected no longer judges it by itself. Controls, drawn among the other rows, are mixed
+in unseen; they say how often labels are wrong that nobody suspects.
 
 Pushing again adds only what is new, by the subject's id. A run that is killed leaves at most one
-batch of which it did not hear: the next run asks the server for tasks that it does not know, so
-nothing is sent twice. A batch that the server was still writing then is told by its second copy,
-which is taken away while nobody has answered it.
+batch without an answer: the next run asks the server for tasks that it does not know, so nothing
+is sent twice. Where the server was still writing that batch, its tasks stand there twice, and the
+copies are deleted unless somebody has answered them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import (
-    ExportedTask,
-    Server,
-    Studio,
-    StudioError,
-    check_address,
-)
+from goldpan.annotation.studio.client import ExportedTask, Server, Studio, is_web_address
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
@@ -37,6 +31,7 @@ from goldpan.annotation.studio.project import (
     begin_project,
     ensure_on_server,
     locked,
+    read_stored,
 )
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
 from goldpan.core.errors import UsageError
@@ -50,7 +45,7 @@ _FILE = "suspects.json"
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A row that was chosen."""
+    """A row that was selected for annotators."""
 
     id: str
     rank: int
@@ -63,7 +58,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class SuspectSelection:
-    """Rows chosen of a task's data, and by what."""
+    """Rows selected from a task's data, and the ranking that they come from."""
 
     task: str
     data_hash: str
@@ -78,8 +73,8 @@ class SuspectSelection:
         return frozenset(row.id for row in self.rows)
 
     def mixed(self, tasks: Iterable[StudioTask]) -> list[StudioTask]:
-        """Return tasks in an order that tells nothing about how suspect they are."""
-        return sorted(tasks, key=lambda task: _draw(self.seed, "order", task.key.subject_id))
+        """Return tasks in an order that does not depend on how suspect they are."""
+        return sorted(tasks, key=lambda task: _digest(self.seed, "order", task.key.subject_id))
 
 
 def choose(
@@ -94,17 +89,17 @@ def choose(
 ) -> SuspectSelection:
     """Return the first `suspects` of ranked rows, and `controls` drawn among the others.
 
-    `ranked` are ids and margins, the most suspect first. Raises `UsageError` for a number that
-    takes none.
+    `ranked` are ids and margins, the most suspect first. Raises `UsageError` for numbers that
+    select nothing.
     """
     if suspects < 1 or controls < 0:
         raise UsageError(
             f"{suspects} suspects and {controls} controls cannot be sent", "Give 1 or more, and 0"
         )
     numbered = [Suspect(id, rank, margin, False) for rank, (id, margin) in enumerate(ranked, 1)]
-    rest = sorted(numbered[suspects:], key=lambda row: _draw(seed, "control", row.id))
-    others = [Suspect(row.id, row.rank, row.margin, True) for row in rest[:controls]]
-    rows = (*numbered[:suspects], *sorted(others, key=lambda row: row.rank))
+    others = sorted(numbered[suspects:], key=lambda row: _digest(seed, "control", row.id))
+    drawn = [replace(row, control=True) for row in others[:controls]]
+    rows = (*numbered[:suspects], *sorted(drawn, key=lambda row: row.rank))
     return SuspectSelection(task, data_hash, folds, seed, rows)
 
 
@@ -125,20 +120,13 @@ def write_selection(project: Project, selection: SuspectSelection) -> None:
 
 
 def read_selection(project: Project) -> SuspectSelection | None:
-    """Return what was chosen for a project; None where nothing was chosen by rank."""
-    path = project.path(_FILE)
-    if not path.exists():
-        return None
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=SuspectSelection)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise StudioError(
-            f"{path} is damaged ({error})", "Remove it and push the same suspects again"
-        ) from None
+    """Return what was selected for a project; None where nothing was selected by rank."""
+    remedy = "Remove it and push the same suspects again"
+    return read_stored(project.path(_FILE), SuspectSelection, remedy)
 
 
-def _draw(seed: int, what: str, id: str) -> bytes:
-    return hashlib.sha256(f"{seed}\0{what}\0{id}".encode("utf-8", "surrogatepass")).digest()
+def _digest(seed: int, purpose: str, id: str) -> bytes:
+    return hashlib.sha256(f"{seed}\0{purpose}\0{id}".encode("utf-8", "surrogatepass")).digest()
 
 
 _MOST_TASKS = 250
@@ -187,17 +175,20 @@ def push(
     webhook: str | None = None,
     selection: SuspectSelection | None = None,
 ) -> PushResult:
-    """Put subjects that are not there yet into a project on the server, made on first use.
+    """Add the subjects that a project on the server lacks; the first push creates the project.
 
     `suggest` says what is filled in; without it the project is blind, which a gold set should be.
-    `selection` says by what the tasks were chosen. `webhook` is an address that the server calls
-    after each answer.
-    Raises `StudioError` where the server fails; what was sent stays, and the same push goes on.
+    `selection` is where the tasks come from, if they were ranked. `webhook` is an address that the
+    server calls after each answer. Raises `StudioError` where the server fails; what was sent
+    stays, and the same push goes on.
     """
     if annotators < 1:
         raise UsageError(f"{annotators} people cannot answer", "Give at least 1")
-    if webhook is not None:
-        check_address(webhook)
+    if webhook is not None and not is_web_address(webhook):
+        raise UsageError(
+            f"{webhook!r} is not an address that Label Studio could call",
+            "Give --webhook https://HOST/PATH",
+        )
     started = time.monotonic()
     facts = ProjectFacts(server.url, "", form.name, annotators, suggest is None, of)
     project = begin_project(workspace, name, form.configuration, facts)
@@ -208,15 +199,15 @@ def push(
         if webhook is not None:
             studio.add_webhook(project.number, webhook)
         journal = TaskJournal(project.path("tasks.jsonl"))
-        doubtful = bool(journal.open_batch)
+        was_killed = bool(journal.open_batch)
         repeated = reconcile(project, studio, journal)
         pushed = set(journal.subjects.values())
         reference = DatasetLabels(project)
         known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
             for batch in _batches(tasks):
-                labels = {task.key.subject_id: task.dataset_labels for task in batch}
-                reference.add({subject: own for subject, own in labels.items() if own})
+                labelled = [task for task in batch if task.dataset_labels]
+                reference.add({task.key.subject_id: task.dataset_labels for task in labelled})
                 new: dict[str, dict[str, object]] = {}
                 for task in batch:
                     subject = task.key.subject_id
@@ -232,7 +223,7 @@ def push(
                     added += len(new)
                     suggested += sum("predictions" in body for body in new.values())
                     progress.advance(len(new))
-        if doubtful:
+        if was_killed:
             repeated += reconcile(project, studio, journal, from_start=True)
     seconds = time.monotonic() - started
     return PushResult(name, project.page, added, known, repeated, suggested, seconds)
@@ -241,7 +232,7 @@ def push(
 def reconcile(
     project: Project, studio: Studio, journal: TaskJournal, *, from_start: bool = False
 ) -> int:
-    """Learn of tasks on the server that the journal lacks; return how many copies were removed."""
+    """Add the server's tasks that the journal lacks; return how many copies were removed."""
     missing = _unknown(project, studio, journal, from_start)
     until = time.monotonic() + _PATIENCE
     waiting = set(journal.open_batch)

@@ -1,9 +1,9 @@
 """Finds the Label Studio server that is named, or runs one on this machine.
 
-``label-studio/running.json`` is there while it runs, and only its owner can read it. It listens
-on 127.0.0.1 alone, sends nothing home, lets nobody sign up, and keeps all that it knows in one
-directory. Label Studio itself would listen everywhere, and would take the next port where one is
-in use without a word.
+``label-studio/running.json`` exists while it runs, and only its owner can read it. The server
+listens on 127.0.0.1 alone, sends nothing home, lets nobody sign up, and keeps its data in one
+directory. Label Studio itself would listen everywhere, and where a port is in use it would silently
+take the next one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import msgspec
 import orjson
 
 from goldpan.annotation.studio.client import Server, StudioError, is_web_address
+from goldpan.annotation.studio.project import read_stored
 from goldpan.core.errors import UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
@@ -40,12 +41,12 @@ _FOLDER, _FILE = "label-studio", "running.json"
 
 
 def server_directory(workspace: WorkspaceLayout) -> Path:
-    """Return where the workspace's own server keeps what it knows."""
+    """Return where the workspace's own server keeps its data."""
     return workspace.root / _FOLDER
 
 
 @contextmanager
-def handed_over(directory: Path, server: Server) -> Iterator[None]:
+def announced(directory: Path, server: Server) -> Iterator[None]:
     """Let other commands on the workspace find a server while the block runs."""
     path = directory / _FILE
     write_whole(path, orjson.dumps(server), private=True)
@@ -76,7 +77,7 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
 
     Raises `UsageError` where one is missing or wrong.
     """
-    address = url or environment.get("LABEL_STUDIO_URL") or ""
+    address = url or environment.get("LABEL_STUDIO_URL")
     if not address:
         raise UsageError(
             "No Label Studio server is named, and none is running for the workspace",
@@ -94,7 +95,7 @@ def find_server(url: str | None, environment: Mapping[str, str]) -> Server:
             "The server's address holds credentials or a query",
             "Give the token only through LABEL_STUDIO_API_KEY",
         )
-    token = (environment.get("LABEL_STUDIO_API_KEY") or "").strip()
+    token = environment.get("LABEL_STUDIO_API_KEY", "").strip()
     if not re.fullmatch(r"[\x21-\x7e]+", token):
         raise UsageError(
             "There is no access token for Label Studio",
@@ -111,7 +112,7 @@ SERVER = IsolatedEnv(
     proof="bin/label-studio",
     newest_python=(3, 13),
 )
-"""The server whose API this package was tried with; about 1 GB with what it needs."""
+"""The server whose API this package is tested with; about 1 GB with its dependencies."""
 OWNER = "owner@example.org"
 _START = 900.0
 _STOP = 15.0
@@ -127,7 +128,7 @@ _OURS = ("LABEL_STUDIO_", "DJANGO_", "PYTHON", "VIRTUAL_ENV", "DATABASE_", "POST
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who can log in."""
+    """A user who can log in."""
 
     address: str
     password: str = field(repr=False)
@@ -140,7 +141,7 @@ class _Accounts:
 
     accounts: list[Account] = field(default_factory=list)
     ready: list[str] = field(default_factory=list)
-    """The addresses of those that were made to the end, sorted."""
+    """The addresses of those that exist on the server, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +160,9 @@ class Running:
         yield Title("Label Studio", f" runs at {self.server.url} until Ctrl-C")
         for account in self.accounts:
             yield Line(f"  {account.address}  password {account.password}")
-        found = "goldpan annotate push and pull find it automatically"
-        yield Line(f"{found}, with the same --workspace")
+        yield Line(
+            "goldpan annotate push and pull find it automatically, with the same --workspace"
+        )
 
 
 def _program(installation: Path) -> Path:
@@ -183,11 +185,10 @@ def check_port(port: int) -> None:
 def prepare(
     installation: Path, directory: Path, annotators: Sequence[str], reporter: Reporter
 ) -> tuple[Account, ...]:
-    """Make the server's database and the accounts that it lacks; return all, the owner first.
+    """Create the server's database and missing accounts; return all accounts, the owner first.
 
-    `installation` is where the server is installed. The first time takes half a minute. Passwords
-    are kept in `accounts.json`; only its owner can read the directory. Raises `UsageError` for what
-    is no e-mail address.
+    The first time takes half a minute. Passwords are kept in `accounts.json`; only its owner can
+    read the directory. Raises `UsageError` for what is no e-mail address.
     """
     for address in annotators:
         if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
@@ -202,38 +203,28 @@ def prepare(
     make_directory(directory)
     directory.chmod(0o700)  # the database holds passwords' hashes and tokens
     path = directory / "accounts.json"
-    noted = _noted(path)
-    known = {account.address: account for account in noted.accounts}
+    remedy = "Restore it, or begin in another directory"
+    stored = read_stored(path, _Accounts, remedy) or _Accounts()
+    known = {account.address: account for account in stored.accounts}
     addresses = list(dict.fromkeys([OWNER, *known, *annotators]))
+
+    def save() -> None:
+        write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
+
     with reporter.task("accounts", len(addresses)) as progress:
         for address in addresses:
-            if address not in noted.ready:
-                # Noted before it is made: a kill in between must not lose the password.
+            if address not in stored.ready:
+                # Stored before it is created: a kill in between must not lose the password.
                 if address not in known:
                     new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
                     known[address] = new
-                    noted.accounts.append(new)
-                    _note(path, noted)
+                    stored.accounts.append(new)
+                    save()
                 _create(installation, directory, known[address])
-                noted.ready = sorted([*noted.ready, address])
-                _note(path, noted)
+                stored.ready = sorted([*stored.ready, address])
+                save()
             progress.advance()
     return tuple(known[address] for address in addresses)
-
-
-def _noted(path: Path) -> _Accounts:
-    if not path.exists():
-        return _Accounts()
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Accounts)
-    except msgspec.DecodeError as error:
-        raise StudioError(
-            f"{path} is damaged ({error})", "Restore it, or begin in another directory"
-        ) from None
-
-
-def _note(path: Path, noted: _Accounts) -> None:
-    write_whole(path, orjson.dumps(noted, option=orjson.OPT_INDENT_2), private=True)
 
 
 @contextmanager
@@ -243,18 +234,18 @@ def serve(
     annotators: Sequence[str],
     reporter: Reporter,
     *,
-    installing: bool = False,
+    install: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Running]:
     """Run a server with accounts for annotators while the block runs.
 
-    `directory` keeps all that the server knows. The server is installed first where that is
-    wished and it is not there. Raises `UsageError` for a port in use, and `StudioError` where the
-    server is not installed or does not come up.
+    `directory` keeps the server's data. `install` installs a missing server first. Raises
+    `UsageError` for a port in use, and `StudioError` where the server is not installed or does not
+    start.
     """
     check_port(port)
     installation = SERVER.default_place(os.environ if environment is None else environment)
-    if installing:
+    if install:
         SERVER.install(installation, reporter)
     accounts = prepare(installation, directory, annotators, reporter)
     with running(installation, directory, port, accounts) as run:
@@ -267,7 +258,7 @@ def running(
 ) -> Iterator[Running]:
     """Run a prepared server while the block runs; its output goes to `server.log`.
 
-    Raises `UsageError` for a port in use and `StudioError` where the server does not come up.
+    Raises `UsageError` for a port in use and `StudioError` where the server does not start.
     """
     check_port(port)
     started = time.monotonic()
@@ -353,10 +344,10 @@ def _wait(process: subprocess.Popen[bytes], url: str, directory: Path) -> None:
 
 
 def _ending_with_parent() -> list[str]:
-    """Return what starts a command that the kernel ends when Goldpan is killed.
+    """Return the beginning of a command that the kernel ends when Goldpan is killed.
 
-    Else it would keep the port. A program of its own asks for it, because no code of ours is safe
-    between fork and exec in a process with threads.
+    Otherwise the server would keep the port. A separate program asks for it, because no Python code
+    is safe between fork and exec in a process with threads.
     """
     if sys.platform != "linux":
         return []
@@ -364,7 +355,7 @@ def _ending_with_parent() -> list[str]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the server and what it started, which are a process group of their own."""
+    """End the server and its children, which are a process group of their own."""
     for number, patience in ((signal.SIGTERM, _STOP), (signal.SIGKILL, None)):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -1,8 +1,8 @@
 """Suggestions, filled in before a person looks: `goldpan annotate push --not-blind`.
 
-People lean towards what is filled in, so a project is blind unless somebody says otherwise; a
-gold set should be. Suggestions come from stored reviews of language models, and where a form asks
-for a label, from the dataset's own labels.
+People lean towards what is filled in, so a project is blind by default; a gold set should be.
+Suggestions come from stored reviews of language models, and where a form asks for a label, from the
+dataset's own labels.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ class Suggestion:
 
 
 Suggest = Callable[[StudioTask], Suggestion | None]
-"""Returns what is suggested for a task, if anything is."""
+"""Returns the suggestion for a task, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """The answers of a form that the verdicts of a review mean."""
+    """The answers of a form that correspond to the verdicts of a review."""
 
     criterion: str
     keep: str
     drop: Mapping[str, str] = field(default_factory=dict)
-    """Answers by reason; what is not here suggests nothing."""
+    """Answers by reason; other reasons suggest nothing."""
 
 
 _REVIEWS = {
@@ -83,7 +83,7 @@ _REVIEWS = {
 def find_suggestions(
     workspace: WorkspaceLayout, form: Form, dataset: Path, profile: str
 ) -> Suggest:
-    """Return what suggests answers for the rows of a dataset.
+    """Return a function that suggests answers for the rows of a dataset.
 
     Raises `WorkspaceError` where the form needs reviews and a repository was not reviewed under
     the profile.
@@ -96,12 +96,12 @@ def find_suggestions(
         )
     reviewed = review_suggestions(workspace, form, _repositories(dataset), profile)
 
-    def of_the_same_reply(task: StudioTask) -> Suggestion | None:
+    def about_same_reply(task: StudioTask) -> Suggestion | None:
         suggestion = reviewed.get(task.key.subject_id)
-        about = suggestion and suggestion.comment
-        return suggestion if about is None or about == task.key.comment else None
+        comment = suggestion and suggestion.comment
+        return suggestion if comment in (None, task.key.comment) else None
 
-    return of_the_same_reply
+    return about_same_reply
 
 
 def find_review_basis(
@@ -115,7 +115,7 @@ def find_review_basis(
 def review_suggestions(
     workspace: WorkspaceLayout, form: Form, repos: Iterable[str], profile: str
 ) -> dict[str, Suggestion]:
-    """Return what stored reviews suggest, by subject; nothing where they leave it to people."""
+    """Return the suggestions of stored reviews by subject; undecided reviews give none."""
     review = _REVIEWS[form.name]
     suggestions = {}
     for repo in repos:
@@ -137,7 +137,7 @@ def review_suggestions(
 
 
 def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> str:
-    """Return the panel that tells annotators what is filled in, and by whom."""
+    """Return the panel that shows annotators what is filled in, and by whom."""
     fields = []
     for name, values in suggestion.values.items():
         labels = configuration.question(name).labels
@@ -152,7 +152,7 @@ def suggestion_panel(configuration: Configuration, suggestion: Suggestion) -> st
 def prediction(
     configuration: Configuration, subject_id: str, suggestion: Suggestion
 ) -> dict[str, object]:
-    """Return a suggestion as Label Studio takes it; raises `UsageError` where it is no answer."""
+    """Return a suggestion as Label Studio expects it; raises `UsageError` for an invalid one."""
     kinds = {"choices": "choices", "text": "textarea"}
     questions = {question.field: question for question in configuration.questions}
     result = []

@@ -10,29 +10,31 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 import numpy as np
 
 from goldpan.annotation.agreement import Agreement, agree
-from goldpan.annotation.studio.annotations import Annotation, People, stored_annotations
+from goldpan.annotation.studio.annotations import (
+    Annotation,
+    ExportHistory,
+    People,
+    RawExports,
+    counting_annotations,
+    stored_annotations,
+)
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, decide
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
-from goldpan.annotation.studio.project import (
-    ExportHistory,
-    Project,
-    RawExports,
-    adjudications,
-    open_project,
-)
+from goldpan.annotation.studio.project import Project, adjudications, open_project
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 
 def read_aliases(projects: Iterable[Project], *, named: bool) -> Mapping[str, str]:
-    """Return by what the tables of pulled projects call annotators what they are to be called.
+    """Return the name under which to publish each annotator in the tables of pulled projects.
 
     That is a pseudonym, also where a project was pulled with names; `named` keeps the names, and
     raises `UsageError` where a project was pulled without.
@@ -119,7 +121,7 @@ class Round:
     """How many people were to judge each item."""
     items: int
     finished: int
-    """Items with as many answers as were wanted."""
+    """Items with as many answers as wanted."""
     answers: int
     """Answers that count."""
     not_counted: Mapping[str, int]
@@ -137,8 +139,8 @@ class Round:
     adjudication_times: tuple[AnnotationTimes, ...]
 
     @property
-    def as_said(self) -> int:
-        """How many adjudications chose what an annotator had said."""
+    def following_annotators(self) -> int:
+        """How many adjudications chose the answer of one of the annotators."""
         return sum(item.decided in item.answers.values() for item in self.adjudicated)
 
 
@@ -151,19 +153,19 @@ class Summary:
 
 
 def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False) -> Summary:
-    """Return what a paper tells of projects, in the order of their names as given.
+    """Return a summary of projects for a paper, in the order of their names.
 
     Annotators go by pseudonyms; `named` gives their addresses, where they were pulled. Raises
-    `UsageError` for an adjudication, which is told with its project, and `WorkspaceError` before
-    the first pull.
+    `UsageError` for an adjudication, which is reported with its project, and `WorkspaceError`
+    before the first pull.
     """
     rounds = []
     guidelines: dict[tuple[str, str], Configuration] = {}
     for name in dict.fromkeys(names):
         decisions = decide(workspace, name)
         project = open_project(workspace, name)
-        asked = project.configuration
-        guidelines.setdefault((asked.name, asked.digest), asked)
+        form = project.configuration
+        guidelines.setdefault((form.name, form.digest), form)
         rounds.append(_round(workspace, project, decisions, named))
     return Summary(tuple(guidelines.values()), tuple(rounds))
 
@@ -188,20 +190,20 @@ def _round(
         key=lambda rating: (rating.item, rating.rater),
     ):
         answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
-    counting = _counting([project])
-    now = progress(workspace, name)
+    counting = counting_annotations(project)
+    state = progress(workspace, name)
     return Round(
         name,
         project.facts.form,
         project.configuration.digest,
         project.facts.blind,
-        sum(annotator.filled_in for annotator in now.annotators),
-        sum(annotator.accepted for annotator in now.annotators),
+        sum(annotator.filled_in for annotator in state.annotators),
+        sum(annotator.accepted for annotator in state.annotators),
         project.facts.annotators,
-        now.subjects,
-        now.finished,
-        now.answers,
-        dict(now.problems),
+        state.subjects,
+        state.finished,
+        state.answers,
+        dict(state.problems),
         min((answer.created_at for answer in counting), default=None),
         max((answer.updated_at for answer in counting), default=None),
         sum(decision.how == "agreed" for decision in decisions),
@@ -213,7 +215,7 @@ def _round(
         ),
         tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
         tuple(_times(counting, aliases)),
-        tuple(_times(_counting(third), aliases)),
+        tuple(_times(chain(*map(counting_annotations, third)), aliases)),
     )
 
 
@@ -230,25 +232,16 @@ def _adjudicated(
             )
 
 
-def _counting(projects: Iterable[Project]) -> list[Annotation]:
-    return [
-        answer
-        for project in projects
-        for answer in stored_annotations(project)
-        if answer.problem is None
-    ]
-
-
-def _times(answers: Sequence[Annotation], aliases: Mapping[str, str]) -> Iterable[AnnotationTimes]:
-    seconds: dict[str, list[float]] = defaultdict(list)
+def _times(answers: Iterable[Annotation], aliases: Mapping[str, str]) -> Iterable[AnnotationTimes]:
+    by_annotator: dict[str, list[float]] = defaultdict(list)
     for answer in answers:
-        own = seconds[aliases[answer.annotator]]
+        seconds = by_annotator[aliases[answer.annotator]]
         if answer.seconds is not None:
-            own.append(answer.seconds)
-    if seconds:
-        yield _quartiles(None, [second for own in seconds.values() for second in own])
-    for annotator, own in sorted(seconds.items()):
-        yield _quartiles(annotator, own)
+            seconds.append(answer.seconds)
+    if by_annotator:
+        yield _quartiles(None, [*chain(*by_annotator.values())])
+    for annotator, seconds in sorted(by_annotator.items()):
+        yield _quartiles(annotator, seconds)
 
 
 def _quartiles(annotator: str | None, seconds: Sequence[float]) -> AnnotationTimes:

@@ -1,4 +1,4 @@
-"""Rows that depend on luck: verified ones whose tests say something else in other circumstances."""
+"""Rows that depend on luck: verified rows whose tests give other results in other circumstances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goldpan.execution.records import Conditions, EndedError
 from goldpan.execution.trial import Trial
 
 NAME: FindingName = "luck"
-VERSION = 2
+VERSION = 3
 """Raised where the same row would give another finding."""
 RUNS = 4
 """How often the tests of a stable row run."""
@@ -35,7 +35,7 @@ _UNABLE = {
     "processor": "taskset is not installed",
     "network": "without isolation tests have this machine's network",
 }
-_SAID = {
+_CIRCUMSTANCES = {
     "again": "another run",
     "order": "the reversed order",
     "alone": "each test alone",
@@ -51,13 +51,13 @@ _SAID = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A circumstance, and the tests that say something else in it."""
+    """A circumstance, and the tests whose results differ in it."""
 
     name: str
     tests: tuple[tuple[str, str], ...] = ()
-    """Each with what it does otherwise."""
+    """Each with the difference."""
     times: int = 0
-    """In how many of two runs it does."""
+    """In how many of two runs they differ."""
     untold: str = ""
     """Why it cannot be told."""
 
@@ -65,13 +65,13 @@ class Case:
 def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
     """Run the tests before and after the fix, each alone, and in all other circumstances at once.
 
-    Where tests say something else in these, each is tried by itself, and what differs once more.
+    Where results differ in these, each is tried by itself, and those that differ once more.
     """
     found = dict(_circumstances(trial))
     others = {name: conditions for name, conditions in found.items() if name != _ALONE}
     alone = {name: conditions for name, conditions in found.items() if name == _ALONE}
-    variables = {key: value for one in others.values() for key, value in one.variables.items()}
-    prefix = next((one.prefix for one in others.values() if one.prefix), ())
+    variables = {key: value for each in others.values() for key, value in each.variables.items()}
+    prefix = next((each.prefix for each in others.values() if each.prefix), ())
     first = {_TOGETHER: trial.limited(variables, prefix), **alone}
     together, *cases = _run_each(trial, first, 1)
     if together.tests or together.untold:
@@ -84,8 +84,8 @@ def run_cases(trial: RerunTrial) -> tuple[Case, ...]:
     cases = [_again(trial, case, found[case.name]) if case.tests else case for case in cases]
     if trial.trial.environment.get("isolation") != "none":
         cases.append(Case("network"))  # no run has one
-    run_or_not = {case.name for case in cases}
-    unable = (Case(name, untold=why) for name, why in _UNABLE.items() if name not in run_or_not)
+    tried = {case.name for case in cases}
+    unable = (Case(name, untold=why) for name, why in _UNABLE.items() if name not in tried)
     return (*cases, *unable)
 
 
@@ -101,9 +101,10 @@ def _run_each(trial: RerunTrial, found: Mapping[str, Conditions], time: int) -> 
 def _circumstances(trial: RerunTrial) -> Iterator[tuple[str, Conditions]]:
     lines = dict.fromkeys(trial.trial.answer(_LOOK))
     if trial.is_python:
-        for name, order in (("order", "reversed"), (_ALONE, "alone")):
+        # Each test alone sets up again what its file sets up once.
+        for name, order, repeats in (("order", "reversed", 1), (_ALONE, "alone", len(trial.tests))):
             variables = {"PYTEST_ADDOPTS": "-p goldpan_order", "GOLDPAN_ORDER": order}
-            yield name, trial.limited(variables)
+            yield name, trial.limited(variables, repeats=repeats)
         yield "hash-seed", trial.limited({"PYTHONHASHSEED": "1729"})
     if "zone" in lines:
         yield "time-zone", trial.limited({"TZ": _ZONE})
@@ -141,7 +142,7 @@ def _again(trial: RerunTrial, first: Case, conditions: Conditions) -> Case:
 
 
 def check_again(trial: RerunTrial, failed: Sequence[str]) -> tuple[Case, ...]:
-    """Run the tests with the fix once more where some failed that `verify` saw pass.
+    """Run the tests with the fix once more where some failed that passed for `verify`.
 
     Raises `Untold` where they fail again.
     """
@@ -156,16 +157,16 @@ def find_luck(cases: Sequence[Case], seconds: float) -> Finding:
     """Return whether the row depends on luck, and which circumstances change its verdict."""
     changing = [case for case in cases if case.tests]
     stable = [case for case in cases if not case.tests and not case.untold]
-    untold = "; ".join(f"{_SAID[case.name]}: {case.untold}" for case in cases if case.untold)
-    names = ", ".join(_SAID[case.name] for case in changing or stable)
+    untold = [f"{_CIRCUMSTANCES[case.name]}: {case.untold}" for case in cases if case.untold]
+    names = ", ".join(_CIRCUMSTANCES[case.name] for case in changing or stable)
     verb = "changes" if len(changing) == 1 else "change"
     why = f"{names} {verb} what its tests say" if changing else f"stable with {names}"
     if untold:
-        why += f"; cannot tell {untold}"
+        why += f"; cannot tell {'; '.join(untold)}"
     spans = tuple(
-        Span("FAIL_TO_PASS", None, case.name, 0, 0, f"{test} {what}, {case.times} of 2 times")
+        Span("FAIL_TO_PASS", None, case.name, 0, 0, f"{test} {change}, {case.times} of 2 times")
         for case in changing
-        for test, what in case.tests
+        for test, change in case.tests
     )
     case = ", ".join(case.name for case in changing)
     return Finding(NAME, "found" if changing else "not-found", why, spans, case, seconds=seconds)

@@ -1,4 +1,4 @@
-"""Edits of the lines that a fix changes, of one thing each, as mutation testing makes them.
+"""Edits of the lines that a fix changes, one at a time, as in mutation testing.
 
 A hunk or a statement is left out, a condition negated; an operator, a constant, a returned value or
 an early exit becomes another; a type of exception becomes wider.
@@ -29,7 +29,7 @@ _DEFINITION = re.compile(
     r"|import|future_import|package|include|use|using|namespace|global|nonlocal|export|comment"
     r"|line_comment|block_comment|pass|empty)(?:_|$)"
 )
-"""Leaving these out breaks what uses them, or nothing."""
+"""Leaving these out breaks their users, or nothing."""
 _RELEASE = re.compile(rb"\s*_*version(?:_info|_tuple)?_*\s*[:=]", re.I)
 """A line that names the project's release, which no issue asks for."""
 _EXIT = re.compile(r"(?:return|raise|throw|break|continue|next)(?:_statement|_expression)?")
@@ -144,7 +144,7 @@ def _edits_of_node(node: Node, language: Language, mark: Mark | None) -> Iterato
 
 
 def _left_out(node: Node, language: Language) -> Iterator[MutationEdit]:
-    """Yield the edits that leave a statement out, or go on where it ends a loop, or end it."""
+    """Yield the edits that leave a statement out, or swap `break` and `continue`."""
     parent, exits = node.parent, _EXIT.fullmatch(node.type) is not None
     if not node.is_named or parent is None or _DEFINITION.match(node.type):
         return
@@ -223,11 +223,9 @@ def _edit(kind: Kind, node: Node, text: bytes) -> MutationEdit:
 
 
 def _text(node: Node) -> str:
-    return (
-        (node.text or b"").decode("utf-8", "replace")
-        if node.end_byte - node.start_byte < 40
-        else ""
-    )
+    """Return a node's text; empty for a long one."""
+    is_short = node.end_byte - node.start_byte < 40
+    return (node.text or b"").decode("utf-8", "replace") if is_short else ""
 
 
 def line_starts(content: bytes) -> list[int]:

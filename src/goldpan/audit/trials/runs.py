@@ -1,9 +1,9 @@
-"""Runs the tests of verified rows again for the findings that need it, and keeps what came of it.
+"""Runs the tests of verified rows again for the findings that need it, and keeps the results.
 
 WORKSPACE/verification/OWNER/NAME/ISSUE-PULL/reruns/
-├── reruns.json      the findings with what they were made of, and the digests of the other files
-├── build.log        what building the environment printed
-└── after-1.log ...  what the tests printed with the fix, and where luck changed what they say
+├── reruns.json      the findings with their settings and runs, and the digests of the other files
+├── build.log        the output of building the environment
+└── after-1.log ...  the output of the tests with the fix, and where luck changed their results
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ Findings = Mapping[FindingName, Finding]
 
 @dataclass(frozen=True, slots=True)
 class RerunOptions:
-    """How tests are run again."""
+    """The options for running tests again."""
 
     variants: int = 20
     """The most variants of a fix."""
     seed: int = 0
-    """Draws variants."""
+    """The seed that draws variants."""
     again: bool = False
     """True where rows are run although their results are stored."""
     settings: TrialSettings = field(default_factory=lambda: TrialSettings(repeats=1))
@@ -73,7 +73,7 @@ class RerunOptions:
     address: str = ""
 
     def key(self, name: FindingName) -> list[int]:
-        """Return what a finding depends on beside the row and the settings of its tests."""
+        """Return the values on which a finding depends beside the row and its tests' settings."""
         if name == weak_tests.NAME:
             return [weak_tests.VERSION, variants.VERSION, self.variants, self.seed]
         return [luck.VERSION]
@@ -115,15 +115,15 @@ class _Unit:
 
     @property
     def seconds(self) -> float | None:
-        """About how long it takes, None where `verify` did not keep its own time."""
+        """The estimated time, None where `verify` did not record its own."""
         took = self.record.seconds
         if not took:
             return None
-        one = took["tests"] / (1 + 2 * int(self.record.environment.get("repeats", 1)))
+        per_run = took["tests"] / (1 + 2 * int(self.record.environment.get("repeats", 1)))
         runs = sum(
             self.options.variants if name == weak_tests.NAME else luck.RUNS for name in self.names
         )
-        return took["build"] + one * (1 + ceil(runs / self.lanes))
+        return took["build"] + per_run * (1 + ceil(runs / self.lanes))
 
     def __str__(self) -> str:
         return self.job.instance.id
@@ -137,10 +137,10 @@ def rerun_rows(
     options: RerunOptions,
     reporter: Reporter,
 ) -> Reruns:
-    """Run the tests of rows for the findings of these names, and return what is known of all.
+    """Run the tests of rows for the findings of these names, and return all known findings.
 
-    Rows that were run with the same options are not run again. What came of earlier runs for other
-    findings is returned as well. Raises `IsolationError` where nothing isolates foreign code.
+    Rows that were run with the same options are not run again. Results of earlier runs for other
+    findings are returned as well. Raises `IsolationError` where nothing isolates foreign code.
     """
     workspace = replace(workspace, root=workspace.root.absolute())
     found: dict[str, dict[FindingName, Finding]] = {}
@@ -149,29 +149,28 @@ def rerun_rows(
     processors = len(os.sched_getaffinity(0))
     lanes = max(1, min(_MOST_LANES, processors // max(1, options.workers)))
     for row in rows:
-        told = found.setdefault(row.id, {})
+        findings = found.setdefault(row.id, {})
         try:
             instance, record = _verified(workspace, dataset, row)
         except Untold as untold:
-            told.update((name, _cannot_tell(name, untold)) for name in names)
+            findings.update((name, _cannot_tell(name, untold)) for name in names)
             continue
         instances.append((row.id, instance))
-        told |= _stored(workspace, record, None)
+        findings |= _stored(workspace, record, None)
         known = {} if options.again else _stored(workspace, record, options)
-        waiting = tuple(name for name in names if name not in known)
-        for name in waiting:
-            told.pop(name, None)
-        if waiting:
+        missing = tuple(name for name in names if name not in known)
+        for name in missing:
+            findings.pop(name, None)
+        if missing:
             job = TrialJob(workspace, instance, options.settings, options.recipes, options.again)
-            units.append(_Unit(job, record, waiting, options, lanes))
+            units.append(_Unit(job, record, missing, options, lanes))
     if units:
         _run_all(workspace, units, found, options, reporter)
     inputs: dict[str, str] = {}
     for row_id, instance in instances:
         if (path := _directory(workspace, instance) / RERUNS).exists():
             inputs[f"reruns {row_id}"] = file_digest(path)
-    has = {name for told in found.values() for name in told}
-    return Reruns(found, inputs, frozenset({*names, *has}), str(dataset))
+    return Reruns(found, inputs, frozenset(names).union(*found.values()), str(dataset))
 
 
 def _run_all(
@@ -184,10 +183,10 @@ def _run_all(
     find_isolation(options.settings.isolation, options.settings.image)
     load_recipes(options.recipes)
     for unit in units:
-        about = f"about {unit.seconds:,.0f} s" if unit.seconds else "not known, as for verify"
+        expected = f"about {unit.seconds:,.0f} s" if unit.seconds else "not known, as for verify"
         took = sum(unit.record.seconds.values())
-        than = f"; verify took {took:,.0f} s" if took else ""
-        reporter.note(f"{unit}: {about}{than}")
+        verified = f"; verify took {took:,.0f} s" if took else ""
+        reporter.note(f"{unit}: {expected}{verified}")
     with (
         hold_verification(workspace),
         open_packages(workspace, (unit.job.instance.repo for unit in units), reporter),
@@ -227,7 +226,7 @@ def _verified(
 
 
 def rerun(unit: _Unit) -> Findings:
-    """Run the tests of one row again, and keep what came of it."""
+    """Run the tests of one row again, and keep the findings."""
     with unit.job.workspace.scratch() as logs:
         try:
             findings, details = _examine(unit, logs)
@@ -313,7 +312,7 @@ def _settings(options: RerunOptions) -> str:
 def _stored(
     workspace: WorkspaceLayout, record: TrialRecord, options: RerunOptions | None
 ) -> dict[FindingName, Finding]:
-    """Return the findings of earlier runs, those with other options only where none are given."""
+    """Return the findings of earlier runs with the same `options`, or with any for None."""
     stored = _stored_whole(workspace, record)
     return {
         name: finding_of(stored[name]["finding"])

@@ -18,11 +18,11 @@ from goldpan.execution.trial import Trial, apply_or_end
 
 T = TypeVar("T")
 _SECONDS, _TIMES = 5.0, 5.0
-"""How long a run may take: so many seconds, and so many times what the fix's own took."""
+"""The time limit of a run: so many seconds, and so many times the time of the run with the fix."""
 
 
 class Untold(Exception):  # noqa: N818 - no error, but an answer
-    """A finding cannot be told: why, and what would change it."""
+    """The reason why a finding cannot be told, and the remedy."""
 
     def __init__(self, why: str, remedy: str) -> None:
         super().__init__(why)
@@ -31,7 +31,7 @@ class Untold(Exception):  # noqa: N818 - no error, but an answer
 
 @dataclass(slots=True)
 class RerunTrial:
-    """A trial that is prepared, and what is known of its row."""
+    """A prepared trial with the record of its row."""
 
     trial: Trial
     record: TrialRecord
@@ -39,6 +39,8 @@ class RerunTrial:
     """How many runs may go on side by side."""
     fixed: tuple[FixedFile, ...] = ()
     """The files of the fix, once it was applied."""
+    imported: tuple[str, ...] = ()
+    """The project's files that the run with the fix imported, of Python alone."""
     seconds: float = 0.0
     """The duration of the run with the fix."""
     until_failure: Mapping[str, str] = field(default_factory=dict)
@@ -56,7 +58,7 @@ class RerunTrial:
         return (*self.record.proof.fail_to_pass, *self.record.proof.pass_to_pass)
 
     def failed(self, run: Run) -> tuple[str, ...]:
-        """Return the tests that have to pass with the fix, and do not."""
+        """Return the tests that have to pass with the fix and do not."""
         return tuple(test for test in self.tests if run.get(test) != "passed")
 
     def run_fix(self, name: str) -> Run:
@@ -68,7 +70,7 @@ class RerunTrial:
 
         started = time.monotonic()
         run = self.trial.run(name, change)
-        self.seconds = time.monotonic() - started
+        self.seconds, self.imported = time.monotonic() - started, self.trial.imports.inside
         if self.is_python and "failed" not in run.values():
             self.until_failure = {"PYTEST_ADDOPTS": "--exitfirst"}
         return run
@@ -83,13 +85,16 @@ class RerunTrial:
         apply_or_end(testbed, self.record.instance.patch)
 
     def limited(
-        self, variables: Mapping[str, str] = {}, prefix: tuple[str, ...] = ()
+        self, variables: Mapping[str, str] = {}, prefix: tuple[str, ...] = (), repeats: int = 1
     ) -> Conditions:
-        """Return conditions whose limit of time follows from the run with the fix."""
-        return Conditions(variables, prefix, _SECONDS + _TIMES * self.seconds)
+        """Return conditions whose time limit follows from the run with the fix.
+
+        `repeats` is how often the run sets up everything that the run with the fix sets up once.
+        """
+        return Conditions(variables, prefix, _SECONDS + _TIMES * self.seconds * repeats)
 
     def side_by_side(self, run: Callable[[Trial, int], T], count: int) -> Iterator[T]:
-        """Yield what `run` returns for each number below `count`, given a trial that is free."""
+        """Yield the result of `run` for each number below `count`, each with a trial of its own."""
         if not self._beside:
             others = (self.trial.beside(f"lane-{lane + 1}") for lane in range(self.lanes))
             self._beside = [other for other in others if other is not None] or [self.trial]

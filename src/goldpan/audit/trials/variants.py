@@ -1,6 +1,6 @@
-"""Variants of a fix: the code as the fix leaves it, with one thing in the changed lines otherwise.
+"""Variants of a fix: the code with the fix, but for one difference in the changed lines.
 
-A variant that the tests let pass shows what they do not tell. Each parses, and none has the syntax
+A variant that passes the tests shows what they do not check. Each parses, and none has the syntax
 tree of the fix, of the code before it, or of another variant; for Python, none has their bytecode.
 """
 
@@ -43,7 +43,7 @@ _MESSENGER = re.compile(
 """A callee whose texts tell people of errors or progress."""
 _ARGUMENTS = re.compile(r"arguments?(?:_list)?|token_tree")
 _APART = re.compile(r"subscript.*|(?:dictionary|object|pair|keyword_argument|comparison_operator)")
-"""Within a message, a text here may choose something else than words."""
+"""Within a message, a string here may be more than words, such as a key."""
 _ASSIGNMENT = re.compile(r"assignment(?:_expression|_statement)?|variable_declarator")
 _ERASED = re.compile(
     r"type_annotation|type_parameters|type_arguments|interface_declaration|function_signature"
@@ -56,7 +56,7 @@ _OVERLOAD = re.compile(rb"@(?:\w+\.)?overload\s")
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
-    """A file that a fix changes, as the fix leaves it."""
+    """A file that a fix changes, with the fix."""
 
     path: str
     content: bytes = field(repr=False)
@@ -74,7 +74,7 @@ class FixedFile:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One file of the fix with one thing otherwise."""
+    """A file of the fix with one difference."""
 
     kind: Kind
     path: str
@@ -114,7 +114,7 @@ def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Va
     Files without a grammar, larger than 1 MB, or that do not parse, have none. Nothing bounds the
     time that a hostile text takes.
     """
-    codes = [code for file in files if (code := _open(file))]
+    codes = [code for file in files if (code := _parse(file))]
     queues: list[list[tuple[_Code, MutationEdit]]] = []
     known: set[tuple[str, bytes | None]] = set()
     for code in codes:
@@ -142,7 +142,7 @@ def make_variants(files: Sequence[FixedFile], count: int, seed: int) -> tuple[Va
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """A file of a fix as the language in which it parses."""
+    """A file of a fix with the language in which it parses."""
 
     file: FixedFile
     language: Language
@@ -151,7 +151,7 @@ class _Code:
     """True where the running Python compiles it."""
 
     def meaning(self, content: bytes) -> bytes | None:
-        """Return a digest of what a text means, None where it is no code of the language."""
+        """Return a digest of a text's meaning, None where it is no code of the language."""
         reading = _read(content, self.language)
         behavior = _behavior(reading, self.language)
         if self.by_bytecode:
@@ -159,7 +159,7 @@ class _Code:
         return _tree(_read(behavior, self.language)) if reading.clean else None
 
 
-def _open(file: FixedFile) -> _Code | None:
+def _parse(file: FixedFile) -> _Code | None:
     if len(file.content) > LARGEST:
         return None
     for language in (language_of(file.path), second_language_of(file.path)):
@@ -175,7 +175,7 @@ def _read(content: bytes, language: Language) -> ParsedCode:
 
 
 def _drawn(edits: Sequence[MutationEdit], draw: random.Random) -> list[MutationEdit]:
-    """Return edits in a random order in which all kinds come in turn, leaving out all first."""
+    """Return edits in a random order in which kinds take turns; leaving out all comes first."""
     by_kind: dict[Kind, list[MutationEdit]] = {}
     for edit in edits:
         by_kind.setdefault(edit.kind, []).append(edit)
@@ -193,11 +193,8 @@ def _in_turn(queues: Sequence[Sequence[T]]) -> Iterator[T]:
         yield from (item for item in row if item is not None)
 
 
-# What a text means: two that mean the same are no two variants.
-
-
 def _behavior(reading: ParsedCode, language: Language) -> bytes:
-    """Return a text without what tests of behavior leave open: messages, documents and types."""
+    """Return a text without messages, docstrings and types, which tests of behavior ignore."""
     cuts: list[tuple[int, int, bytes]] = []
     strings: dict[bytes, list[Node]] = {}
     in_messages, elsewhere = {b""}, set[bytes]()
@@ -223,7 +220,7 @@ def _behavior(reading: ParsedCode, language: Language) -> bytes:
 
 
 def _owned(node: Node, owner: bytes | None) -> Iterator[tuple[Node, bytes | None]]:
-    """Yield the children of a node, each with what its texts go to: a message (b""), or a name."""
+    """Yield the children of a node, each with what its strings go to: a message (b"") or a name."""
     target = None
     if _ASSIGNMENT.fullmatch(node.type):
         target = node.child_by_field_name("left") or node.child_by_field_name("name")
@@ -243,7 +240,7 @@ def _owned(node: Node, owner: bytes | None) -> Iterator[tuple[Node, bytes | None
 
 
 def _types(node: Node, mark: Mark | None, language: Language) -> Iterator[tuple[int, int, bytes]]:
-    """Yield where a node has documents or types, with what may stand there instead."""
+    """Yield the places of docstrings or types in a node, each with its replacement."""
     start, end, text = node.start_byte, node.end_byte, node.text or b""
     if language.name in ("TypeScript", "TSX") and _ERASED.fullmatch(node.type):
         yield start, end, b""
@@ -251,7 +248,7 @@ def _types(node: Node, mark: Mark | None, language: Language) -> Iterator[tuple[
         return
     parent = node.parent.type if node.parent else ""
     if node.type == "expression_statement" and mark is Mark.COMMENT:
-        # Nothing but a document may stand before imports from `__future__`.
+        # Only a docstring may stand before imports from `__future__`.
         yield start, end, b"" if parent == "module" else b"pass"
     if _OVERLOAD.match(text):
         yield start, end, b"pass"
@@ -285,7 +282,7 @@ def _tree(reading: ParsedCode) -> bytes:
 
 
 def _bytecode(content: bytes) -> bytes | None:
-    """Return a digest of what Python compiles; None where ours does not read it."""
+    """Return a digest of the bytecode; None where this Python does not compile the text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -298,7 +295,7 @@ def _bytecode(content: bytes) -> bytes | None:
 
 
 def _put_on_one_line(tree: ast.Module) -> None:
-    """Give all nodes the same place: Python compiles something for some ends of lines."""
+    """Give all nodes the same place: some line breaks change the bytecode."""
     for node in ast.walk(tree):
         for name in node._attributes:
             setattr(node, name, 1)

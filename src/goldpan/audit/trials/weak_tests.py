@@ -1,7 +1,7 @@
-"""Tests that would pass a wrong fix: variants of the true one are run against them.
+"""Tests that would pass a wrong fix: they are run on variants of the true one.
 
-Killed are variants with which a test of FAIL_TO_PASS or PASS_TO_PASS does not pass, or which take
-several times as long. Some of those that survive are equal in behavior, so the share that is
+A variant is killed where a test of FAIL_TO_PASS or PASS_TO_PASS does not pass, or the tests take
+several times as long. Some variants that survive behave as the fix does, so the share that is
 killed is a lower bound of how strong the tests are.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from goldpan.audit.finding import Finding, FindingName, Span, Verdict
@@ -23,13 +23,15 @@ from goldpan.execution.records import EndedError
 from goldpan.execution.trial import Trial
 
 NAME: FindingName = "weak-tests"
-VERSION = 1
+VERSION = 2
 """Raised where the same variants would give another finding."""
 _LONGEST = 1_000
 """Characters of a survivor's diff that evidence shows."""
 _HAND = "Judge its tests by hand"
 _PACKAGING = ("setup.py", "conf.py", "noxfile.py")
 """Files that no test runs: the environment is built for the base commit."""
+_EXAMPLES = frozenset({"example", "examples"})
+"""Folders of code that few tests run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,14 @@ class VariantRun:
 
 def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, ...]:
     """Run the tests of a fix with variants of it, at most `count`; raises `Untold` without any."""
-    files = [file for file in trial.fixed if Path(file.path).name not in _PACKAGING]
+    files = [file for file in trial.fixed if _may_be_tested(trial, file.path)]
     variants = make_variants(files, count, seed)
     if not variants:
         raise _untold(files)
 
     def run(lane: Trial, number: int) -> VariantRun:
         variant = variants[number]
-        told = partial(VariantRun, variant.kind, variant.path, variant.line, variant.diff)
+        ended = partial(VariantRun, variant.kind, variant.path, variant.line, variant.diff)
 
         def change(testbed: Path) -> None:
             trial.apply_fix(testbed)
@@ -66,18 +68,26 @@ def run_variants(trial: RerunTrial, count: int, seed: int) -> tuple[VariantRun, 
             if trial.until_failure and failed and outcomes.keys().isdisjoint(failed):
                 # They stopped at a test that does not count.
                 outcomes = lane.run(f"variant-{number + 1}-whole", change, trial.limited())
-        except EndedError as ended:
-            return told("killed", ended.detail)
+        except EndedError as error:
+            return ended("killed", error.detail)
         if not outcomes and not trial.is_python:
-            return told("not-built", "")  # what does not compile is no wrong fix
+            return ended("not-built", "")  # what does not compile is no wrong fix
         failed = trial.failed(outcomes)
         ran = [test for test in failed if test in outcomes]
-        return told("killed", (ran or failed)[0]) if failed else told("survived", "")
+        return ended("killed", (ran or failed)[0]) if failed else ended("survived", "")
 
     runs = tuple(trial.side_by_side(run, len(variants)))
     if all(run.outcome == "not-built" for run in runs):
         raise Untold("no variant of the fix can be built", _HAND)
     return runs
+
+
+def _may_be_tested(trial: RerunTrial, path: str) -> bool:
+    """Tell whether tests may run a file; pytest runs an example where tests import or name it."""
+    file = PurePosixPath(path)
+    is_example = trial.is_python and not _EXAMPLES.isdisjoint(file.parent.parts)
+    is_used = path in trial.imported or file.name in trial.record.instance.test_patch
+    return file.name not in _PACKAGING and (is_used or not is_example)
 
 
 def _untold(files: Sequence[FixedFile]) -> Untold:

@@ -47,8 +47,13 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not issubclass(kind, Exception):  # such as Ctrl-C
+            self.abandon()
         self.close()
+
+    def abandon(self) -> None:
+        """End the work on units without waiting for their results."""
 
     def close(self) -> None:
         """Free what the engine holds."""
@@ -285,6 +290,9 @@ class _Pool(Engine):
     def __init__(self, processes: int) -> None:
         self._processes = processes
         self._pool = WorkerPool(processes)
+
+    def abandon(self) -> None:
+        self._pool.abandon()
 
     def close(self) -> None:
         self._pool.close()

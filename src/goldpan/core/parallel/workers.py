@@ -41,6 +41,10 @@ _PROGRAM = (
 )
 
 
+_GRACE = 5.0
+"""Seconds in which a process may clean up before it is killed."""
+
+
 class WorkerEndedError(Exception):
     """A worker process was killed, or ended itself, in the middle of its work."""
 
@@ -73,6 +77,14 @@ class WorkerProcess:
         self._process.kill()
         return self.wait()
 
+    def interrupt(self) -> None:
+        """Have the process give up its work and end; kill it where that takes long."""
+        self._process.terminate()
+        try:
+            self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
     def wait(self) -> int:
         """Wait for the process's end and return its exit code."""
         assert self._process.stdin is not None
@@ -87,6 +99,7 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(processes, "goldpan-worker")
         self._initializer = initializer
         self._idle: list[WorkerProcess] = []
+        self._busy: set[WorkerProcess] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -101,6 +114,12 @@ class WorkerPool:
         """
         return self._threads.submit(self._call, function, arguments)
 
+    def abandon(self) -> None:
+        """Drop what is waiting, and end the processes that are at work."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in list(self._busy):
+            worker.interrupt()
+
     def close(self) -> None:
         """Wait for what is running, drop what is waiting, and end the processes."""
         self._threads.shutdown(cancel_futures=True)
@@ -112,6 +131,7 @@ class WorkerPool:
             worker = self._idle.pop()
         except IndexError:
             worker = WorkerProcess(_answer_calls, self._initializer)
+        self._busy.add(worker)
         try:
             worker.connection.send((function, arguments))
             answer = worker.connection.recv()
@@ -121,6 +141,8 @@ class WorkerPool:
         except BaseException:  # such as Ctrl-C: the answer would be taken for that of the next call
             worker.end()
             raise
+        finally:
+            self._busy.discard(worker)
         if isinstance(answer, GoldpanError):  # it could not even begin
             worker.end()
             raise answer
@@ -150,6 +172,7 @@ def serve(number: int) -> None:
 def _answer_calls(
     connection: Connection[Any, Any], initializer: Callable[[], object] | None
 ) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that work cleans up behind itself
     if initializer is not None:
         initializer()
     while True:

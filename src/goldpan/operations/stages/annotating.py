@@ -241,7 +241,7 @@ class Annotate(Group):
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks
         from goldpan.annotation.studio.push import push as push_tasks
-        from goldpan.annotation.studio.serve import handed_over, serve, server_directory
+        from goldpan.annotation.studio.serve import announced, serve, server_directory
         from goldpan.core.terminal import show
         from goldpan.operations.repositories import dataset_directory
 
@@ -250,8 +250,8 @@ class Annotate(Group):
         directory = server_directory(layout)
         with (
             self.lab.reporting() as reporter,
-            serve(directory, port, addresses, reporter, installing=install) as running,
-            handed_over(directory, running.server),
+            serve(directory, port, addresses, reporter, install=install) as running,
+            announced(directory, running.server),
         ):
             if dataset is not None:
                 asked_form = find_form(form)

@@ -44,7 +44,7 @@ _ALWAYS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Bought:
+class _CostPoint:
     system: System
     cost: float
     score: float
@@ -67,15 +67,15 @@ def costs_section(compared: ComparisonResult) -> Section:
 def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
     ranked = [system for system in compared.ranked if system.name in compared.block.models]
     for key, unit, factor in _MEASURES:
-        bought = [
-            _Bought(system, cost, score)
+        points = [
+            _CostPoint(system, cost, score)
             for system in ranked
             if (cost := factor * _over(system, compared.block.tasks, key)) > 0
             and (score := _mean(compared, system)) is not None
         ]
-        if len(bought) == len(ranked) and len(bought) > 1:
-            best = _undominated(bought)
-            shown = bought[:_MOST_DRAWN]
+        if len(points) == len(ranked) and len(points) > 1:
+            best = _undominated(points)
+            shown = points[:_MOST_DRAWN]
             caption = (
                 f"Mean score over {unit} on the ranked tasks, on a logarithmic scale. No cheaper"
                 f" model scores higher than {listed([point.system.name for point in best])}."
@@ -83,27 +83,27 @@ def _drawn(compared: ComparisonResult) -> tuple[Content, ...]:
             figure = Figure(
                 f"Score over {unit}", caption, _plot(compared.metric, unit, shown, best)
             )
-            if len(shown) == len(bought):
+            if len(shown) == len(points):
                 return (figure,)
             return (figure, Remark(f"The first {_MOST_DRAWN} models are drawn."))
     return ()
 
 
-def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bought]) -> str:
-    look = colors([point.system.name for point in bought])
-    with canvas(8, max(4.2, 0.24 * len(bought) + 1)) as plot:
+def _plot(metric: str, unit: str, points: Sequence[_CostPoint], best: Sequence[_CostPoint]) -> str:
+    look = colors([point.system.name for point in points])
+    with canvas(8, max(4.2, 0.24 * len(points) + 1)) as plot:
         axes = plot.figure.subplots()
         axes.set_xscale("log")
-        line = [point for point in best if point in bought]
+        front = [point for point in best if point in points]
         axes.step(
-            [point.cost for point in line],
-            [point.score for point in line],
+            [point.cost for point in front],
+            [point.score for point in front],
             where="post",
             color=SOFT,
             lw=0.8,
             ls=(0, (4, 3)),
         )
-        for point in bought:
+        for point in points:
             color, mark = look[point.system.name]
             label = short_name(point.system.name)
             axes.plot(point.cost, point.score, mark, color=color, ms=8, ls="", label=label)
@@ -119,13 +119,10 @@ def _plot(metric: str, unit: str, bought: Sequence[_Bought], best: Sequence[_Bou
     return plot.svg
 
 
-def _undominated(bought: Sequence[_Bought]) -> list[_Bought]:
-    """Return what no cheaper model beats, from the cheapest on."""
-    best: list[_Bought] = []
-    for point in sorted(
-        bought,
-        key=lambda bought_point: (bought_point.cost, -bought_point.score, bought_point.system.name),
-    ):
+def _undominated(points: Iterable[_CostPoint]) -> list[_CostPoint]:
+    """Return the points that no cheaper model beats, from the cheapest on."""
+    best: list[_CostPoint] = []
+    for point in sorted(points, key=lambda each: (each.cost, -each.score, each.system.name)):
         if not best or as_decimal(point.score) > as_decimal(best[-1].score):
             best.append(point)
     return best
@@ -154,7 +151,7 @@ def _mean(compared: ComparisonResult, system: System) -> float | None:
 
 
 def _over(system: System, tasks: Iterable[str], cost: str) -> float:
-    """Return a cost of each task once, the mean over its runs, in all."""
+    """Return the sum of a cost over tasks, of each the mean over its runs."""
     return math.fsum(
         fmean(float(getattr(run.costs, cost)) for run in system.runs[task])
         for task in tasks
@@ -170,7 +167,7 @@ _NOTE = (
 
 
 def resolved_section(compared: ComparisonResult) -> Section | None:
-    """Return what execution says beside similarity, None where no run was scored by tests."""
+    """Return resolved shares beside similarity, None where no run was scored by tests."""
     tables = [ReportTable.of(task, _rows(compared, task)) for task in compared.tasks]
     shown = tuple(cut(table) for table in tables if table.rows)
     return Section("resolved", "Resolved, by running tests", shown, _NOTE) if shown else None
@@ -212,7 +209,7 @@ _MOST_GAPS = 5
 
 
 def conditions_section(compared: ComparisonResult) -> Section:
-    """Return all that is needed to run the same again, and to doubt it."""
+    """Return all that is needed to run the same again, and its known defects."""
     runs = [(system.name, run) for system in compared.ranked for run in system.every()]
     rows: Iterator[Row] = (
         {
@@ -240,7 +237,7 @@ def conditions_section(compared: ComparisonResult) -> Section:
 
 
 def in_part_sentences(compared: ComparisonResult) -> tuple[str, ...]:
-    """Return which systems follow their protocol in part, and in what they are less."""
+    """Return which systems follow their protocol in part, and what they lack."""
     conditions: dict[str, list[str]] = {}
     for system in compared.ranked:
         for run in system.every():
@@ -290,7 +287,7 @@ def _invalid_row(name: str, run: Run) -> Row:
         f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
         for answer in run.answers.invalid[:_PER_RUN]
     )
-    notes = (f"{what} {count:,}" for what, count in sorted(run.answers.notes.items()))
+    notes = (f"{note} {number:,}" for note, number in sorted(run.answers.notes.items()))
     return {
         "model": name,
         "task": run.task,

@@ -1,9 +1,10 @@
-"""Honest distances: how much of a score rests on texts, documents and neighbours seen before."""
+"""Honest distances: how much of a score rests on texts, documents and neighbors seen before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_of
 from goldpan.evaluation.runs import Run
@@ -35,24 +36,24 @@ _PARTS: Mapping[str, str] = {
 
 
 def distance_section(compared: ComparisonResult) -> Section:
-    """Return what is known of scores on harder terms, and what is not known."""
-    content: list[Content] = []
-    for part in _PARTS:
-        content += _part(compared, part)
-    content += _neighbours(compared)
-    content += _cutoffs(compared)
-    content += _elsewhere(compared)
+    """Return the scores on harder terms, and which of them are not known."""
+    content = (
+        *chain(*(_part(compared, part) for part in _PARTS)),
+        *_neighbors(compared),
+        *_cutoffs(compared),
+        *_elsewhere(compared),
+    )
     return Section(
         "distance",
         "Honest distances",
-        tuple(content),
+        content,
         "What is left of the scores on harder terms. A test row whose text, document or project"
         " was seen in training says little of those that nobody has seen.",
     )
 
 
 def headlines(compared: ComparisonResult) -> tuple[str, ...]:
-    """Return what must be said before any score: repeated texts, then dates that tell labels."""
+    """Return the warnings that go before any score: repeated texts, then dates that tell labels."""
     return (*_repeated_texts(compared), *_telling_dates(compared))
 
 
@@ -117,10 +118,10 @@ def _part(compared: ComparisonResult, part: str) -> Iterator[Content]:
         scored = {
             name: score for name in names if (score := _without(system, name, part)) is not None
         }
-        every, left = system.mean(*scored), mean_of(scored.values())
-        if every is not None and left is not None:
+        all_rows, unseen = system.mean(*scored), mean_of(scored.values())
+        if all_rows is not None and unseen is not None:
             used.update(scored)
-            cells = {_WITH: every, _WITHOUT: left, "difference": left - every}
+            cells = {_WITH: all_rows, _WITHOUT: unseen, "difference": unseen - all_rows}
             rows.append({"model": system.name, **cells, "tasks": len(scored)})
     if not rows:
         yield Remark(
@@ -154,15 +155,15 @@ def lost_on_parts(section: Section) -> Iterator[str]:
     """Yield how far the first model's score falls on each part."""
     for part in section.content:
         if isinstance(part, ReportTable) and part.columns[1:3] == (_WITH, _WITHOUT):
-            model, every, without_shared, difference = part.rows[0][:4]
+            model, all_rows, unseen, difference = part.rows[0][:4]
             if isinstance(difference, float) and difference < -_NOTABLE:
-                what = f"{part.title[:1].lower()}{part.title[1:]}"
-                scores = f"{formatted(without_shared)} on average, not {formatted(every)}"
-                yield f"On {what}, {model} scores {scores}."
+                title = f"{part.title[:1].lower()}{part.title[1:]}"
+                scores = f"{formatted(unseen)} on average, not {formatted(all_rows)}"
+                yield f"On {title}, {model} scores {scores}."
 
 
-def _neighbours(compared: ComparisonResult) -> Iterator[Content]:
-    """Set models that read the texts around a row beside those that do not."""
+def _neighbors(compared: ComparisonResult) -> Iterator[Content]:
+    """Yield models that read the texts around a row beside those that do not."""
     reading = [system for system in compared.ranked if _reads(system)]
     if not reading:
         yield Remark("No model here reads the texts around a row: each text is answered by itself.")
@@ -193,7 +194,7 @@ def _reads(system: System) -> bool:
 
 
 def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
-    """Set the cut-offs of models, where runs name them, beside the dates of test rows."""
+    """Yield the cut-offs of models, where runs name them, beside the dates of test rows."""
     rows: list[Row] = []
     for system in compared.ranked:
         for run in system.every():
@@ -222,7 +223,7 @@ def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
 
 
 def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
-    """List the runs on other splits of the same tasks."""
+    """Yield the runs on other splits of the same tasks."""
     runs = sorted(compared.elsewhere, key=lambda run: (run.task, run.model, run.hashes, run.seed))
     if runs:
         note = "They are not ranked: scores on two splits cannot be compared one by one."

@@ -105,8 +105,8 @@ def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
     runs = compared.runs
     invalid = sum(run.scores.invalid for run in runs)
 
-    def counted(things: Sized, noun: str) -> tuple[str, str]:
-        return f"{len(things):,}", f"{noun}s" if len(things) > 1 else noun
+    def counted(items: Sized, noun: str) -> tuple[str, str]:
+        return f"{len(items):,}", f"{noun}s" if len(items) > 1 else noun
 
     return (
         counted(compared.systems, "model"),
@@ -119,7 +119,7 @@ def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
 
 
 def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
-    """Yield what a paper prints: ranking, scores, decisions and costs."""
+    """Yield the tables that a paper prints: ranking, scores, decisions and costs."""
     comparison = compared.comparison
     if isinstance(comparison, Comparison):
         yield ranking_table(compared, comparison)
@@ -182,7 +182,7 @@ _WEIGHTS = "weights"
 
 
 def splits(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Return how the data were split, and how often each test was opened (S1)."""
+    """Return how the data were split, with its seed, and how often each test was opened (S1)."""
     opened = {task: compared.times_opened(task) for task in compared.tasks}
     rows = (_split_row(compared.first_run(task), times) for task, times in opened.items())
     content = folded(ReportTable.of("How the data were split", rows))
@@ -203,7 +203,6 @@ def _split_row(run: Run, opened: int) -> Row:
         "task": run.task,
         "method": run.split or "not known",
         **{part: run.rows.get(part) for part in ("train", "validation", "test")},
-        "seed": None,
         "test opened": opened,
         "split hash": run.split_hash[:12] or None,
     }
@@ -231,19 +230,18 @@ def tuning(compared: ComparisonResult) -> tuple[Content, ...]:
     if not any(run.learning.chosen_on for run in compared.runs):
         raise Skipped("Settings were fixed beforehand; none was chosen by a validation set")
     rows: list[Row] = []
-    cheated = []
+    tuned_on_test = []
     for system in compared.ranked:
-        by = sorted({run.learning.chosen_on for run in system.every()})
-        among = [run.learning.candidates for run in system.every()]
-        if any("test" in chosen.casefold().split() for chosen in by):
-            cheated.append(system.name)
-        chosen_on = ", ".join(filter(None, by)) or "nothing: fixed"
-        candidates = _span([number for number in among if number])
-        rows.append({"model": system.name, "chosen on": chosen_on, "candidates": candidates})
+        sets = sorted({run.learning.chosen_on for run in system.every()})
+        if any("test" in name.casefold().split() for name in sets):
+            tuned_on_test.append(system.name)
+        chosen_on = ", ".join(filter(None, sets)) or "nothing: fixed"
+        counts = [run.learning.candidates for run in system.every() if run.learning.candidates]
+        rows.append({"model": system.name, "chosen on": chosen_on, "candidates": _span(counts)})
     table = ReportTable.of("What settings were chosen on", rows)
-    if not cheated:
+    if not tuned_on_test:
         return (table,)
-    names = ", ".join(sorted(cheated))
+    names = ", ".join(sorted(tuned_on_test))
     return (table, Remark(f"The test set chose the settings of {names}: their scores are too high"))
 
 
@@ -288,21 +286,19 @@ def _tested(system: System) -> Row:
 
 
 def _settings(system: System) -> str:
-    """Return the settings of a system, those that differ between its tasks as such."""
+    """Return the settings of a system; those that differ between its tasks are marked."""
     values: dict[str, set[str]] = {}
     for run in system.every():
         for name, value in run.settings.items():
             values.setdefault(name, set()).add(_HASH.sub(r"\1", setting(value)))
     if not values:
         return "none"
-    parts = (
-        f"{name}={next(iter(values_))}" if len(values_) == 1 else f"{name}: differs by task"
-        # Which weights were trained matters more than how: long lists lose their end.
-        for name, values_ in sorted(
-            values.items(), key=lambda item: (not item[0].startswith(_WEIGHTS), item[0])
-        )
+    # Which weights were trained matters more than how: long lists lose their end.
+    names = sorted(values, key=lambda name: (not name.startswith(_WEIGHTS), name))
+    return ", ".join(
+        f"{name}={''.join(values[name])}" if len(values[name]) == 1 else f"{name}: differs by task"
+        for name in names
     )
-    return ", ".join(parts)
 
 
 def _span(values: Sequence[int]) -> str:

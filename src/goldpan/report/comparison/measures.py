@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from statistics import fmean
+from statistics import fmean, stdev
 
 from goldpan.evaluation.comparison.facts import (
     Skipped,
@@ -40,7 +39,7 @@ from goldpan.report.document import (
 
 
 def drift(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Show how test scores differ from those on train and validation (S8)."""
+    """Return how test scores differ from those on train and validation (S8)."""
     by_task = _by_task(compared)
     note = (
         "Means over runs. A model that scores far higher on what it learned from has learned it"
@@ -61,13 +60,13 @@ def _drift_row(system: System) -> Row:
         "on train": train,
         "on validation": validation,
         "on test": test,
-        "overfitting: test - train": _less(test, train),
-        "degradation: test - validation": _less(test, validation),
+        "overfitting: test - train": _difference(test, train),
+        "degradation: test - validation": _difference(test, validation),
     }
 
 
 def _by_task(compared: ComparisonResult) -> list[Content]:
-    """Return overfitting and degradation of each task, or what is not known of them."""
+    """Return overfitting and degradation of each task, and which of them is not known."""
     scores: dict[tuple[str, str], dict[Part, list[float]]] = defaultdict(lambda: defaultdict(list))
     for system in compared.systems:
         for run in system.every():
@@ -113,7 +112,7 @@ def degradation_cells(loss: Degradation) -> tuple[Cell, ...]:
 def drift_tables(
     head: tuple[str, ...], over: Sequence[tuple[Cell, ...]], down: Sequence[tuple[Cell, ...]]
 ) -> list[Content]:
-    """Return overfitting and degradation as tables whose rows begin with what `head` names."""
+    """Return overfitting and degradation as tables whose first columns are `head`."""
     tables: list[Content] = []
     if over:
         columns = (*head, "mean", "sd", "test sets")
@@ -130,8 +129,8 @@ def _average(scores: Iterable[Scores]) -> float | None:
     return None if None in values else mean_of(values)
 
 
-def _less(left: float | None, other: float | None) -> float | None:
-    return None if left is None or other is None else left - other
+def _difference(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second
 
 
 _OPEN_GROUPS = 2
@@ -160,7 +159,7 @@ def groups_section(compared: ComparisonResult) -> Section | None:
 
 
 def _table(systems: Sequence[System], task: str, column: str) -> ReportTable:
-    """Return a row a value and a column a model; means over seeds."""
+    """Return a row for each value and a column for each model, with means over seeds."""
     sizes: dict[str, int] = {}
     scores: list[dict[str, list[float]]] = [{} for _ in systems]
     for system, by_value in zip(systems, scores, strict=True):
@@ -192,7 +191,7 @@ _PARTS: tuple[Part, ...] = ("train", "validation", "test")
 
 
 def confusion(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Show each task's matrices, the best models first (S6)."""
+    """Return each task's matrices, the best models first (S6)."""
     whole = folded(_summed(compared))
     folds: list[Content] = []
     for task in compared.tasks[:MOST_TASKS]:
@@ -205,7 +204,7 @@ def confusion(compared: ComparisonResult) -> tuple[Content, ...]:
 
 
 def _summed(compared: ComparisonResult) -> ReportTable:
-    """Add up the confusion matrices of each model and part, one label against the rest."""
+    """Return the sums of each model's and part's matrices, one label against the others."""
     summed: dict[tuple[str, str, Part, str], BinaryConfusion] = {}
     for system in compared.systems:
         for run in system.every():
@@ -231,14 +230,14 @@ def _summed(compared: ComparisonResult) -> ReportTable:
 
 
 def metrics(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Show the score that ranks by task, then more metrics of each task (S7)."""
+    """Return the score that ranks by task, then more metrics of each task (S7)."""
     shown = compared.tasks[:MOST_TASKS]
     more = (Fold(f"More metrics of {task}", (_task_metrics(compared, task),)) for task in shown)
     return (cut(score_table(compared)), *_more_tasks(compared), *more)
 
 
 def score_table(compared: ComparisonResult) -> ReportTable:
-    """Return the score that ranks, a row a task and a column a model."""
+    """Return the score that ranks, a row for each task and a column for each model."""
     shown = compared.ranked
     mixed = len(set(compared.metrics.values())) > 1
     rows: list[tuple[Cell, ...]] = []
@@ -266,15 +265,14 @@ def score_table(compared: ComparisonResult) -> ReportTable:
 
 
 def score_with_spread(runs: Sequence[Run]) -> Cell:
-    """Return the score of a model's runs on a task, with what is known of its spread."""
+    """Return the score of a model's runs on a task, with its interval or spread if known."""
     ranked = [ranking_score(run.scores) for run in runs]
     values = [score.value for score in ranked if score.value is not None]
     if not values:
         return None
     mean = fmean(values)
     if len(values) > 1:
-        spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-        return f"{formatted(mean)} ± {spread:.3f}"
+        return f"{formatted(mean)} ± {stdev(values, mean):.3f}"
     interval = next(score.interval for score in ranked if score.value is not None)
     return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
 

@@ -47,7 +47,7 @@ _SHADES: dict[Decision, str] = {
 
 
 def interval_plot(comparison: Comparison) -> str:
-    """Draw each model's mean or median with its confidence interval, a color a tier."""
+    """Draw each model's mean or median with its confidence interval, a color for each tier."""
     standings = comparison.standings
     with canvas(8, 0.32 * len(standings) + 1.2) as plot:
         axes = plot.figure.subplots()
@@ -72,13 +72,9 @@ def interval_plot(comparison: Comparison) -> str:
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(short_name(comparison.metric))
-        borders = [
-            row
-            for row, (standing, two) in enumerate(pairwise(standings))
-            if standing.tier != two.tier
-        ]
-        for row in borders:
-            axes.axhline(row + 0.5, color=SOFT, lw=0.6, ls=(0, (4, 3)))
+        for row, (standing, below) in enumerate(pairwise(standings)):
+            if standing.tier != below.tier:
+                axes.axhline(row + 0.5, color=SOFT, lw=0.6, ls=(0, (4, 3)))
     return plot.svg
 
 
@@ -127,10 +123,7 @@ def critical_difference_plot(comparison: Comparison) -> str:
 
 
 def posterior_plot(comparison: Comparison) -> str:
-    """Draw the posterior probability that the row's model is better, and the decision, a pair.
-
-    SELU's Figure 5.
-    """
+    """Draw for each pair how probably the row is better, and the decision (SELU, Figure 5)."""
     size = 0.34 * len(comparison.models) + 2.2
     with canvas(2 * size, size + 0.4) as plot:
         left, right = plot.figure.subplots(1, 2)
@@ -149,7 +142,7 @@ def posterior_plot(comparison: Comparison) -> str:
 
 
 def decision_plot(comparison: Comparison) -> str:
-    """Draw the decision of each pair, whatever test made it."""
+    """Draw the decision on each pair by any test."""
     size = 0.34 * len(comparison.models) + 3.2
     with canvas(max(size, _LEGEND), size + 0.6) as plot:
         axes = plot.figure.subplots()
@@ -162,23 +155,23 @@ def decision_plot(comparison: Comparison) -> str:
 
 
 def roc_plot(points: Sequence[Point], curves: Sequence[Curve]) -> str:
-    """Draw models in ROC space: a mark a data set, a line a curve (ECSER, Figures 3 to 6)."""
-    handles = [
+    """Draw models in ROC space: marks of data sets, lines of curves (ECSER, Figures 3 to 6)."""
+    marks = [
         (point, point.false_positive_rate, point.recall)
         for point in points
         if point.false_positive_rate is not None and point.recall is not None
     ]
-    return _space(handles, curves, ("False positive rate", "True positive rate"), diagonal=True)
+    return _space(marks, curves, ("False positive rate", "True positive rate"), diagonal=True)
 
 
 def pr_plot(points: Sequence[Point], curves: Sequence[Curve]) -> str:
     """Draw models in precision-recall space, the better view where positives are few."""
-    handles = [
+    marks = [
         (point, point.recall, point.precision)
         for point in points
         if point.recall is not None and point.precision is not None
     ]
-    return _space(handles, curves, ("Recall", "Precision"), diagonal=False)
+    return _space(marks, curves, ("Recall", "Precision"), diagonal=False)
 
 
 def _space(
@@ -188,14 +181,14 @@ def _space(
     *,
     diagonal: bool,
 ) -> str:
-    models = sorted({line.model for line, _, _ in points} | {line.model for line in curves})
+    models = sorted({point.model for point, _, _ in points} | {curve.model for curve in curves})
     look = colors(models)
     with canvas(7.6, 5.6) as plot:
         axes = plot.figure.subplots()
         if diagonal:
             axes.plot([0, 1], [0, 1], color=SOFT, lw=0.8, ls=(0, (4, 3)))
         else:
-            for base in sorted({round(line.base, 6) for line in curves})[:_MOST_LABELS]:
+            for base in sorted({round(curve.base, 6) for curve in curves})[:_MOST_LABELS]:
                 axes.axhline(base, color=SOFT, lw=0.6, ls=(0, (4, 3)))
         for curve in curves:
             axes.plot(
@@ -206,7 +199,7 @@ def _space(
                 drawstyle="default" if diagonal else "steps-pre",
                 label=f"{short_name(curve.model)}, {short_name(curve.dataset)}: {curve.area:.3f}",
             )
-        named: set[str] = {line.model for line in curves}
+        named = {curve.model for curve in curves}
         for point, x, y in points:
             color, mark = look[point.model]
             pooled = point.dataset == POOLED
@@ -244,7 +237,7 @@ def _space(
 
 
 def _bars(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
-    """Return the longest stretches of models whose mean ranks lie within the difference."""
+    """Return the longest runs of models whose mean ranks lie within the difference."""
     bars: list[tuple[int, int]] = []
     for first, rank in enumerate(ranks):
         last = max(at for at, other in enumerate(ranks) if other - rank < difference)
@@ -318,7 +311,7 @@ _OPEN = 2
 
 
 def curves(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Fill the step; raises `Skipped` where no task is a classification."""
+    """Return the figures of each task (S9); raises `Skipped` where none is a classification."""
     tasks = [
         task
         for task in compared.tasks

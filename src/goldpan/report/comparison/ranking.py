@@ -32,14 +32,13 @@ from goldpan.report.document import (
     ReportTable,
     Row,
     Section,
+    count,
     cut,
     folded,
     formatted,
     listed,
     with_interval,
 )
-
-# Parts of a comparison that fit a page.
 
 MOST_DRAWN = 40
 """Models in one figure."""
@@ -56,7 +55,7 @@ def first_models(comparison: Comparison, most: int = MOST_DRAWN) -> Comparison:
 
 
 def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple[Content, ...]:
-    """Fill the step, a question after the other; raises `Skipped` where nothing was tested."""
+    """Return the decisions on each question (S10); raises `Skipped` where nothing was tested."""
     comparison = compared.comparison
     if isinstance(comparison, str):
         raise Skipped(comparison)
@@ -64,14 +63,9 @@ def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple
     on_tasks = compared.new_tasks
     if comparison.test.name == "none" and not alone and on_tasks is None:
         raise Skipped(comparison.test.why)
-    content: list[Content] = [Remark(asked(comparison))]
-    if comparison.test.name != "none":
-        content += decided(comparison)
-    content += [Remark(f"{note}.") for note in comparison.notes]
+    content = [*question(comparison), *(Remark(f"{note}.") for note in comparison.notes)]
     if on_tasks is not None:
-        content.append(Remark(asked(on_tasks)))
-        if on_tasks.test.name != "none":
-            content += decided(on_tasks)
+        content += question(on_tasks)
     if comparison.test.approach != "calibrated":
         caveat = _shared_sources(comparison, tasks)
         if caveat:
@@ -79,8 +73,15 @@ def significance(compared: ComparisonResult, tasks: Mapping[str, Task]) -> tuple
     return (*content, *alone)
 
 
+def question(comparison: Comparison) -> Iterator[Content]:
+    """Yield the question of a comparison, and the decisions where it was tested."""
+    yield Remark(_question_text(comparison))
+    if comparison.test.name != "none":
+        yield from _decisions(comparison)
+
+
 def pairs_table(comparison: Comparison) -> ReportTable:
-    """Return what was decided of each pair."""
+    """Return the decision on each pair."""
     test = comparison.test
     rows = [_row(pair, comparison) for pair in comparison.pairs]
     if not any(row.get(_NEEDED) for row in rows):
@@ -94,20 +95,20 @@ def pairs_table(comparison: Comparison) -> ReportTable:
     return ReportTable.of(title, rows, note.strip())
 
 
-def asked(comparison: Comparison) -> str:
-    """Return the question, what decided it and what its words mean."""
+def _question_text(comparison: Comparison) -> str:
+    """Return the question, the test that decides it and the meaning of its words."""
     test = comparison.test
     if not test.question:
         return " ".join(filter(None, [f"{test.name.capitalize()}. {test.why}.", meaning(test)]))
-    question = {
+    text = {
         "new rows": "Would it hold on new rows of these tasks?",
         "new tasks": "Would it hold on new tasks?",
     }[test.question]
     start = "" if test.name != "none" else "It cannot be told. "
-    return " ".join(filter(None, [f"{question} {start}{test.why}.", meaning(test)]))
+    return " ".join(filter(None, [f"{text} {start}{test.why}.", meaning(test)]))
 
 
-def decided(comparison: Comparison) -> list[Content]:
+def _decisions(comparison: Comparison) -> list[Content]:
     """Return the figures and the table of all pairs."""
     content: list[Content] = []
     test = comparison.test
@@ -199,11 +200,12 @@ def _single_results(compared: ComparisonResult) -> tuple[Content, ...]:
 
 def _shared_sources(comparison: Comparison, tasks: Mapping[str, Task]) -> str:
     datasets = [tasks[name].source.dataset for name in comparison.tasks if name in tasks]
-    if len(comparison.tasks) < 2 or len(set(datasets)) == len(datasets):
+    different = sorted(set(datasets))
+    if len(comparison.tasks) < 2 or len(different) == len(datasets):
         return ""
     return (
-        f"The {len(comparison.tasks)} tasks come from {len(set(datasets))} data"
-        f" set{'s' if len(set(datasets)) > 1 else ''} ({', '.join(sorted(set(datasets))[:6])})."
+        f"The {len(comparison.tasks)} tasks come from {count(len(different), 'data set')}"
+        f" ({', '.join(different[:6])})."
         " Tests take tasks as independent; tasks that share texts are not, so read the decisions as"
         " being about these tasks and not about others."
     )
@@ -225,7 +227,7 @@ def ranking_section(compared: ComparisonResult) -> Section:
 
 
 def ranking_table(compared: ComparisonResult, comparison: Comparison) -> ReportTable:
-    """Return the standings: places that decisions leave open are ties."""
+    """Return the standings, where places that decisions leave open are ties."""
     if len(comparison.tasks) == 1:
         return _on_one_task(compared, comparison)
     by_median = comparison.by_median
@@ -262,9 +264,9 @@ _EFFECTS = {
 
 
 def _effect(standing: Standing) -> str:
-    return (
-        NOTHING if standing.effect is None else f"{formatted(standing.effect)} {standing.magnitude}"
-    )
+    if standing.effect is None:
+        return NOTHING
+    return f"{formatted(standing.effect)} {standing.magnitude}"
 
 
 def _on_one_task(compared: ComparisonResult, comparison: Comparison) -> ReportTable:

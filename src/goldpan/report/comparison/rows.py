@@ -52,7 +52,7 @@ class TaskRow:
 def read_task_rows(
     workspace: WorkspaceLayout, task: Task, runs: Iterable[Run], ids: Collection[str]
 ) -> Mapping[str, TaskRow] | str:
-    """Read the rows of a task, or say why they are no help: they are not those of the runs."""
+    """Return the test rows of a task by id, or why they cannot be shown beside the runs."""
     directory = task_directory(workspace, task)
     if not (directory / PROVENANCE).exists():
         return f"The rows of {task.name} are not in the workspace"
@@ -65,10 +65,9 @@ def read_task_rows(
     if any(run.hashes != (data.data_hash, data.split_hash) for run in runs):
         return f"The rows of {task.name} in the workspace are not those that were tested"
     # A batch at a time: rows as Python objects take many times the room.
+    wanted_ids = pa.array(sorted(ids), pa.string())
     for batch in data.splits["test"].to_batches(_BATCH) if "test" in data.splits else ():
-        for row in batch.filter(
-            pc.is_in(batch["id"], pa.array(sorted(ids), pa.string()))
-        ).to_pylist():
+        for row in batch.filter(pc.is_in(batch["id"], wanted_ids)).to_pylist():
             value = row[input_name]
             text = value if isinstance(value, str) else " ".join(value)
             rows[row["id"]] = TaskRow(text, value, row[target])
@@ -81,7 +80,7 @@ RowsByTask = Mapping[str, Mapping[str, TaskRow] | str]
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """A section of the report, and what the summary says of it."""
+    """A section of the report, and its sentence in the summary."""
 
     name: str
     make: Callable[[ComparisonResult, Mapping[str, Task], RowsByTask], Section | None]
@@ -132,16 +131,13 @@ def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
     """Return the worst errors of each task's first model in the ranking, the worst first."""
     tasks = compared.tasks[:MOST_TASKS]
     most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
-    mistakes = {}
-    for task in tasks:
-        mistakes[task] = _worst(compared.ranked_on(task), task, most)
-    return mistakes
+    return {task: _worst(compared.ranked_on(task), task, most) for task in tasks}
 
 
 def mistakes_section(
     compared: ComparisonResult, errors: Mapping[str, Sequence[Wrong]], rows_by_task: RowsByTask
 ) -> Section:
-    """Show the worst errors with their texts, where the rows are still in the workspace."""
+    """Return the worst errors with their texts, where the rows are still in the workspace."""
     content: list[Content] = []
     for task, wrong in errors.items():
         task_rows = rows_by_task.get(task, f"The registry does not know {task}")

@@ -21,7 +21,7 @@ from goldpan.evaluation.training import TEST
 from goldpan.report.comparison.rows import SECTIONS
 from goldpan.report.document import count, formatted, listed
 
-# What is said of a pair of models: `better` only where the calibrated method says so.
+# The words for decisions on pairs: `better` is only said by the calibrated method.
 
 _CALIBRATED: dict[Decision, str] = {
     "better": "better",
@@ -44,12 +44,12 @@ _WHERE: dict[Question, str] = {
 
 
 def decision_words(test: ChosenTest) -> dict[Decision, str]:
-    """Return what each decision of a test is called, of the first model of a pair."""
+    """Return the words for the decisions of a test about the first model of a pair."""
     return _CALIBRATED if test.approach == "calibrated" else _BY_NAME
 
 
-def where(test: ChosenTest, tasks: Sequence[str] = ()) -> str:
-    """Return where an answer holds, as a sentence begins; by other methods, by which."""
+def where(test: ChosenTest, tasks: Sequence[str]) -> str:
+    """Return the beginning of a sentence: where an answer holds, or by which test it does."""
     if test.question == "new rows" and len(tasks) == 1:
         return f"On new rows of {tasks[0]}"
     return _WHERE.get(test.question, f"By the {test.name} test")
@@ -57,11 +57,8 @@ def where(test: ChosenTest, tasks: Sequence[str] = ()) -> str:
 
 def rank_range(standing: Standing) -> str:
     """Return the places that a model may have, as 2 or 2–4."""
-    return (
-        str(standing.best)
-        if standing.best == standing.worst
-        else f"{standing.best}–{standing.worst}"
-    )
+    best, worst = standing.best, standing.worst
+    return str(best) if best == worst else f"{best}–{worst}"
 
 
 def first_place(comparison: Comparison, unit: str = "task") -> str:
@@ -106,10 +103,9 @@ def answer(comparison: Comparison, model: str) -> str:
 
 
 def meaning(test: ChosenTest) -> str:
-    """Return what a test's words mean, and how often it is wrong."""
+    """Return the meaning of a test's words, and how often it is wrong."""
     if test.name == "none":
         return ""
-    rate = error_rate(test.name)
     if test.approach == "calibrated":
         rope = "" if test.rope is None else f" About equal: by no more than {test.rope:g} points."
         text = (
@@ -133,11 +129,11 @@ def meaning(test: ChosenTest) -> str:
             f"Ahead means: p, corrected for the number of pairs, is below {test.alpha:g} by this"
             " test. A test that finds no difference does not show that two models are equal."
         )
-    return f"{text} {rate}".strip()
+    return f"{text} {error_rate(test.name)}".strip()
 
 
 def needed(pair: ComparedPair) -> str:
-    """Return what would decide a pair, empty where it is decided or nothing is known of it."""
+    """Return the amount of data that would decide a pair, empty where decided or unknown."""
     if pair.decision not in ("undecided", "untested") or not pair.needed_unit:
         return ""
     if not pair.difference:
@@ -195,11 +191,11 @@ def _p(p: float) -> str:
 _MOST_PAIRS = 4
 _MOST_LEFT_OUT = 3
 _OVERFIT = 0.1
-"""From which loss between train and test on the summary speaks of it."""
+"""The loss between train and test from which on the summary reports it."""
 
 
 def heading(compared: ComparisonResult) -> str:
-    """Return what is compared, in a line."""
+    """Return the models and tasks of a comparison in a line."""
     names, systems = compared.tasks, compared.systems
     tasks = names[0] if len(names) == 1 else f"{len(names)} tasks"
     models = systems[0].name if len(systems) == 1 else f"{len(systems)} models"
@@ -212,7 +208,7 @@ def examples(compared: ComparisonResult, tasks: Iterable[str]) -> int:
 
 
 def sentences(compared: ComparisonResult) -> tuple[str, ...]:
-    """Return what a stranger should take away, the most important first."""
+    """Return the main results in sentences, the most important first."""
     comparison = compared.comparison
     if isinstance(comparison, str):
         return (
@@ -231,9 +227,9 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     texts += filter(None, [_on_what(compared, comparison), *map(meaning, tests)])
     if compared.block.left_out:
         more = len(compared.block.left_out) - _MOST_LEFT_OUT
-        rest = f"; and {more} more" if more > 0 else ""
+        ending = f"; and {more} more" if more > 0 else ""
         shown = "; ".join(compared.block.left_out[:_MOST_LEFT_OUT])
-        texts.append(f"Outside the ranking: {shown}{rest}.")
+        texts.append(f"Outside the ranking: {shown}{ending}.")
     return tuple(texts)
 
 
@@ -254,35 +250,30 @@ def _first(comparison: Comparison) -> str:
 
 
 def _deciding(compared: ComparisonResult) -> Iterator[str]:
-    if found := compared.deciding:
+    if rows := compared.deciding:
         yield (
-            f"{found.differ:,} of {count(found.rows, 'row')} decide between {found.first} and "
-            f"{found.second}: on the others they do not differ."
+            f"{rows.differ:,} of {count(rows.rows, 'row')} decide between {rows.first} and "
+            f"{rows.second}: on the others they do not differ."
         )
 
 
 def _undecided_pairs(comparison: Comparison) -> Iterator[str]:
     best = comparison.standings[0].model
-    rest = [pair for pair in comparison.pairs if best not in (pair.first, pair.second)]
+    others = [pair for pair in comparison.pairs if best not in (pair.first, pair.second)]
     if comparison.test.name == "none":
         return
     words = decision_words(comparison.test)
-    for decision, text in (("equal", words["equal"]), ("undecided", words["undecided"])):
-        pairs = [
-            f"{rated.first} and {rated.second}" for rated in rest if rated.decision == decision
-        ]
-        if pairs:
-            more = (
-                f"; and {len(pairs) - _MOST_PAIRS} more pairs" if len(pairs) > _MOST_PAIRS else ""
-            )
-            yield f"{text.capitalize()}: {'; '.join(pairs[:_MOST_PAIRS])}{more}."
-    decided = [pair for pair in rest if pair.decision in ("better", "worse")]
-    if decided and len(comparison.models) > 2:
-        every = [pair for pair in comparison.pairs if pair.decision in ("better", "worse")]
-        where_ = where(comparison.test, comparison.tasks)
+    for decision in ("equal", "undecided"):
+        names = [f"{pair.first} and {pair.second}" for pair in others if pair.decision == decision]
+        if names:
+            hidden = len(names) - _MOST_PAIRS
+            more = f"; and {hidden} more pairs" if hidden > 0 else ""
+            yield f"{words[decision].capitalize()}: {'; '.join(names[:_MOST_PAIRS])}{more}."
+    if any(pair.decision in ("better", "worse") for pair in others):
+        decided = sum(pair.decision in ("better", "worse") for pair in comparison.pairs)
         yield (
-            f"{where_}, one model is {words['better']} in {len(every)} of all"
-            f" {len(comparison.pairs)} pairs."
+            f"{where(comparison.test, comparison.tasks)}, one model is {words['better']} in "
+            f"{decided} of all {len(comparison.pairs)} pairs."
         )
 
 
@@ -291,14 +282,14 @@ def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
     data = f"{count(number, 'task')} with {examples(compared, comparison.tasks):,} test examples"
     times = f"each model ran at least {_times(comparison.seeds)} on each"
     if comparison.test.name == "randomization":
-        held = "It says what holds for other examples of this task, and nothing of other tasks."
+        limit = "It says what holds for other examples of this task, and nothing of other tasks."
     elif comparison.test.approach != "calibrated" and number < FEWEST_TASKS:
-        held = "That is too few tasks to say anything of others."
+        limit = "That is too few tasks to say anything of others."
     else:
         units, unit = comparison.test.units, comparison.test.unit
-        of = f" The units that are resampled are its {units:,} {unit}." if units else ""
-        return f"This rests on {data}; {times}.{of}"
-    return f"This rests on {data}. {held}"
+        resampled = f" The units that are resampled are its {units:,} {unit}." if units else ""
+        return f"This rests on {data}; {times}.{resampled}"
+    return f"This rests on {data}. {limit}"
 
 
 def _times(number: int) -> str:
