@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from .editing import MAINTAINER, Editor
-from .reports import REPORTS
+from .sluice import files
 from .world import Account, File, Ref
 
 RENOVATOR = Account("renovator", 4_100_010, "Bot")
@@ -71,10 +73,12 @@ _FIXES = (
 
 def keywords(editor: Editor) -> None:
     """Nine fixed bugs: each keyword once, each way of naming an issue at least twice."""
+    told = (Path(__file__).parent / "tracker_texts" / "reports.md").read_text(encoding="utf-8")
+    reports = {title: text.decode() for title, text in files(told).items()}
     for title, remedy, sentence, module in _FIXES:
         terse = f"Seen with sluice 0.3.\n\n```python\nimport sluice\nsluice.{module}()\n```"
-        report, answer = REPORTS.get(title, (terse, "Thanks, I can reproduce this."))
-        issue = editor.issue(title, report, labels=["bug"])
+        issue = editor.issue(title, reports.get(title, terse), labels=["bug"])
+        answer = reports.get(f"{title}, answered", "Thanks, I can reproduce this.")
         editor.comment(issue, answer)
         pull = editor.pull(
             remedy,
