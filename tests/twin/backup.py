@@ -14,6 +14,7 @@ import orjson
 from .mentions import link
 from .store import World
 from .world import (
+    FILES_LIMIT,
     GHOST_ID,
     Account,
     Comment,
@@ -37,7 +38,6 @@ _STATUSES = ("modified", "added", "removed", "renamed")
 _COMMON = frozenset(
     "event id node_id url actor source commit_id commit_url created_at updated_at".split()  # noqa: SIM905
 )
-_FILES_LIMIT = 3000
 _CLOSING_SECONDS = 2
 
 
@@ -128,7 +128,7 @@ def _pull(raw: Json, ref: Ref) -> Pull:
 
 def made_up_files(seed: int, count: int, additions: int, deletions: int) -> tuple[File, ...]:
     """Return `count` files (3,000 at most) whose additions and deletions have the given sums."""
-    listed = min(count, _FILES_LIMIT)
+    listed = min(count, FILES_LIMIT)
     made = []
     for index in range(listed):
         status = _STATUSES[(seed + index) % len(_STATUSES)]
