@@ -1,4 +1,4 @@
-"""The shipped recipes run on real toolchains: a small project each, with a fix and its test."""
+"""The shipped recipes run on real toolchains, and on Python however a project is laid out."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.execution.isolation import IsolationName
 from goldpan.execution.records import FixInstance, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches
 from tests.git_repositories import REPO, Repository
+from tests.layouts import LAYOUTS, Projects
 from tests.mining import Notes
 from tests.twin.sluice import files
-from tests.verifying import ISOLATIONS
+from tests.verifying import ISOLATIONS, in_each_isolation
 
 SETTINGS = TrialSettings(repeats=1, seconds=400)
 
@@ -108,3 +110,17 @@ def test_a_fix_is_proved(tmp_path: Path, name: str, mirror: str) -> None:
     logs = [path.read_text(errors="replace")[-2_000:] for path in tmp_path.rglob("*.log")]
     assert record.proof.verdict == "verified", "\n".join((record.detail, *logs))
     assert record.proof.fail_to_pass == (project.proved,)
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory: pytest.TempPathFactory) -> Projects:
+    root: Path = tmp_path_factory.mktemp("layouts")
+    return Projects(root, LAYOUTS)
+
+
+@pytest.mark.timeout(900)
+@in_each_isolation
+def test_each_layout_is_tested_with_its_fix(projects: Projects, isolation: IsolationName) -> None:
+    records = projects.verify(isolation)
+    verdicts = {name: record.proof.verdict for name, record in records.items()}
+    assert verdicts == {name: layout.verdict for name, layout in LAYOUTS.items()}
