@@ -16,88 +16,19 @@ GEM = "octo/gem"
 HASH = "5eed" * 10
 
 
-def user(login: str, kind: str = "User") -> Row:
-    return {"login": login, "id": len(login), "type": kind}
-
-
-def times(day: int) -> Row:
-    at = f"2024-03-{day:02}T10:00:00Z"
-    return {"created_at": at, "updated_at": at}
-
-
 def issue() -> Row:
     """Return an issue as backup tools write it: null fields are left out."""
-    return {
-        "type": "issue",
-        "issue": {
-            "number": 1,
-            "title": "Crash \x00 and 🪙",
-            "state": "closed",
-            "state_reason": "completed",
-            "user": user("ann"),
-            "author_association": "NONE",
-            "labels": [{"name": "bug"}, {"name": "a"}],
-            "comments": 1,
-            "closed_at": "2024-03-09T10:00:00Z",
-            **times(1),
-        },
-        "events": [
-            {"event": "commented", "id": 11, "user": user("bo"), "body": "Me too.", **times(2)},
-            {"event": "labeled", "label": {"name": "bug"}, **times(2)},
-            {"event": "closed", "commit_id": HASH, **times(9)},
-        ],
-    }
+    return _entry("issue")
 
 
 def pull() -> Row:
-    repo = {"full_name": "Octo/Gem", "default_branch": "trunk", "language": "Rust"}
-    person = {"date": "2024-03-03T10:00:00Z"}
-    return {
-        "type": "pull",
-        "pull": {
-            "number": 2,
-            "title": "Do not crash",
-            "body": "Fixes #1",
-            "state": "closed",
-            "user": user("renovate[bot]", "Bot"),
-            "base": {"ref": "trunk", "sha": "b" * 40, "repo": repo},
-            "head": {"ref": "fix", "sha": HASH},
-            "merged_at": "2024-03-09T10:00:00Z",
-            "merge_commit_sha": "c" * 40,
-            "comments": 0,
-            "additions": 3,
-            "deletions": 1,
-            "changed_files": 2,
-            **times(3),
-        },
-        "events": [
-            {
-                "event": "committed",
-                "sha": HASH,
-                "message": "Fix",
-                "author": person,
-                "committer": person,
-            },
-            {
-                "event": "reviewed",
-                "id": 21,
-                "state": "approved",
-                "body": "",
-                "user": user("bo"),
-                "submitted_at": "2024-03-04T10:00:00Z",
-            },
-        ],
-        "comments": [
-            {
-                "id": 31,
-                "path": "src/a.rs",
-                "body": "Why?",
-                "user": user("bo"),
-                "pull_request_review_id": 22,
-                **times(4),
-            }
-        ],
-    }
+    return _entry("pull")
+
+
+def _entry(kind: str) -> Row:
+    text = Path(__file__).with_name("backup_entries.json").read_text(encoding="utf-8")
+    entry: Row = json.loads(text)[kind]
+    return entry
 
 
 def numbered(number: int) -> Row:

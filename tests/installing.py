@@ -1,4 +1,7 @@
-"""Environments of their own that tests install: Label Studio's and fastText's."""
+"""Environments of their own that tests install: Label Studio's and fastText's.
+
+`python -m tests.installing FOLDER...`, each below pytest's cache, installs them beside the tests.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def installed_meanwhile(cache: pytest.Cache) -> Iterator[None]:
     """
     folders = [cache.mkdir(folder) for folder in FOLDERS]
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.ahead", *folders],
+        [sys.executable, "-m", "tests.installing", *folders],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -86,3 +89,20 @@ def _folder(environment: IsolatedEnv, above: Path) -> Path:
 
 def _log(folder: Path) -> Path:
     return folder.with_name("install.log")
+
+
+def main() -> None:
+    """Install environments, and prepare Label Studio's database."""
+    from tests.studio import prepare_once
+
+    for argument in sys.argv[1:]:
+        above = Path(argument)
+        environment = FOLDERS[above.name]
+        with suppress(GoldpanError):
+            folder = install(environment, above)
+            if environment is SERVER:
+                prepare_once(folder, above)
+
+
+if __name__ == "__main__":
+    main()

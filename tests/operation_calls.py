@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import chdir
 from dataclasses import dataclass
@@ -30,90 +31,12 @@ from tests.invoking import find_command, invoke
 from tests.shared_folder import shared_folder
 
 PAGE = "json.md"
-CALLS: Mapping[str, str] = {
-    "init": "init new",
-    "trust": "trust demo",
-    "doctor": "doctor --workspace demo",
-    "run": "run plan.toml --dry-run --workspace demo",
-    "normalize": "normalize --workspace demo",
-    "clone": "clone --workspace demo --source sluice.bundle",
-    "pair": "pair --workspace demo --rules faun-eval",
-    "status": "status --workspace demo",
-    "filter": "filter --workspace demo --profile faun-eval --rules faun-eval",
-    "funnel": "funnel --workspace demo",
-    "why": "why prospector/sluice#1 --workspace demo",
-    "review": "review --workspace demo --model demo-reviewer --dry-run",
-    "build qa": "build qa --workspace demo --output qa",
-    "build fault-localization": "build fault-localization --workspace demo --output places",
-    "build code-edit": "build code-edit --workspace demo --output edits",
-    "build issue-resolution": "build issue-resolution --workspace demo --profile verified "
-    "--output resolution",
-    "build issue-type": "build issue-type --workspace demo --source mined --profile nlbse23 "
-    "--split none --output types",
-    "build code-comments": "build code-comments --workspace demo --output comments",
-    "build crosscode export": "build crosscode export --workspace demo --task qa --output files",
-    "build crosscode import": "build crosscode import files --workspace demo",
-    "build crosscode check": "build crosscode check files --workspace demo",
-    "build crosscode splits": "build crosscode splits --source files --workspace demo",
-    "tasks list": "tasks list --workspace demo",
-    "tasks show": "tasks show nlbse23_issue_type --workspace demo",
-    "tasks validate": "tasks validate --workspace demo",
-    "tasks add": "tasks add urgent urgent.csv --text body --label urgent --workspace demo",
-    "export": "export qa --to chat --output chat --workspace demo",
-    "publish": "publish qa --repo-id me/qa --dry-run --workspace demo",
-    "apply-edit": "apply-edit edit.txt --root code --check",
-    "evaluate run": "evaluate run --workspace demo --task nlbse23_issue_type --model majority",
-    "evaluate score": "evaluate score --workspace demo --task nlbse23_issue_type",
-    "evaluate compare": "evaluate compare --workspace demo --task nlbse23_issue_type",
-    "evaluate label-errors": "evaluate label-errors --workspace demo --task nlbse23_issue_type "
-    "--folds 2",
-    "evaluate models": "evaluate models --workspace demo",
-    "evaluate protocols": "evaluate protocols --workspace demo",
-    "reproduce": "reproduce ecser --workspace demo",
-    "report": "report --workspace demo --output report.html",
-    "open": "open --workspace demo --no-browser",
-    "diff": "diff qa demo/datasets/qa --workspace demo",
-    "contamination": "contamination code-edit --against demo/datasets/fault-localization "
-    "--workspace demo",
-    "audit": "audit code-edit --workspace demo",
-    "trace": "trace qa:prospector/sluice#56 --workspace demo",
-    "check": "check demo",
-    "config show": "config show --workspace demo",
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CALLS: Mapping[str, str] = _TABLES["calls"]
 """A command line for each command, one after the other in one folder."""
-
-ELSEWHERE: Mapping[str, str] = {
-    "demo": "test_demo.py: it made the workspace",
-    "mine": "test_mine_many.py: asks GitHub",
-    "mine gharchive": "test_gharchive_command.py: asks GH Archive",
-    "prune": "test_remote_workspace.py: needs a workspace in a store",
-    "annotate status": "servers/test_annotate_command.py: needs Label Studio",
-    "annotate push": "servers/test_annotate_command.py: needs Label Studio",
-    "annotate pull": "servers/test_annotate_command.py: needs Label Studio",
-    "annotate agreement": "servers/test_annotate_command.py: needs Label Studio",
-    "annotate adjudicate": "servers/test_annotate_command.py: needs Label Studio",
-    "annotate export": "servers/test_annotate_command.py: needs Label Studio",
-    "annotate serve": "servers/test_studio_serve.py: starts Label Studio",
-    "verify": "test_verify.py: runs foreign code",
-    "tasks import": "test_task_import.py: needs the papers' files",
-    "import": "test_imports_selu.py: needs the papers' files",
-    "build crosscode": "test_crosscode_command.py: needs the tasks of a named split",
-    "build crosscode split": "test_crosscode_command.py: needs the tasks of a named split",
-    "build crosscode shortcut": "test_crosscode_command.py: needs the tasks of a named split",
-    "evaluate lengths": "test_evaluation_tokens.py: needs a tokenizer",
-    "evaluate labels": "test_evaluation_command.py: needs labels by people",
-    "evaluate finetune": "test_finetune_command.py: trains a model",
-    "evaluate resolved": "test_resolved.py: needs patches",
-}
+ELSEWHERE: Mapping[str, str] = _TABLES["elsewhere"]
 """Where other commands are called, as each needs more than the demo's workspace."""
-
-_FILES = {
-    "plan.toml": '[repositories]\nlisted = ["prospector/sluice"]\n'
-    '[[dataset]]\nname = "qa"\nfamily = "qa"\n',
-    "urgent.csv": "body,urgent\n" + "It stops,yes\nIt is slow,no\n" * 9,
-    "edit.txt": "a.py\n<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE\n",
-    "code/a.py": "a = 1\n",
-}
+_FILES = {**_TABLES["files"], "urgent.csv": "body,urgent\n" + "It stops,yes\nIt is slow,no\n" * 9}
 _ONCE = {
     "init": (Path("new", "goldpan.toml"), Path("new", "plan.toml")),
     "tasks add": (Path("demo", "tasks", "urgent.toml"),),

@@ -37,7 +37,7 @@ NEEDS = {
     r"(harbor|inspect|lm_eval) ": "harnesses: tests/scale/test_export_harnesses.py",
     r"goldpan (verify|evaluate resolved|export .* --to harbor)": "an index: "
     "tests/servers/test_verify_python.py",
-    r"goldpan build crosscode .*authors": "the benchmark: tests/scale/test_crosscode_real.py",
+    r"goldpan build crosscode .*authors": "the benchmark: tests/scale/test_task_real.py",
     r"goldpan publish": "the Hub: tests/servers/test_publish.py",
     r"goldpan .* --engine ray": "a Ray cluster: tests/servers/test_ray.py",
     r"goldpan evaluate finetune": "weights: tests/integration/test_finetune_command.py",

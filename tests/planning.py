@@ -53,13 +53,10 @@ split = "Type-QA"
 """Datasets that are not built of issues and pairs; they take the rows of `write_tasks`."""
 
 
-def write_tasks(lab: Path, names: Sequence[str] = TASKS, own: Path | None = None) -> None:
-    """Write some rows of tasks, by default of those from which `OTHER_FAMILIES` makes prompts.
-
-    Those that do not ship have their files in the directory `own`.
-    """
+def write_tasks(lab: Path, names: Sequence[str] = TASKS) -> None:
+    """Write some rows of tasks, by default of those from which `OTHER_FAMILIES` makes prompts."""
     for name in names:
-        task = find_task(name, own)
+        task = find_task(name)
         rows = sample_rows(task, 30)
         write_rows(WorkspaceLayout(lab), task, {"train": rows[:20], "test": rows[20:]})
 

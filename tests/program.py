@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import resource
 import select
 import signal
@@ -69,9 +71,9 @@ class Running:
         """End the program without a chance to clean up."""
         self.send_signal(signal.SIGKILL)
 
-    def ended(self) -> bool:
-        """Return whether the program has ended."""
-        return self._done is not None or bool(select.select([self._server], [], [], 0)[0])
+    def ended(self, seconds: float = 0) -> bool:
+        """Return whether the program has ended, or ends so soon."""
+        return self._done is not None or bool(select.select([self._server], [], [], seconds)[0])
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds, which it must before the program ends."""
@@ -79,11 +81,14 @@ class Running:
             assert not self.ended() or condition(), f"it ended too early: {self.wait()}"
             time.sleep(0.002)
 
-    def wait(self) -> Done:
-        """Wait for the program's end and return how it ended."""
+    def wait(self, *, sweep: bool = False) -> Done:
+        """Wait for the program's end and return how it ended; `sweep` ends what it left behind."""
         if self._done is None:
             code = int(self._line())
             self._done = Done(code, _read(self._out), _read(self._err))
+            if sweep:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
             self._server.sendall(b"bury\n")
         return self._done
 
@@ -126,8 +131,12 @@ def start(
     program: str = MAIN,
     room: int | None = None,
     obeys_modes: bool = False,
+    place: str = "",
 ) -> Iterator[Running]:
-    """Start a program as `goldpan` does, one at a time; it is killed where the block ends first."""
+    """Start a program as `goldpan` does; it is killed where the block ends first.
+
+    There is one at a time at each `place`.
+    """
     with tempfile.TemporaryDirectory() as name:
         out, err = Path(name) / "out", Path(name) / "err"
         job = {
@@ -140,7 +149,7 @@ def start(
             "out": str(out),
             "err": str(err),
         }
-        server = _server()
+        server = _server(os.getpid(), place)
         server.sendall(f"{json.dumps(job)}\n".encode())
         running = Running(server, out, err)
         try:
@@ -151,7 +160,7 @@ def start(
 
 
 @cache
-def _server() -> socket.socket:
+def _server(process: int, place: str) -> socket.socket:
     """Return a connection to the server of this run, which the first process to ask starts."""
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(str(made_once("programs", _start_server) / "socket"))
@@ -187,10 +196,19 @@ def spare_the_disk() -> None:
     pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
 
 
+def preload() -> None:
+    """Import all that commands import when they need it; heavy extras are left aside."""
+    import goldpan as package
+
+    for module in pkgutil.walk_packages(package.__path__, "goldpan."):
+        if ".finetune" not in module.name:
+            importlib.import_module(module.name)
+    for name in ("pyarrow.compute", "pyarrow.dataset", "sklearn.svm", "sklearn.linear_model"):
+        importlib.import_module(name)
+
+
 def serve(number: int) -> None:
     """Serve the processes that connect to a socket, until the run of tests has ended."""
-    from tests.chaos.commands import preload
-
     spare_the_disk()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -201,14 +201,12 @@ def example(family: Family, issue: int, text: str, **more: Any) -> dict[str, Any
     return examples.example(family, issue, REPO, **{**texts, **own, **more})
 
 
-def make_dataset(
-    root: Path, family: Family, rows: Iterable[Mapping[str, Any]], split: str = "train"
-) -> Path:
-    """Write rows as the only shard of a split."""
+def make_dataset(root: Path, family: Family, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write rows as the only shard of a train split."""
     names = set(family.schema.names)
     selected = [{key: value for key, value in row.items() if key in names} for row in rows]
     path = root / family.name
-    put_rows(path / "data" / f"{split}-00000-of-00001.parquet", family.schema, selected)
+    put_rows(path / "data" / "train-00000-of-00001.parquet", family.schema, selected)
     return path
 
 

@@ -18,94 +18,12 @@ B,toys,0.7,
 ROWS = [
     ("It broke %d" if number % 2 else "Make it blue %d") % (number % 20) for number in range(40)
 ]
-RECIPE = """\
-schema = 1
-title = "A paper of nobody"
-citation = "N. Body: Toys, 2024."
-protocol = "default"
-
-[[files]]
-key = "scores"
-title = "scores"
-paths = ["kit/scores.csv"]
-sha256 = ["{digest}"]
-repository = "nobody/toys"
-commit = "0123456789012345678901234567890123456789"
-path = "out/scores.csv"
-columns = ["model", "task"]
-
-[[files]]
-key = "toys"
-title = "toys"
-paths = ["toys.csv"]
-url = "https://example.org/toys"
-
-[[files]]
-key = "others"
-title = "other toys"
-paths = ["others.csv"]
-url = "https://example.org/toys"
-note = "Beside the toys."
-
-[[tasks]]
-task = "requirement_type"
-files = ["toys"]
-steps = "none"
-counts = {{ total = 40, "label:functional" = 20 }}
-split = {{ kind = "shuffled", labels = ["non-functional", "functional"] }}
-
-[[tasks]]
-task = "incivility"
-files = ["others"]
-
-[[models]]
-name = "a"
-title = "A"
-kind = "baseline"
-model = "majority"
-
-[[models]]
-name = "big"
-title = "Big"
-kind = "fine-tuned"
-hub = "nobody/big"
-commit = "0123456789012345678901234567890123456789"
-license = "MIT"
-gpus = 2
-
-[[tables]]
-key = "1"
-title = "Table 1: scores"
-columns = ["A", "B"]
-decimals = 2
-
-[[tables.compute]]
-method = "published-scores"
-files = ["scores"]
-settings = {{ file = "scores", value = ["f1", "1-error"], models = {{ a = "A" }} }}
-
-[tables.rows]
-toys = [0.80, 0.62]
-points = [0.75, ""]
-other = [0.10, 0.20]
-
-[[tables]]
-key = "2"
-title = "Table 2: runs"
-columns = ["A", "Big"]
-
-[[tables.compute]]
-method = "runs"
-
-[tables.rows]
-requirement_type = [0.5, 0.9]
-incivility = [0.5, 0.9]
-"""
 
 
 def write_recipe(folder: Path, *changes: tuple[str, str]) -> Path:
     """Write the recipe into a folder and return its path."""
-    text = RECIPE.format(digest=hashlib.sha256(SCORES.encode()).hexdigest())
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    text = text.replace("DIGEST", hashlib.sha256(SCORES.encode()).hexdigest())
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)

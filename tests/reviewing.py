@@ -102,8 +102,6 @@ def keeps(body: Body) -> Said:
     return answer("keep", QUOTE)
 
 
-def by_number(
-    says: dict[int, Any], otherwise: Callable[[Body], Any] = keeps
-) -> Callable[[Body], Any]:
-    """Say something of its own to some issues."""
-    return lambda body: says.get(number(body)) or otherwise(body)
+def by_number(says: dict[int, Any]) -> Callable[[Body], Any]:
+    """Say something of its own to some issues, and keep the others."""
+    return lambda body: says.get(number(body)) or keeps(body)

@@ -26,6 +26,7 @@ from goldpan.annotation.studio.serve import Account, Running, prepare, running
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from tests.console import run
+from tests.demo_workspace import make_demo
 from tests.installing import installed_once
 from tests.program import Done
 
@@ -107,7 +108,7 @@ def part(name: str, kind: str, values: list[str], of: str = "issue") -> dict[str
     return {"from_name": name, "to_name": of, "type": stored, "value": {kind: values}}
 
 
-def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[StudioTask]:
+def fix_pairs(count: int, start: int = 1) -> list[StudioTask]:
     """Return tasks of fix pairs whose issues count up from `start`."""
     form = find_form("fix-pair")
     return [
@@ -118,7 +119,7 @@ def fix_pairs(count: int, start: int = 1, body: str = "It leaks.") -> list[Studi
                 "issue": number,
                 "pull": 1000 + number,
                 "title": f"Leak {number}",
-                "body": body,
+                "body": "It leaks.",
                 "pull_title": f"Mend {number}",
                 "pull_body": "Shakes once more.",
                 "path": "src/pan.py",
@@ -187,6 +188,12 @@ def log_on_failure(directory: Path) -> Iterator[None]:
     except StudioError as error:
         log = (directory / "server.log").read_text(encoding="utf-8", errors="replace")
         pytest.fail(f"{error}\n{log}", pytrace=False)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> WorkspaceLayout:
+    """Return the demo's workspace with its datasets, unless a module has another."""
+    return WorkspaceLayout(make_demo(tmp_path / "place"))
 
 
 @pytest.fixture

@@ -34,20 +34,21 @@ def main() -> None:
         os.execv(program, [*_APART, sys.executable, "-m", "tests.chaos", *sys.argv[1:]])
     from tests.chaos.campaign import Campaign
     from tests.chaos.full import LEVELS
+    from tests.shared_folder import shared_folder
 
-    kinds = tuple(options.only or ())
-    levels = LEVELS[: options.levels]
     campaign = Campaign(
         options.minutes,
         options.seed,
-        kinds,
+        tuple(options.only or ()),
         tuple(options.stage or ()),
         options.kills,
         options.flips,
         options.processes,
-        levels,
+        LEVELS[: options.levels],
     )
-    sys.exit(1 if campaign.run() else 0)
+    with shared_folder():
+        forbidden = campaign.run()
+    sys.exit(1 if forbidden else 0)
 
 
 def _may_mount() -> bool:

@@ -17,7 +17,6 @@ from random import Random
 from typing import Any
 
 from tests.chaos.clocks import turn_back
-from tests.chaos.commands import preload
 from tests.chaos.flips import damage
 from tests.chaos.full import LEVELS, can_mount, fill, mounted
 from tests.chaos.kills import kill
@@ -53,7 +52,6 @@ class Campaign:
         """Do it and print the table; whether something forbidden came of it."""
         started = time.monotonic()
         deadline = started + 60 * self.minutes
-        preload()
         jobs = list(self._jobs())
         with _scratch() as scratch, prepared(scratch) as base:
             ready = time.monotonic()

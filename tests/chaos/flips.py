@@ -8,12 +8,13 @@ from pathlib import Path
 from random import Random
 
 from goldpan.demo.pipeline import REPO
-from tests.chaos.commands import Done, run
+from tests.chaos.commands import run
 from tests.chaos.outcomes import Outcome, Tally, defect, names, tail
 from tests.chaos.pictures import Picture, differing, picture_of
 from tests.chaos.stages import HOME, STAGES
 from tests.chaos.world import Base
 from tests.demo_workspace import TASK
+from tests.program import Done
 
 FLIPPED, CUT, CHECKED = "bit flipped", "cut off", "goldpan check"
 _CUTS = 0.3
@@ -116,7 +117,7 @@ def _finished(base: Base, command: tuple[str, ...]) -> _Finished:
     done = run((*command, "--workspace", HOME), base.directory, base.apis[0])
     if done.code:
         raise RuntimeError(f"{command} fails undisturbed: {tail(done)}")
-    _KNOWN[command] = _Finished(done.said, picture_of(base.home, _patterns(command)))
+    _KNOWN[command] = _Finished(done.out, picture_of(base.home, _patterns(command)))
     return _KNOWN[command]
 
 
@@ -139,7 +140,7 @@ def _judge(
         if all(_tells_of(base, path, name) for path in other):
             return "named", None
         return "forbidden", f"other bytes in {other}"
-    if command in _SAYS_THE_SAME and done.said != expected.said:
+    if command in _SAYS_THE_SAME and done.out != expected.said:
         return "forbidden", f"it says something else: {tail(done)}"
     return "same", None
 

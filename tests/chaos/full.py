@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from tests.chaos.commands import Done, run, start
+from tests.chaos.commands import run, start
 from tests.chaos.kills import judge, unlike
 from tests.chaos.outcomes import Tally, defect, names, tail
 from tests.chaos.stages import HOME, Stage
 from tests.chaos.world import Base
+from tests.program import Done
 
 HOW = "full disk"
 LEVELS = (0.6, 0.0, 0.2, 0.4, 0.8)
@@ -82,11 +83,11 @@ def _inputs(stage: Stage) -> tuple[str, ...]:
 
 def _peak(base: Base, stage: Stage) -> int:
     """Return the bytes that are used at most while a stage runs."""
-    running = start(stage.arguments, base.directory, base.apis[0])
     most = 0
-    while (done := running.wait(0.003)) is None:
-        most = max(most, _used(base.home))
-    running.sweep()
+    with start(stage.arguments, base.directory, base.apis[0]) as running:
+        while not running.ended(0.003):
+            most = max(most, _used(base.home))
+        done = running.wait(sweep=True)
     assert done.code == 0, tail(done)
     return max(most, _used(base.home))
 

@@ -29,14 +29,15 @@ def _trial(base: Base, stage: Stage, chance: Random, kills: int, tally: Tally) -
     moments: list[str] = []
     while len(moments) < kills:
         moment = chance.uniform(0, longest)
-        running = start(stage.arguments, base.directory, base.apis[0])
-        if running.wait(moment) is not None:  # too late: it begins anew, and is killed earlier
-            running.sweep()
+        with start(stage.arguments, base.directory, base.apis[0]) as running:
+            late = running.ended(moment)
+            running.kill()
+            running.wait(sweep=True)
+        if late:  # it begins anew, and is killed earlier
             base.begin(stage.after)
             moments.clear()
             longest *= _EARLIER
             continue
-        running.kill()
         tally.kills += 1
         moments.append(f"{moment:.3f}")
         if problem := _check(base):

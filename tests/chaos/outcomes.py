@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.chaos.commands import Done
+from tests.program import Done
 
 PARTIAL = 3
 """The exit code that says that something is missing."""
@@ -57,7 +57,7 @@ class Tally:
 
 def defect(done: Done) -> str | None:
     """Return what shows a failure of Goldpan itself, None where it said well what went wrong."""
-    text = done.complained + done.said
+    text = done.err + done.out
     if "Traceback" in text or "itself failed" in text:
         return f"a defect: {tail(done)}"
     if done.code and done.code not in _ERRORS:
@@ -69,10 +69,10 @@ def defect(done: Done) -> str | None:
 
 def names(done: Done, files: Iterable[str]) -> bool:
     """Whether a failed command told of one of the files."""
-    text = (done.complained + done.said).replace("\n", "").replace(" ", "")
+    text = (done.err + done.out).replace("\n", "").replace(" ", "")
     return any(name.replace(" ", "") in text for name in files)
 
 
 def tail(done: Done) -> str:
     """Return the end of what a command said."""
-    return f"[{done.code}] {f'{done.complained}{done.said}'.strip()[-_LAST:]!r}"
+    return f"[{done.code}] {f'{done.err}{done.out}'.strip()[-_LAST:]!r}"

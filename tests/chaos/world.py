@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,11 +103,12 @@ def _undisturbed(
     shipped: Path,
 ) -> None:
     base.begin(stage.after)
+    started = time.monotonic()
     done = run(stage.arguments, base.directory, base.apis[0])
+    seconds[stage.name] = time.monotonic() - started
     if done.code:
-        raise RuntimeError(f"{stage.name} fails undisturbed: {done.complained}{done.said}")
+        raise RuntimeError(f"{stage.name} fails undisturbed: {done.err}{done.out}")
     expected[stage.name] = picture_of(base.home, stage.makes)
-    seconds[stage.name] = done.seconds
     wholes[stage.name] = all_files(base.home)
     _keep(base, stage.name)
     if stage.name == "mine, GraphQL":

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from sklearn.metrics import cohen_kappa_score as kappa  # type: ignore[import-untyped]
 
 from goldpan.core.proportions import Estimate, wilson
 
@@ -68,15 +68,6 @@ def read_rows(findings: Sequence[Path]) -> list[Read]:
         ]
 
 
-def kappa(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return how far two readings agree beyond chance (Cohen)."""
-    total = len(first)
-    agreed = sum(a == b for a, b in zip(first, second, strict=True)) / total
-    counts, others = Counter(first), Counter(second)
-    chance = sum(counts[label] * others[label] for label in counts) / total**2
-    return (agreed - chance) / (1 - chance) if chance < 1 else 1.0
-
-
 def weighted(rows: Sequence[Read], is_right: Callable[[Read], bool]) -> Estimate:
     """Return a weighted share with the interval of as many equal rows as the weights are worth."""
     total = sum(row.weight for row in rows)
@@ -88,7 +79,8 @@ def weighted(rows: Sequence[Read], is_right: Callable[[Read], bool]) -> Estimate
     return Estimate(share, around.low, around.high)
 
 
-def _shown(share: Estimate) -> str:
+def shown(share: Estimate) -> str:
+    """Return a share with its interval in percent."""
     if share.value is None or share.low is None or share.high is None:
         return "-"
     return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"
@@ -103,9 +95,9 @@ def _lines(rows: Sequence[Read]) -> Iterator[str]:
             told = [row for row in of if row.half in halves and row.verdict != "cannot-tell"]
             flagged = [row for row in told if row.verdict == "found"]
             hits = sum(row.label in right for row in flagged)
-            precision = f"{hits}/{len(flagged)} = {_shown(wilson(hits, len(flagged)))}"
+            precision = f"{hits}/{len(flagged)} = {shown(wilson(hits, len(flagged)))}"
             true = [row for row in told if row.label in right]
-            recall = _shown(weighted(true, lambda row: row.verdict == "found"))
+            recall = shown(weighted(true, lambda row: row.verdict == "found"))
             name = "both" if len(halves) > 1 else halves[0]
             cells = (finding, about, "/".join(right), name, precision, recall, str(len(told)))
             yield f"| {' | '.join(cells)} |"
@@ -117,7 +109,7 @@ def _lines(rows: Sequence[Read]) -> Iterator[str]:
     for halves in _HALVES:
         place = [row for row in rows if row.finding == "place-in-issue" and row.half in halves]
         right_case = wilson(sum(row.case == row.label for row in place), len(place))
-        yield f"place-in-issue, {'/'.join(halves)}: the case as read {_shown(right_case)}"
+        yield f"place-in-issue, {'/'.join(halves)}: the case as read {shown(right_case)}"
 
 
 def read_survivors(draw: str) -> list[list[tuple[str, str]]]:
@@ -142,13 +134,13 @@ def _survivor_lines(draw: str) -> Iterator[str]:
     for reader in (0, 1):
         name = f"weak-tests, draw {draw}, reader {reader + 1}"
         hits = sum(any(labels[reader] == "differs" for labels in row) for row in rows)
-        yield f"{name}: {hits}/{len(rows)} = {_shown(wilson(hits, len(rows)))} of rows"
+        yield f"{name}: {hits}/{len(rows)} = {shown(wilson(hits, len(rows)))} of rows"
         differing = sum(labels[reader] == "differs" for labels in survivors)
-        share = _shown(wilson(differing, len(survivors)))
+        share = shown(wilson(differing, len(survivors)))
         yield f"{name}: {differing}/{len(survivors)} = {share} of survivors"
         strong = sum(labels[reader] == "strong" for labels in passed)
         if passed:
-            share = _shown(wilson(strong, len(passed)))
+            share = shown(wilson(strong, len(passed)))
             yield f"{name}: {strong}/{len(passed)} = {share} of passed rows have strong tests"
     first, second = zip(*survivors, strict=True)
     yield f"weak-tests, draw {draw}: kappa {kappa(first, second):.2f}"
@@ -159,7 +151,7 @@ def _luck_line(findings: Sequence[Path]) -> str:
     told = [row for path in findings for row in pq.read_table(path, columns=columns).to_pylist()]
     luck = [row["verdict"] for row in told if row["finding"] == "luck"]
     flagged, rows = luck.count("found"), len(luck) - luck.count("cannot-tell")
-    return f"luck: {flagged}/{rows} flagged {_shown(wilson(flagged, rows))}"
+    return f"luck: {flagged}/{rows} flagged {shown(wilson(flagged, rows))}"
 
 
 def main(findings: Sequence[Path]) -> None:

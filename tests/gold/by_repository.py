@@ -20,6 +20,7 @@ from goldpan.core.proportions import wilson
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
 from goldpan.filters.profile import load_profile
+from tests.gold.audit import shown
 
 POINTS = range(9, 14)
 GOAL = 0.85
@@ -82,10 +83,7 @@ def chosen_rows(workspace: Path, gold: dict[int, Gold], repo: str) -> list[Row]:
 
 def _share(rows: list[Row], *labels: str) -> str:
     right = sum(row.label in labels for row in rows)
-    share = wilson(right, len(rows))
-    if share.value is None or share.low is None or share.high is None:
-        return "-"
-    return f"{right}/{len(rows)} = {share.value:.0%} [{share.low:.0%}, {share.high:.0%}]"
+    return f"{right}/{len(rows)} = {shown(wilson(right, len(rows)))}" if rows else "-"
 
 
 def _line(name: str, points: int, rows: list[Row], answered: int) -> str:

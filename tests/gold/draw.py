@@ -57,15 +57,9 @@ def open_repository(workspace: Path, repo: str) -> duckdb.DuckDBPyConnection:
     """Return a connection with the repository's tables as views."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
-    for view, table in {
-        "entries": "entries",
-        "comments": "comments",
-        "commits": "commits",
-        "refs": "references",
-        "pairs": "pairs",
-        "events": "events",
-    }.items():
+    for table in ("entries", "comments", "commits", "references", "pairs", "events"):
         path = WorkspaceLayout(workspace, "unconfirmed").table(repo, table)
+        view = "refs" if table == "references" else table
         connection.execute(f"CREATE VIEW {view} AS FROM '{path}'")
     return connection
 
@@ -75,12 +69,6 @@ def cut(text: str | None, size: int) -> str:
     whole = (text or "").replace("\r", "").strip()
     left = len(whole) - size
     return whole if left <= 0 else f"{whole[:size]} [... {left} more characters]"
-
-
-def answer_sheets(connection: duckdb.DuckDBPyConnection, repo: str, count: int) -> Iterator[str]:
-    """Yield a sheet for each issue drawn."""
-    for number in drawn_issues(connection, count, SEED):
-        yield answer_sheet(connection, repo, number, _LARGE)
 
 
 def drawn_issues(
@@ -225,7 +213,8 @@ def main(workspace: Path, out: Path) -> None:
     pairs: list[str] = []
     for repo, (issues, named, mentioned) in REPOSITORIES.items():
         connection = open_repository(workspace, repo)
-        answers.extend(answer_sheets(connection, repo, issues))
+        numbers = drawn_issues(connection, issues, SEED)
+        answers += [answer_sheet(connection, repo, number, _LARGE) for number in numbers]
         pairs.extend(pair_sheets(connection, repo, named, mentioned))
     pairs.extend(scipy_sheets(Path(os.environ.get("GOLDPAN_REAL_DATA", "../shared/data"))))
     out.mkdir(parents=True, exist_ok=True)

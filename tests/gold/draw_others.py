@@ -108,20 +108,16 @@ def main(out: Path, workspaces: dict[str, Path]) -> None:
         connection.execute(f"CREATE VIEW verdicts AS FROM '{verdicts}'")
         first = drawn_issues(connection, ISSUES, SEED)
         second = drawn_issues(connection, ISSUES, SEED, without=first)
-        issues = [answer_sheet(connection, repo, number, _SMALL) for number in first]
         drawn = drawn_pairs(connection)
-        pairs = [pair_sheet(connection, repo, *pair, _SMALL) for pair in drawn]
-        more = [answer_sheet(connection, repo, number, _SMALL) for number in second]
-        rare = [
-            pair_sheet(connection, repo, *pair, _SMALL)
-            for pair in rare_pairs(connection, without=drawn)
-        ]
-        sure = [
-            answer_sheet(connection, repo, number, _SMALL)
-            for number in sure_issues(connection, without=first + second)
-        ]
-        parts = {name: issues + pairs, f"{name}-2": more, f"{name}-3": rare, f"{name}-4": sure}
-        for part, sheets in parts.items():
+        parts: dict[str, tuple[list[int], list[tuple[int, int]]]] = {
+            name: (first, drawn),
+            f"{name}-2": (second, []),
+            f"{name}-3": ([], rare_pairs(connection, without=drawn)),
+            f"{name}-4": (sure_issues(connection, without=first + second), []),
+        }
+        for part, (issues, pairs) in parts.items():
+            sheets = [answer_sheet(connection, repo, number, _SMALL) for number in issues]
+            sheets += [pair_sheet(connection, repo, *pair, _SMALL) for pair in pairs]
             if sheets:
                 text = "\n\n".join(_BLANK.sub("\n", sheet) for sheet in sheets)
                 text = f"{_HEADER.format(repo=repo)}\n\n{text}\n"

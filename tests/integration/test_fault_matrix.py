@@ -8,8 +8,7 @@ import pytest
 
 from goldpan.core.errors import RepositoryError
 from tests.drawing import daily
-from tests.fault_checks import check_cell
-from tests.fault_matrix import REST_LISTS, Cell, matrix_world, run_cell, some_cells
+from tests.fault_matrix import REST_LISTS, Cell, check_cell, matrix_world, run_cell, some_cells
 from tests.mining import coverage_of, mine_twin
 from tests.twin import Fault, Faults, Twin
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fault_checks import check_cell
-from tests.fault_matrix import Cell, cells
+from tests.fault_matrix import Cell, cells, check_cell
 
 
 @pytest.mark.parametrize("cell", list(cells()), ids=str)

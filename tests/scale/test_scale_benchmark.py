@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,6 +19,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.twin import workload_world
+from tests.twin.history import git as run_git
 
 
 def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path) -> None:
@@ -45,11 +46,8 @@ def test_repositories_are_copies_under_new_numbers_in_other_words(tmp_path: Path
 
 
 def test_a_history_goes_on_from_repetition_to_repetition(tmp_path: Path) -> None:
-    def git(*arguments: str) -> str:
-        author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-        command = ["git", "-C", str(tmp_path / "code"), *author, *arguments]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-
+    author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    git = partial(run_git, "-C", tmp_path / "code", *author)
     (tmp_path / "code").mkdir()
     git("init", "--quiet", "--initial-branch=main")
     for step in range(3):
@@ -61,13 +59,11 @@ def test_a_history_goes_on_from_repetition_to_repetition(tmp_path: Path) -> None
     renamed = repeat_history(tmp_path / "code" / ".git", made, 2, 100)
     assert [len(names) for names in renamed] == [3, 3]
     assert not set(renamed[0].values()) & set(renamed[1].values())
-    log = ["git", "-C", str(made), "log", "--format=%H %T", "main"]
-    lines = subprocess.run(log, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    lines = run_git("-C", made, "log", "--format=%H %T", "main").split()
     assert len(lines) == 12
     assert lines[1] == lines[7] == git("rev-parse", "HEAD^{tree}").strip()
-    heads = ["git", "-C", str(made), "for-each-ref", "--format=%(refname)", "refs/pull"]
-    shown = subprocess.run(heads, check=True, stdout=subprocess.PIPE, text=True).stdout
-    assert shown.split() == ["refs/pull/107/head", "refs/pull/7/head"]
+    heads = run_git("-C", made, "for-each-ref", "--format=%(refname)", "refs/pull").split()
+    assert heads == [b"refs/pull/107/head", b"refs/pull/7/head"]
 
 
 def test_each_stage_is_told_beside_the_smallest_size(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The servers that tests share; one that does not start is a failure, and its log is told."""
+"""The servers that tests share; one that does not start is a failure, and its log is told.
+
+The first test of Label Studio installs it, about 1 GB, and prepares its database.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ import pytest
 
 from tests.installing import installed_meanwhile
 from tests.llama import address
-from tests.studio import goldpan, installed, prepared, studio
+from tests.studio import goldpan, installed, lab, prepared, studio
 
-__all__ = ["address", "goldpan", "installed", "prepared", "studio"]
+__all__ = ["address", "goldpan", "installed", "lab", "prepared", "studio"]
 
 
 @pytest.hookimpl(wrapper=True)

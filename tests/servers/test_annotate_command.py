@@ -14,17 +14,8 @@ from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.annotation.studio.project import open_project
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.demo_workspace import make_demo
 from tests.places import ROOT
 from tests.studio import Annotators, Goldpan, task_numbers
-
-# The first test installs a server of about 1 GB and prepares its database.
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> WorkspaceLayout:
-    """Return the demo's workspace with its datasets."""
-    return WorkspaceLayout(make_demo(tmp_path / "place"))
 
 
 def test_people_decide_what_is_rebuilt(

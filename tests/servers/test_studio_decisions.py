@@ -28,8 +28,6 @@ from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
 
-# The first test installs a server of about 1 GB and prepares its database.
-
 FORM = find_form("fix-pair")
 
 

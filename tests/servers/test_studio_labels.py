@@ -23,8 +23,6 @@ from tests.places import files_below
 from tests.studio import QUIET, Annotators, Goldpan, part
 from tests.tasks import own_task
 
-# The first test installs a server of about 1 GB and prepares its database.
-
 SENTENCES: tuple[tuple[str, list[str]], ...] = (
     ("Returns the pan, washed.", ["Summary"]),
     ("@author somebody", ["ownership", "Pointer"]),

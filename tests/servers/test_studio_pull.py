@@ -20,8 +20,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.program import start
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part, task_numbers
 
-# The first test installs a server of about 1 GB and prepares its database.
-
 FORM = find_form("fix-pair")
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import shlex
-from pathlib import Path
 
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.demo_workspace import make_demo
 from tests.studio import Annotators, Goldpan, task_numbers
 
 VERDICTS = {
@@ -17,12 +15,6 @@ VERDICTS = {
     "issue-resolution": ("fixes", "unrelated", "cannot-tell", "fixes 1, partly 0, not 0"),
     "fault-localization": ("right", "wrong", "cannot-tell", "right 1, wrong 0"),
 }
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> WorkspaceLayout:
-    """Return the demo's workspace with its datasets."""
-    return WorkspaceLayout(make_demo(tmp_path / "place"))
 
 
 @pytest.mark.parametrize("family", VERDICTS)

@@ -17,8 +17,6 @@ from goldpan.core.errors import UsageError
 from tests.places import ROOT
 from tests.studio import PEOPLE, QUIET, free_port
 
-# The first test installs a server of about 1 GB and prepares its database.
-
 
 def listening(port: int) -> set[str]:
     """Return the addresses, as the kernel writes them, at which a port is listened to."""

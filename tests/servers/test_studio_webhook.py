@@ -21,8 +21,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.local_server import Answer, Asked, Server
 from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
 
-# The first test installs a server of about 1 GB and prepares its database.
-
 FORM = find_form("fix-pair")
 
 

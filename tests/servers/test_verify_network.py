@@ -18,60 +18,8 @@ from tests.layouts import Layout, Projects
 from tests.package_index import Index, write_wheel
 from tests.verifying import needs_isolation
 
-SETUP = r"""
-import json, os, pathlib, socket
-from setuptools import setup
-
-HOSTS = json.loads(pathlib.Path("hosts.json").read_text())
-PROXY = os.environ.get("HTTPS_PROXY", "")[len("http://"):].rpartition(":")
-END = chr(13) + chr(10)  # setuptools changes it where it is written otherwise
-reached = []
-
-def attempt(name, probe):
-    try:
-        if probe():
-            reached.append(name)
-    except OSError:
-        pass
-
-def connect(family, address):
-    with socket.socket(family) as client:
-        client.settimeout(5)
-        client.connect(address)
-    return True
-
-def tunnel(place):
-    with socket.socket() as client:
-        client.settimeout(30)
-        client.connect((PROXY[0], int(PROXY[2])))
-        client.sendall(("CONNECT %s HTTP/1.1%s" % (place, 2 * END)).encode())
-        return client.recv(99).startswith(b"HTTP/1.1 200 ")
-
-def datagram(family, address):
-    with socket.socket(family, socket.SOCK_DGRAM) as client:
-        client.sendto(b"x", address)
-    return True
-
-for host, port in HOSTS["v4"]:
-    attempt(host, lambda: connect(socket.AF_INET, (host, port)))
-    if PROXY[0]:
-        attempt("proxy to " + host, lambda: tunnel("%s:%d" % (host, port)))
-for host, port in HOSTS["v6"]:
-    attempt(host, lambda: connect(socket.AF_INET6, (host, port)))
-    if PROXY[0]:
-        attempt("proxy to " + host, lambda: tunnel("[%s]:%d" % (host, port)))
-for name in HOSTS["names"]:
-    attempt(name, lambda: socket.getaddrinfo(name, 443))
-for server in HOSTS["dns"]:
-    attempt("DNS", lambda: datagram(socket.AF_INET6 if ":" in server else socket.AF_INET,
-                                    (server, 53)))
-attempt("abstract socket", lambda: connect(socket.AF_UNIX, "\0" + HOSTS["abstract"]))
-attempt("interface", lambda: [name for _, name in socket.if_nameindex() if name != "lo"])
-if reached:
-    raise SystemExit("reached: " + json.dumps(reached))
-setup(name="thing", version="1", packages=["thing"],
-      install_requires=["goldpan-of-web", "goldpan-of-folder"])
-"""
+SETUP = Path(__file__).with_name("hostile_setup.txt").read_text(encoding="utf-8")
+"""The setup.py of a project that looks for a network."""
 
 
 def own_address() -> str:

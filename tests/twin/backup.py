@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 from collections import defaultdict
+from collections.abc import Callable, Container
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ import orjson
 from .mentions import link
 from .store import World
 from .world import (
+    FILES_LIMIT,
     GHOST_ID,
     Account,
     Comment,
@@ -37,7 +39,6 @@ _STATUSES = ("modified", "added", "removed", "renamed")
 _COMMON = frozenset(
     "event id node_id url actor source commit_id commit_url created_at updated_at".split()  # noqa: SIM905
 )
-_FILES_LIMIT = 3000
 _CLOSING_SECONDS = 2
 
 
@@ -128,7 +129,7 @@ def _pull(raw: Json, ref: Ref) -> Pull:
 
 def made_up_files(seed: int, count: int, additions: int, deletions: int) -> tuple[File, ...]:
     """Return `count` files (3,000 at most) whose additions and deletions have the given sums."""
-    listed = min(count, _FILES_LIMIT)
+    listed = min(count, FILES_LIMIT)
     made = []
     for index in range(listed):
         status = _STATUSES[(seed + index) % len(_STATUSES)]
@@ -301,42 +302,41 @@ def _connect(world: World) -> None:
         for item in entry.timeline:
             if isinstance(item, Event) and item.kind in ("connected", "disconnected"):
                 moments[item.created_at].append(item.home)
-    for entry in list(entries.values()):
-        timeline = [
-            _with_other_end(item, entry, moments[item.created_at], entries)
-            if isinstance(item, Event) and item.kind in ("connected", "disconnected")
-            else item
+
+    def joined(event: Event, entry: Entry) -> Event:
+        is_issue = entry.pull is None
+        refs = moments[event.created_at]
+        others = [ref for ref in refs if (entries[ref.number].pull is None) is not is_issue]
+        return replace(event, source=entry.ref, subject=others[0] if others else entry.ref)
+
+    _retell(world, ("connected", "disconnected"), joined)
+
+
+def _retell(world: World, kinds: Container[str], told: Callable[[Event, Entry], Event]) -> None:
+    """Change the events of some kinds in all timelines."""
+    for entry in list(world.main.entries.values()):
+        timeline = tuple(
+            told(item, entry) if isinstance(item, Event) and item.kind in kinds else item
             for item in entry.timeline
-        ]
-        world.put(replace(entry, timeline=tuple(timeline)))
-
-
-def _with_other_end(
-    event: Event, entry: Entry, refs: list[Ref], entries: dict[int, Entry]
-) -> Event:
-    others = [ref for ref in refs if (entries[ref.number].pull is None) != (entry.pull is None)]
-    return replace(event, source=entry.ref, subject=others[0] if others else entry.ref)
+        )
+        world.put(replace(entry, timeline=timeline))
 
 
 def _explain_closing(world: World) -> None:
     """Say what closed each entry: a pull request where one fits, else the commit."""
     merges: dict[str, Ref] = {}
     closing: defaultdict[Ref, list[Entry]] = defaultdict(list)
-    entries = list(world.main.entries.values())
-    for entry in entries:
+    for entry in world.main.entries.values():
         if entry.pull and entry.pull.merged:
             if entry.pull.merge_sha:
                 merges[entry.pull.merge_sha] = entry.ref
             for ref in entry.pull.closes:
                 closing[ref].append(entry)
-    for entry in entries:
-        timeline = [
-            replace(item, closer=_closer(item, merges, closing[entry.ref]))
-            if isinstance(item, Event) and item.kind == "closed"
-            else item
-            for item in entry.timeline
-        ]
-        world.put(replace(entry, timeline=tuple(timeline)))
+
+    def explained(event: Event, entry: Entry) -> Event:
+        return replace(event, closer=_closer(event, merges, closing[entry.ref]))
+
+    _retell(world, ("closed",), explained)
 
 
 def _closer(event: Event, merges: dict[str, Ref], pulls: list[Entry]) -> Ref | str | None:

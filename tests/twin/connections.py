@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .discussions import DISCUSSION_CONNECTIONS
-from .paging import Page, paginate
+from .paging import Page, in_order, paginate
 from .resolvers import Info, Resolver, edits, enum_name, timeline_type
 from .store import World
-from .world import Account, Entry, Repository, threads
+from .world import FILES_LIMIT, Account, Entry, Repository, threads
 
-FILES_LIMIT = 3000
 EDITED = (
     "Issue",
     "PullRequest",
@@ -22,23 +21,13 @@ EDITED = (
     "DiscussionComment",
 )
 """The types of texts that can be edited."""
-_ORDERS: dict[str, Callable[[Entry], tuple[Any, ...]]] = {
-    "CREATED_AT": lambda entry: (entry.created_at, entry.id),
-    "UPDATED_AT": lambda entry: (entry.updated_at, entry.id),
-    "COMMENTS": lambda entry: (len(entry.comments), entry.id),
-}
 
 
 def _entries(pulls: bool) -> Resolver:
     def resolve(source: Repository, info: Info, **arguments: Any) -> Page:
-        order = arguments.get("orderBy") or {"field": "CREATED_AT", "direction": "ASC"}
-        key, descending = _ORDERS[order["field"]], order["direction"] == "DESC"
-        entries = [
-            entry for entry in list(source.entries.values()) if (entry.pull is not None) is pulls
-        ]
-        entries.sort(key=key, reverse=descending)
-        scope = f"{source.id}:{pulls}:{order['field']}:{order['direction']}"
-        return paginate(entries, scope, arguments, key=key, descending=descending)
+        entries = list(source.entries.values())
+        chosen = [entry for entry in entries if (entry.pull is not None) is pulls]
+        return in_order(chosen, f"{source.id}:{pulls}", arguments)
 
     return resolve
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphql import (
+    DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
@@ -69,6 +70,20 @@ def measure(
     return Cost(walk.requests, walk.nodes)
 
 
+def arguments_of(node: FieldNode, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a field by name."""
+    return {
+        argument.name.value: value_from_ast_untyped(argument.value, dict(variables))
+        for argument in node.arguments or ()
+    }
+
+
+def fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
+    """Return the fragments of a document by name."""
+    nodes = document.definitions
+    return {node.name.value: node for node in nodes if isinstance(node, FragmentDefinitionNode)}
+
+
 @dataclass(slots=True)
 class _Walk:
     schema: GraphQLSchema
@@ -125,7 +140,7 @@ class _Walk:
         self, node: FieldNode, parent: GraphQLNamedType, parents: int, path: tuple[str, ...]
     ) -> int:
         name = node.name.value
-        arguments = self._arguments(node)
+        arguments = arguments_of(node, self.variables)
         sizes = {key: arguments[key] for key in ("first", "last") if arguments.get(key) is not None}
         if len(sizes) == 2:
             raise RefusedError(
@@ -170,7 +185,7 @@ class _Walk:
         return False
 
     def _count_ids(self, node: FieldNode, path: tuple[str, ...]) -> int:
-        ids = self._arguments(node)["ids"]
+        ids = arguments_of(node, self.variables)["ids"]
         count = len(ids) if isinstance(ids, list) else 1
         if count > PAGE_LIMIT:
             raise RefusedError(
@@ -179,13 +194,6 @@ class _Walk:
                 path,
             )
         return count
-
-    def _arguments(self, node: FieldNode) -> dict[str, Any]:
-        variables = dict(self.variables)
-        return {
-            argument.name.value: value_from_ast_untyped(argument.value, variables)
-            for argument in node.arguments or ()
-        }
 
     def _included(self, node: SelectionNode) -> bool:
         for directive in node.directives or ():

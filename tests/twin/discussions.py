@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from .editing import Editor
-from .paging import Page, paginate
+from .paging import Page, in_order, paginate
 from .resolvers import (
-    SITE,
     Info,
     Resolver,
     attribute,
@@ -22,7 +21,17 @@ from .resolvers import (
     world,
 )
 from .store import World
-from .world import Account, Category, Discussion, DiscussionComment, Label, Ref, Repository, node_id
+from .world import (
+    SITE,
+    Account,
+    Category,
+    Discussion,
+    DiscussionComment,
+    Label,
+    Ref,
+    Repository,
+    node_id,
+)
 from .writing import MAINTAINER, VISITOR, Hand, with_edit
 
 QUESTIONS = Category("Q&A", "q-a", True)
@@ -33,12 +42,10 @@ _FIRST_ID = 7_000_000
 
 
 class Forum(Hand):
-    """Edits the discussions of one repository of a world, a `step` after each other."""
+    """Edits the discussions of a world's main repository, an hour after each other."""
 
-    def __init__(
-        self, world: World, repo: str | None = None, *, start: str = _START, step: int = 3600
-    ) -> None:
-        super().__init__(world, repo, start, step)
+    def __init__(self, world: World) -> None:
+        super().__init__(world, None, _START, 3600)
         self._has_discussions(True)
 
     def discussion(self, number: int) -> Discussion:
@@ -280,19 +287,9 @@ def forum_world() -> World:
     return world
 
 
-_ORDERS: dict[str, Callable[[Discussion], tuple[Any, ...]]] = {
-    "CREATED_AT": lambda discussion: (discussion.created_at, discussion.id),
-    "UPDATED_AT": lambda discussion: (discussion.updated_at, discussion.id),
-}
-
-
 def _discussions(source: Any, info: Info, **arguments: Any) -> Page:
-    order = arguments["orderBy"]
-    key, descending = _ORDERS[order["field"]], order["direction"] == "DESC"
     items = list(source.discussions.values()) if source.has_discussions else []
-    items.sort(key=key, reverse=descending)
-    scope = f"{source.id}:discussions:{order['field']}:{order['direction']}"
-    return paginate(items, scope, arguments, key=key, descending=descending)
+    return in_order(items, f"{source.id}:discussions", arguments)
 
 
 def _comments(source: Discussion, info: Info, **arguments: Any) -> Page:

@@ -15,9 +15,7 @@ __all__ = ["MAINTAINER", "VISITOR", "Editor"]
 class Editor(Writer):
     """Edits one repository of a world; see `Writer` for the clock and for what it adds."""
 
-    def edit_comment(
-        self, identity: int, body: str, *, by: Account | None = MAINTAINER, at: str | None = None
-    ) -> None:
+    def edit_comment(self, identity: int, body: str, *, at: str | None = None) -> None:
         """Change the text of a comment, review or review comment."""
         now = self.tick(at)
 
@@ -25,7 +23,7 @@ class Editor(Writer):
             if isinstance(comment, Review) and comment.comments:
                 comment = replace(comment, comments=tuple(map(change, comment.comments)))
             if getattr(comment, "id", None) == identity and isinstance(comment, Comment):
-                edits = with_edit(comment, body, now, by)
+                edits = with_edit(comment, body, now, MAINTAINER)
                 return replace(comment, body=body, updated_at=now, edits=edits)
             return comment
 
@@ -34,29 +32,27 @@ class Editor(Writer):
         replies = tuple(map(change, entry.replies))
         self.world.put(replace(entry, timeline=timeline, replies=replies, updated_at=now))
 
-    def delete_comment(self, identity: int, *, at: str | None = None) -> None:
+    def delete_comment(self, identity: int) -> None:
         """Delete a plain comment, which leaves an event behind."""
-        now, entry = self.tick(at), self._holder(identity)
+        now, entry = self.tick(), self._holder(identity)
         remaining = tuple(
             item for item in entry.timeline if not (type(item) is Comment and item.id == identity)
         )
         self.world.put(replace(entry, timeline=remaining))
         self.event(entry.number, "comment_deleted", at=now)
 
-    def label(self, number: int, name: str, *, at: str | None = None) -> None:
+    def label(self, number: int, name: str) -> None:
         """Put a label on an entry."""
-        entry = self.entry(number)
-        self.world.put(replace(entry, labels=(*entry.labels, Label(name))))
-        details = {"label": {"name": name, "color": Label(name).color}}
-        self.event(number, "labeled", at=at, details=details)
+        self._label("labeled", number, name, (*self.entry(number).labels, Label(name)))
 
-    def unlabel(self, number: int, name: str, *, at: str | None = None) -> None:
+    def unlabel(self, number: int, name: str) -> None:
         """Take a label off an entry."""
-        entry = self.entry(number)
-        remaining = tuple(label for label in entry.labels if label.name != name)
-        self.world.put(replace(entry, labels=remaining))
-        details = {"label": {"name": name, "color": Label(name).color}}
-        self.event(number, "unlabeled", at=at, details=details)
+        left = tuple(label for label in self.entry(number).labels if label.name != name)
+        self._label("unlabeled", number, name, left)
+
+    def _label(self, kind: str, number: int, name: str, labels: tuple[Label, ...]) -> None:
+        self.world.put(replace(self.entry(number), labels=labels))
+        self.event(number, kind, details={"label": {"name": name, "color": Label(name).color}})
 
     def edit_entry(
         self,
@@ -84,57 +80,57 @@ class Editor(Writer):
         edits[place] = replace(edits[place], body=None, deleted_at=now)
         self.world.put(replace(entry, edits=tuple(edits)))
 
-    def assign(self, number: int, who: Account, *, at: str | None = None) -> None:
+    def assign(self, number: int, who: Account) -> None:
         """Make somebody responsible for an entry."""
         entry = self.entry(number)
         self.world.put(replace(entry, assignees=(*entry.assignees, who)))
-        self.event(number, "assigned", at=at, assignee=who)
+        self.event(number, "assigned", assignee=who)
 
-    def unassign(self, number: int, who: Account, *, at: str | None = None) -> None:
+    def unassign(self, number: int, who: Account) -> None:
         """Take an entry off somebody."""
         entry = self.entry(number)
         remaining = tuple(account for account in entry.assignees if account != who)
         self.world.put(replace(entry, assignees=remaining))
-        self.event(number, "unassigned", at=at, assignee=who)
+        self.event(number, "unassigned", assignee=who)
 
-    def set_milestone(self, number: int, title: str | None, *, at: str | None = None) -> None:
+    def set_milestone(self, number: int, title: str | None) -> None:
         """Put an entry into a milestone, or take it out of the one it is in."""
         entry = self.entry(number)
         self.world.put(replace(entry, milestone=title))
         kind = "milestoned" if title else "demilestoned"
         details = {"milestone": {"title": title or entry.milestone}}
-        self.event(number, kind, at=at, details=details)
+        self.event(number, kind, details=details)
 
-    def set_type(self, number: int, name: str | None, *, at: str | None = None) -> None:
+    def set_type(self, number: int, name: str | None) -> None:
         """Give an issue a type of its own."""
         self.world.put(replace(self.entry(number), issue_type=name))
-        self.event(number, "issue_type_added" if name else "issue_type_removed", at=at)
+        self.event(number, "issue_type_added" if name else "issue_type_removed")
 
-    def add_sub_issue(self, number: int, child: int, *, at: str | None = None) -> None:
+    def add_sub_issue(self, number: int, child: int) -> None:
         """Make an issue part of another one, which both timelines tell."""
-        now, parent, part = self.tick(at), self.entry(number), self.entry(child)
+        now, parent, part = self.tick(), self.entry(number), self.entry(child)
         self.world.put(replace(parent, sub_issues=(*parent.sub_issues, part.ref)))
         self.world.put(replace(part, parent=parent.ref))
         self.event(number, "sub_issue_added", at=now)
         self.event(child, "parent_issue_added", at=now)
 
-    def block_by(self, number: int, blocker: int, *, at: str | None = None) -> None:
+    def block_by(self, number: int, blocker: int) -> None:
         """Say that an issue waits for another one, which both timelines tell."""
-        now, waiting, other = self.tick(at), self.entry(number), self.entry(blocker)
+        now, waiting, other = self.tick(), self.entry(number), self.entry(blocker)
         self.world.put(replace(waiting, blocked_by=(*waiting.blocked_by, other.ref)))
         self.world.put(replace(other, blocking=(*other.blocking, waiting.ref)))
         self.event(number, "blocked_by_added", at=now)
         self.event(blocker, "blocking_added", at=now)
 
-    def pin_comment(self, number: int, identity: int, *, at: str | None = None) -> None:
+    def pin_comment(self, number: int, identity: int) -> None:
         """Pin a comment to the top of an issue."""
         self.world.put(replace(self.entry(number), pinned_comment=identity))
-        self.event(number, "comment_pinned", at=at)
+        self.event(number, "comment_pinned")
 
-    def lock(self, number: int, *, at: str | None = None) -> None:
+    def lock(self, number: int) -> None:
         """Lock the conversation."""
         self.world.put(replace(self.entry(number), locked=True))
-        self.event(number, "locked", at=at)
+        self.event(number, "locked")
 
     def close(
         self,
@@ -152,16 +148,16 @@ class Editor(Writer):
         details = {"state_reason": shown}
         self.event(number, "closed", at=now, closer=closer, commit_sha=commit, details=details)
 
-    def reopen(self, number: int, *, at: str | None = None) -> None:
+    def reopen(self, number: int) -> None:
         """Open a closed entry again."""
         entry = self.entry(number)
         reason = None if entry.pull else "reopened"
         self.world.put(replace(entry, state="open", state_reason=reason, closed_at=None))
-        self.event(number, "reopened", at=at)
+        self.event(number, "reopened")
 
-    def merge(self, number: int, *, closes: Sequence[int] = (), at: str | None = None) -> None:
+    def merge(self, number: int, *, closes: Sequence[int] = ()) -> None:
         """Merge a pull request and close the issues that it fixes."""
-        now, entry = self.tick(at), self.entry(number)
+        now, entry = self.tick(), self.entry(number)
         if entry.pull is None:
             raise ValueError(f"#{number} is an issue")
         merge = sha(f"merge of {entry.repo}#{number}")
@@ -172,16 +168,16 @@ class Editor(Writer):
         for issue in closes:
             self.close(issue, closer=entry.ref, at=now)
 
-    def connect(self, issue: int, pull: int, *, at: str | None = None) -> None:
+    def connect(self, issue: int, pull: int) -> None:
         """Link an issue and a pull request by hand, which both timelines tell."""
-        self._join("connected", issue, pull, at)
+        self._join("connected", issue, pull)
 
-    def disconnect(self, issue: int, pull: int, *, at: str | None = None) -> None:
+    def disconnect(self, issue: int, pull: int) -> None:
         """Undo a link made by hand."""
-        self._join("disconnected", issue, pull, at)
+        self._join("disconnected", issue, pull)
 
-    def _join(self, kind: str, issue: int, pull: int, at: str | None) -> None:
-        now, issue_ref, pull_ref = self.tick(at), Ref(self.repo, issue), Ref(self.repo, pull)
+    def _join(self, kind: str, issue: int, pull: int) -> None:
+        now, issue_ref, pull_ref = self.tick(), Ref(self.repo, issue), Ref(self.repo, pull)
         entry = self.entry(pull)
         if entry.pull is None:
             raise ValueError(f"#{pull} is an issue")
@@ -192,32 +188,28 @@ class Editor(Writer):
         self.event(issue, kind, at=now, source=issue_ref, subject=pull_ref)
         self.event(pull, kind, at=now, source=pull_ref, subject=issue_ref)
 
-    def mark_duplicate(self, number: int, canonical: int, *, at: str | None = None) -> None:
+    def mark_duplicate(self, number: int, canonical: int) -> None:
         """Say that an entry repeats another one, which both timelines tell."""
-        self._duplicate("marked_as_duplicate", number, canonical, at)
+        self._duplicate("marked_as_duplicate", number, canonical)
 
-    def unmark_duplicate(self, number: int, canonical: int, *, at: str | None = None) -> None:
+    def unmark_duplicate(self, number: int, canonical: int) -> None:
         """Take back that an entry repeats another one."""
-        self._duplicate("unmarked_as_duplicate", number, canonical, at)
+        self._duplicate("unmarked_as_duplicate", number, canonical)
 
-    def _duplicate(self, kind: str, number: int, canonical: int, at: str | None) -> None:
-        now, ref, first = self.tick(at), Ref(self.repo, number), Ref(self.repo, canonical)
+    def _duplicate(self, kind: str, number: int, canonical: int) -> None:
+        now, ref, first = self.tick(), Ref(self.repo, number), Ref(self.repo, canonical)
         original = first if kind == "marked_as_duplicate" else None
         self.world.put(replace(self.entry(number), duplicate_of=original))
         for home in (number, canonical):
             self.event(home, kind, at=now, canonical=first, duplicate=ref)
 
-    def refer(
-        self, target: int, source: Ref, *, will_close: bool = False, at: str | None = None
-    ) -> None:
+    def refer(self, target: int, source: Ref) -> None:
         """Let another entry mention this one: `updated_at` stays, as on GitHub."""
-        self.event(
-            target, "cross-referenced", at=at, touch=False, source=source, will_close=will_close
-        )
+        self.event(target, "cross-referenced", touch=False, source=source)
 
-    def transfer_in(self, number: int, from_repo: str, *, at: str | None = None) -> None:
+    def transfer_in(self, number: int, from_repo: str) -> None:
         """Tell that an issue came from another repository."""
-        self.event(number, "transferred", at=at, from_repo=from_repo)
+        self.event(number, "transferred", from_repo=from_repo)
 
     def delete_entry(self, number: int) -> None:
         """Delete an entry and every link to it; REST answers 410 from then on."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 Kind = Literal["server", "cut", "secondary", "primary", "token", "refused", "part"]
@@ -58,57 +59,19 @@ _ALLOW_LIST = (
     "this resource."
 )
 _SSO = {"X-GitHub-SSO": "required; url=https://github.com/orgs/prospector/sso"}
-_BLOCK = {"reason": "dmca", "created_at": "2024-01-17T17:53:56Z", "html_url": "https://github.com"}
+BLOCK = {
+    "reason": "dmca",
+    "created_at": "2024-01-17T17:53:56Z",
+    "html_url": "https://github.com/github/dmca",
+}
 
 _HTML = {"Content-Type": "text/html; charset=utf-8"}
-_WHOA = b"""<!DOCTYPE html>
-<html>
-  <head>
-    <meta http-equiv="Content-type" content="text/html; charset=utf-8">
-    <title>Whoa there! &middot; GitHub</title>
-  </head>
-  <body>
-    <h1>Whoa there!</h1>
-    <p>You have exceeded a secondary rate limit.<br><br>
-      Please wait a few minutes before you try again;<br>
-      in some cases this may take up to an hour.
-    </p>
-  </body>
-</html>
-"""
-_UNICORN = b"""<!DOCTYPE html>
-<!--
-
-Hello future GitHubber! I bet you're here to remove those nasty inline styles,
-DRY up these templates and make 'em nice and re-usable, right?
-
-Please, don't. https://github.com/styleguide/templates/2.0
-
--->
-<html>
-  <head>
-    <title>Unicorn! &middot; GitHub</title>
-  </head>
-  <body>
-    <p><strong>We had issues producing the response to your request.</strong></p>
-    <p>Sorry about that. Please try refreshing and contact us if the problem persists.</p>
-  </body>
-</html>
-"""
 
 
 def _nginx(title: str) -> bytes:
-    lines = (
-        "<html>",
-        f"<head><title>{title}</title></head>",
-        "<body>",
-        f"<center><h1>{title}</h1></center>",
-        "<hr><center>nginx</center>",
-        "</body>",
-        "</html>",
-        "",
-    )
-    return "\r\n".join(lines).encode()
+    head, body = f"<head><title>{title}</title></head>", f"<center><h1>{title}</h1></center>"
+    page = f"<html>\n{head}\n<body>\n{body}\n<hr><center>nginx</center>\n</body>\n</html>\n"
+    return page.replace("\n", "\r\n").encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +94,15 @@ class Error:
     extensions: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _json(
-    kind: Kind, status: int, message: str, docs: str = _REST_DOCS, **more: Any
-) -> Mapping[str, Any]:
+def _json(kind: Kind, status: int, message: str, docs: str = _REST_DOCS, **more: Any) -> Error:
     body = {"message": message, "documentation_url": docs, "status": str(status)}
-    return {"kind": kind, "status": status, "body": body, **more}
+    return Error(kind, status, body, **more)
 
 
-def _page(kind: Kind, status: int, body: bytes, **more: Any) -> Error:
+def _page(kind: Kind, status: int, body: bytes | str, **more: Any) -> Error:
+    """Return the error whose body is a page, or the file of one."""
+    if isinstance(body, str):
+        body = (Path(__file__).parent / "error_pages" / body).read_bytes()
     return Error(kind, status, body, _HTML, remaining=None, **more)
 
 
@@ -167,39 +131,24 @@ ERRORS: dict[str, Error] = {
     ),
     "504": Error("server", 504, {"message": _LATE}),
     "504 html": _page("server", 504, _nginx("504 Gateway Time-out")),
-    "unicorn": _page("server", 502, _UNICORN),
-    "200 html": _page("server", 200, _UNICORN),
+    "unicorn": _page("server", 502, "unicorn.html"),
+    "200 html": _page("server", 200, "unicorn.html"),
     "graphql 500": _graphql("server", 500, {"data": None, "errors": [{"message": _WRONG_502}]}),
     "graphql 502": _graphql("server", 502, {"data": None, "errors": [{"message": _WRONG_502}]}),
     "graphql 200": _graphql("server", 200, {"errors": [{"message": f"{_WRONG} {_INCLUDE}"}]}),
-    "cut": Error("cut"),
-    "truncated": Error("cut"),
-    "unexpected EOF": Error("cut"),
-    "half": Error("cut"),
-    "late": Error("cut"),
-    "secondary 403": Error(
-        **_json("secondary", 403, _SECONDARY, _SECONDARY_DOCS, retry_after=True)
-    ),
-    "secondary 403 without Retry-After": Error(
-        **_json("secondary", 403, _SECONDARY, _SECONDARY_DOCS)
-    ),
-    "secondary 429": Error(
-        **_json("secondary", 429, _SECONDARY, _SECONDARY_DOCS, retry_after=True)
-    ),
-    "secondary 429 without Retry-After": Error(
-        **_json("secondary", 429, _SECONDARY, _SECONDARY_DOCS)
-    ),
-    "secondary 200": Error(
-        **_json("secondary", 200, _SECONDARY, _SECONDARY_DOCS, retry_after=True)
-    ),
-    "secondary 200 without Retry-After": Error(
-        **_json("secondary", 200, _SECONDARY, _SECONDARY_DOCS)
-    ),
+    **dict.fromkeys(("cut", "truncated", "unexpected EOF", "half", "late"), Error("cut")),
+    **{
+        f"secondary {status}{words}": _json(
+            "secondary", status, _SECONDARY, _SECONDARY_DOCS, retry_after=not words
+        )
+        for status in (403, 429, 200)
+        for words in ("", " without Retry-After")
+    },
     "secondary in errors": _graphql(
         "secondary", 200, {"data": None, "errors": [{"message": _SECONDARY}]}
     ),
-    "whoa 429": _page("secondary", 429, _WHOA, retry_after=True),
-    "whoa 403": _page("secondary", 403, _WHOA),
+    "whoa 429": _page("secondary", 429, "whoa.html", retry_after=True),
+    "whoa 403": _page("secondary", 403, "whoa.html"),
     "abuse": Error(
         "secondary",
         403,
@@ -210,9 +159,9 @@ ERRORS: dict[str, Error] = {
         retry_after=True,
         remaining=None,
     ),
-    "primary 403": Error(**_json("primary", 403, _PRIMARY, _LIMIT_DOCS, remaining="zero")),
-    "primary 403 with points left": Error(**_json("primary", 403, _PRIMARY, _LIMIT_DOCS)),
-    "primary 429": Error(**_json("primary", 429, _PRIMARY, _LIMIT_DOCS, remaining="zero")),
+    "primary 403": _json("primary", 403, _PRIMARY, _LIMIT_DOCS, remaining="zero"),
+    "primary 403 with points left": _json("primary", 403, _PRIMARY, _LIMIT_DOCS),
+    "primary 429": _json("primary", 429, _PRIMARY, _LIMIT_DOCS, remaining="zero"),
     "RATE_LIMITED": _graphql(
         "primary",
         200,
@@ -225,15 +174,15 @@ ERRORS: dict[str, Error] = {
         {"errors": [{"type": "RATE_LIMIT", "code": "graphql_rate_limit", "message": _PRIMARY}]},
         remaining="zero",
     ),
-    "401": Error(**_json("token", 401, "Bad credentials", remaining=None)),
-    "suspended": Error(**_json("token", 403, "Sorry. Your account was suspended")),
-    "IP allow list": Error(**_json("token", 403, _ALLOW_LIST)),
-    "SAML": Error(**_json("refused", 403, _SAML, headers=_SSO)),
-    "fine-grained token": Error(**_json("refused", 403, _FINE_GRAINED)),
-    "404": Error(**_json("refused", 404, "Not Found")),
+    "401": _json("token", 401, "Bad credentials", remaining=None),
+    "suspended": _json("token", 403, "Sorry. Your account was suspended"),
+    "IP allow list": _json("token", 403, _ALLOW_LIST),
+    "SAML": _json("refused", 403, _SAML, headers=_SSO),
+    "fine-grained token": _json("refused", 403, _FINE_GRAINED),
+    "404": _json("refused", 404, "Not Found"),
     "405": _page("refused", 405, _nginx("405 Not Allowed")),
-    "410": Error(**_json("refused", 410, "This issue was deleted")),
-    "451": Error("refused", 451, {"message": "Repository access blocked", "block": _BLOCK}),
+    "410": _json("refused", 410, "This issue was deleted"),
+    "451": Error("refused", 451, {"message": "Repository access blocked", "block": BLOCK}),
     "NOT_FOUND": _part("NOT_FOUND", "Could not resolve to a node with the global id of '{id}'"),
     "FORBIDDEN": _part("FORBIDDEN", _FINE_GRAINED, saml_failure=False),
     "FORBIDDEN by SAML": _part("FORBIDDEN", _SAML, saml_failure=True),

@@ -18,9 +18,9 @@ from graphql import (
     InlineFragmentNode,
     OperationDefinitionNode,
     SelectionSetNode,
-    value_from_ast_untyped,
 )
 
+from .cost import arguments_of, fragments_of
 from .errors import ERRORS, Error
 from .resolvers import object_type
 from .rest_api import ROUTES
@@ -50,11 +50,7 @@ def asked_nodes(
     document: DocumentNode, operation: str | None, variables: Mapping[str, Any], world: World
 ) -> list[Asked]:
     """Return the nodes that a valid query asks for with `node` and `nodes`."""
-    fragments = {
-        node.name.value: node
-        for node in document.definitions
-        if isinstance(node, FragmentDefinitionNode)
-    }
+    fragments = fragments_of(document)
     made = []
     for root in document.definitions:
         if not isinstance(root, OperationDefinitionNode):
@@ -65,7 +61,7 @@ def asked_nodes(
             name = root_field.name.value
             if name not in ("node", "nodes"):
                 continue
-            arguments = _arguments(root_field, variables)
+            arguments = arguments_of(root_field, variables)
             ids = [arguments["id"]] if name == "node" else arguments["ids"]
             for index, identity in enumerate(ids):
                 path: Place = [_key(root_field)] if name == "node" else [_key(root_field), index]
@@ -93,7 +89,7 @@ def _asked(
         prefix + below.name.value: _key(below)
         for below, condition in _fields(field.selection_set, fragments)
         if condition in (None, kind, "Comment")
-        and {"first", "last"} & set(_arguments(below, variables))
+        and {"first", "last"} & set(arguments_of(below, variables))
     }
     return Asked(path, identity, number, lists)
 
@@ -120,24 +116,9 @@ def _key(field: FieldNode) -> str:
     return field.alias.value if field.alias else field.name.value
 
 
-def _arguments(field: FieldNode, variables: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        argument.name.value: value_from_ast_untyped(argument.value, dict(variables))
-        for argument in field.arguments or ()
-    }
-
-
 KINDS = (
-    "502",
-    "504",
-    "cut",
-    "truncated",
-    "unexpected EOF",
-    "half",
-    "late",
-    "SOMETHING_WENT_WRONG",
-    "RESOURCE_LIMITS_EXCEEDED",
-    "secondary 403 without Retry-After",
+    *("502", "504", "cut", "truncated", "unexpected EOF", "half", "late"),
+    *("SOMETHING_WENT_WRONG", "RESOURCE_LIMITS_EXCEEDED", "secondary 403 without Retry-After"),
 )
 """One error of each kind that passes when a request is tried again."""
 _STEPS = 1_000_000

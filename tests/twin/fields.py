@@ -5,76 +5,40 @@ from __future__ import annotations
 import re
 import zlib
 
+from . import resolvers
 from .discussions import DISCUSSION_FIELDS
-from .resolvers import (
-    Info,
-    Resolver,
-    attribute,
-    closer,
-    detail,
-    entry_state,
-    event_assignee,
-    event_label,
-    find_node,
-    find_repository,
-    head_repository,
-    key,
-    last_edited_at,
-    linked,
-    numbered,
-    own_review,
-    parts,
-    pinned_comment,
-    reply_to,
-    repository,
-    small,
-    state_reason,
-    ties,
-    world,
-)
+from .resolvers import Resolver, attribute, key, linked, world
 from .store import merge_commit, repository_node_id
-from .world import Account, Comment, node_id
+from .world import Account, node_id
 
 
-def _itself(source: object, info: Info, **_: object) -> object:
+def _itself(source: object, info: object, **_: object) -> object:
     return source
-
-
-def _full_id(source: Comment, info: Info) -> str:
-    return str(source.id)
-
-
-def _small_id(source: Comment, info: Info) -> int | None:
-    return small(source.id)
-
-
-def _body(source: Comment, info: Info) -> str:
-    return source.body or ""
 
 
 _STATUS = {"removed": "DELETED"}
 
 _COMMENT: dict[str, Resolver] = {
-    "fullDatabaseId": _full_id,
-    "body": _body,
+    "fullDatabaseId": lambda source, info: str(source.id),
+    "body": lambda source, info: source.body or "",
     "authorAssociation": attribute("association"),
-    "lastEditedAt": last_edited_at,
+    "lastEditedAt": resolvers.last_edited_at,
     "id": attribute("node_id"),
-    "repository": repository,
+    "repository": resolvers.repository,
 }
 _ENTRY: dict[str, Resolver] = {
     **_COMMENT,
-    "state": entry_state,
-    "stateReason": state_reason,
+    "state": resolvers.entry_state,
+    "stateReason": resolvers.state_reason,
     "issueType": attribute("issue_type"),
     "parent": linked("parent"),
     "duplicateOf": linked("duplicate_of"),
-    "pinnedIssueComment": pinned_comment,
-    "subIssuesSummary": parts,
-    "issueDependenciesSummary": ties,
+    "pinnedIssueComment": resolvers.pinned_comment,
+    "subIssuesSummary": resolvers.parts,
+    "issueDependenciesSummary": resolvers.ties,
 }
 _ACCOUNT: dict[str, Resolver] = {
-    "databaseId": _small_id,
+    "databaseId": lambda source, info: resolvers.small(source.id),
     "id": lambda source, info: node_id("U", source.id),
 }
 _EVENT: dict[str, Resolver] = {
@@ -84,15 +48,15 @@ _EVENT: dict[str, Resolver] = {
     "subject": linked("subject"),
     "canonical": linked("canonical"),
     "duplicate": linked("duplicate"),
-    "closer": closer,
+    "closer": resolvers.closer,
     "fromRepository": lambda source, info: (
         world(info).repository(source.from_repo) if source.from_repo else None
     ),
-    "label": event_label,
-    "assignee": event_assignee,
-    "currentTitle": detail("rename", "to"),
-    "previousTitle": detail("rename", "from"),
-    "milestoneTitle": detail("milestone", "title"),
+    "label": resolvers.event_label,
+    "assignee": resolvers.event_assignee,
+    "currentTitle": resolvers.detail("rename", "to"),
+    "previousTitle": resolvers.detail("rename", "from"),
+    "milestoneTitle": resolvers.detail("milestone", "title"),
 }
 
 
@@ -105,9 +69,11 @@ def _pull(names: str) -> dict[str, Resolver]:
 
 FIELDS: dict[str, dict[str, Resolver]] = {
     "Query": {
-        "repository": find_repository,
-        "node": lambda source, info, id: find_node(world(info), id),
-        "nodes": lambda source, info, ids: [find_node(world(info), identity) for identity in ids],
+        "repository": resolvers.find_repository,
+        "node": lambda source, info, id: resolvers.find_node(world(info), id),
+        "nodes": lambda source, info, ids: [
+            resolvers.find_node(world(info), identity) for identity in ids
+        ],
         "rateLimit": lambda source, info, **_: info.context.rate,
     },
     "RateLimit": {
@@ -128,9 +94,9 @@ FIELDS: dict[str, dict[str, Resolver]] = {
         "defaultBranchRef": lambda source, info: source.default_branch or None,
         "primaryLanguage": attribute("language"),
         "licenseInfo": attribute("license"),
-        "issue": numbered("an Issue", pull=False),
-        "pullRequest": numbered("a PullRequest", pull=True),
-        "issueOrPullRequest": numbered("an issue or pull request", pull=None),
+        "issue": resolvers.numbered("an Issue", pull=False),
+        "pullRequest": resolvers.numbered("a PullRequest", pull=True),
+        "issueOrPullRequest": resolvers.numbered("an issue or pull request", pull=None),
     },
     "Ref": {"id": _itself, "name": _itself},
     "Language": {"id": _itself, "name": _itself},
@@ -159,12 +125,16 @@ FIELDS: dict[str, dict[str, Resolver]] = {
         "baseRefOid": attribute("pull.base_sha"),
         "headRefName": attribute("pull.head_ref"),
         "headRefOid": attribute("pull.head_sha"),
-        "headRepository": head_repository,
+        "headRepository": resolvers.head_repository,
         "mergeCommit": lambda source, info: merge_commit(source),
     },
     "IssueComment": _COMMENT,
     "PullRequestReview": _COMMENT,
-    "PullRequestReviewComment": {**_COMMENT, "replyTo": reply_to, "pullRequestReview": own_review},
+    "PullRequestReviewComment": {
+        **_COMMENT,
+        "replyTo": resolvers.reply_to,
+        "pullRequestReview": resolvers.own_review,
+    },
     "PullRequestReviewThread": {"id": attribute("node_id")},
     "PullRequestChangedFile": {
         "changeType": lambda source, info: _STATUS.get(source.status, source.status.upper())

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 from graphql import (
     DocumentNode,
-    FragmentDefinitionNode,
     GraphQLError,
     GraphQLSchema,
     OperationDefinitionNode,
@@ -21,7 +20,7 @@ from graphql import (
     validate,
 )
 
-from .cost import Cost, measure
+from .cost import Cost, fragments_of, measure
 from .paging import RefusedError
 from .refusals import refusals
 from .resolvers import Context
@@ -86,13 +85,8 @@ class GraphQLApi:
         )
         if isinstance(values, list):
             return Rejected(name, {"errors": errors_json(values)})
-        fragments = {
-            node.name.value: node
-            for node in document.definitions
-            if isinstance(node, FragmentDefinitionNode)
-        }
         try:
-            cost = measure(self._schema, operation, fragments, values.coerced)
+            cost = measure(self._schema, operation, fragments_of(document), values.coerced)
         except RefusedError as refusal:
             return Rejected(name, {"errors": errors_json([refusal])})
         return Query(document, name, variables, cost)

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from .changes import Change, Tree, Work
-from .sluice import RELEASE, SECOND, work_on
-from .sluice_code import first_version
+from .sluice import Change, Tree, Work, first_version, work_on
 from .store import World
 from .synthetic import demo_world
 from .world import Commit, Entry, Event, File, Item, Pull, Review
@@ -135,11 +133,12 @@ def history_world(repository: Path) -> World:
 def _write(world: World) -> tuple[_Writer, dict[int, _Opened], dict[int, _Node], dict[str, _Node]]:
     """Replay what happened in order of time: pull requests, merges, commits without either."""
     writer = _Writer()
-    tree = dict(first_version())
+    tree = first_version()
     main = "refs/heads/main"
     first = writer.commit(main, "First version", "2022-12-01T09:00:00Z", tree, ())
-    tree = _changed(tree, SECOND)
-    second = writer.commit(main, "Mention the tutorial", "2022-12-02T09:00:00Z", tree, (first,))
+    title = "Mention the tutorial"
+    tree = _changed(tree, work_on(title, 0, 1).commits[0])
+    second = writer.commit(main, title, "2022-12-02T09:00:00Z", tree, (first,))
     opened: dict[int, _Opened] = {}
     merged: dict[int, _Node] = {}
     strays: dict[str, _Node] = {}
@@ -162,8 +161,9 @@ def _write(world: World) -> tuple[_Writer, dict[int, _Opened], dict[int, _Node],
         if step == "open":
             branch = f"refs/heads/{_pull(world, number).base_ref}"
             if branch not in writer.tips:
-                tree = _changed(second.tree, RELEASE)
-                writer.commit(branch, "Begin a release", "2022-12-03T09:00:00Z", tree, (second,))
+                title = "Begin a release"
+                tree = _changed(second.tree, work_on(title, 0, 1).commits[0])
+                writer.commit(branch, title, "2022-12-03T09:00:00Z", tree, (second,))
             opened[number] = _open(writer, entry, writer.tips[branch])
         elif step == "merge":
             merged[number] = _merge(writer, entry, opened[number])

@@ -29,7 +29,6 @@ from .world import (
 Resolver = Callable[..., Any]
 Info = GraphQLResolveInfo[Any]
 INT_MAX = 2**31 - 1
-SITE = "https://github.com"
 
 
 @dataclass(slots=True)

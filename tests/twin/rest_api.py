@@ -11,30 +11,18 @@ from urllib.parse import parse_qsl
 from tests.local_server import Answer
 
 from . import rest_views as views
+from .errors import BLOCK
+from .limits import Limits
 from .paging import Key
 from .rest_pages import Call, FailedError, Pager
 from .rest_search import search_repositories
 from .store import World
-from .world import Entry, Repository
+from .world import FILES_LIMIT, ORDERS, Entry, Repository
 
 DIFF = "application/vnd.github.diff"
-_FILES_LIMIT = 3000
-_BLOCK = {
-    "reason": "dmca",
-    "created_at": "2024-01-17T17:53:56Z",
-    "html_url": "https://github.com/github/dmca",
-}
 _REPOSITORY = re.compile(
     r"/(?:repos/(?P<owner>[^/]+)/(?P<name>[^/]+)|repositories/(?P<id>\d+))(?P<rest>/.*)?"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Walls:
-    """How many rows GitHub lists before it refuses to page on."""
-
-    issues: int = 10_000
-    comments: int = 30_000
 
 
 _ELSEWHERE = {"/search/repositories": "search", "/rate_limit": "rate_limit"}
@@ -52,7 +40,7 @@ class RestApi:
     """Answers GET requests from a world."""
 
     world: World
-    walls: Walls
+    limits: Limits
     pager: Pager
 
     def get(self, target: str, api: str, *, authenticated: bool = True, accept: str = "") -> Answer:
@@ -88,7 +76,7 @@ class RestApi:
         if repository is None:
             raise FailedError(404, "Not Found")
         if repository.blocked:
-            raise FailedError(451, "Repository access blocked", block=_BLOCK)
+            raise FailedError(451, "Repository access blocked", block=BLOCK)
         return repository
 
     def repository(self, call: Call) -> Answer:
@@ -118,7 +106,7 @@ class RestApi:
             call,
             call.repository.entries.values(),
             lambda entry: views.issue_json(entry, call.api),
-            self.walls.issues,
+            self.limits.issues_wall,
         )
 
     def pulls(self, call: Call) -> Answer:
@@ -127,7 +115,7 @@ class RestApi:
             call,
             [entry for entry in call.repository.entries.values() if entry.pull],
             lambda entry: views.pull_json(self.world, entry, call.api, full=False),
-            self.walls.issues,
+            self.limits.issues_wall,
         )
 
     def _listing(
@@ -136,17 +124,12 @@ class RestApi:
         state, since = call.flag("state", "open"), call.query.get("since", "")
         if state not in ("open", "closed", "all"):
             raise FailedError(422, "Validation Failed")
-        keys: dict[str, Callable[[Entry], Any]] = {
-            "created": lambda entry: (entry.created_at, entry.id),
-            "updated": lambda entry: (entry.updated_at, entry.id),
-            "comments": lambda entry: (len(entry.comments), entry.id),
-        }
         matching = [
             entry
             for entry in list(entries)
             if state in ("all", entry.state) and entry.updated_at >= since
         ]
-        key = keys.get(call.flag("sort", "created"))
+        key = ORDERS.get(call.flag("sort", "created"))
         if key is None:
             raise FailedError(422, "Validation Failed")
         descending = call.flag("direction", "desc") != "asc"
@@ -204,7 +187,7 @@ class RestApi:
             lambda item: shape(item, call.api),
             key=key,
             descending=descending,
-            wall=self.walls.comments,
+            wall=self.limits.comments_wall,
         )
 
     def review_comments(self, call: Call, number: int) -> Answer:
@@ -230,7 +213,7 @@ class RestApi:
     def files(self, call: Call, number: int) -> Answer:
         """List changed files: 3,000 at most, silently none for some huge diffs."""
         pull = self._pull(call, number).pull
-        files = pull.files[:_FILES_LIMIT] if pull else ()
+        files = pull.files[:FILES_LIMIT] if pull else ()
         if number in call.repository.unlisted_files:
             files = ()
         return self.pager.page(call, files, views.file_json)

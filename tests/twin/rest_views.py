@@ -9,6 +9,7 @@ from typing import Any
 from .store import World, repository_node_id
 from .world import (
     GHOST_ID,
+    SITE,
     Account,
     Comment,
     Commit,
@@ -26,7 +27,6 @@ from .world import (
 )
 
 Json = dict[str, Any]
-SITE = "https://github.com"
 _GHOST = Account("ghost", GHOST_ID)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from graphql import (
     REMOVE,
     DocumentNode,
-    EnumTypeDefinitionNode,
     FieldDefinitionNode,
     GraphQLInterfaceType,
     GraphQLNonNull,
@@ -20,7 +19,7 @@ from graphql import (
     GraphQLUnionType,
     InputValueDefinitionNode,
     NamedTypeNode,
-    ObjectTypeDefinitionNode,
+    TypeDefinitionNode,
     TypeNode,
     UnionTypeDefinitionNode,
     Visitor,
@@ -73,14 +72,11 @@ class _Cutter(Visitor):
             self.met.add(need)
         return need in self.lacks
 
-    def enter_object_type_definition(self, node: ObjectTypeDefinitionNode, *_: Any) -> Any:
+    def _enter_type(self, node: TypeDefinitionNode, *_: Any) -> Any:
         return REMOVE if self._is_out((node.name.value, "__typename")) else None
 
-    def enter_enum_type_definition(self, node: EnumTypeDefinitionNode, *_: Any) -> Any:
-        return REMOVE if self._is_out((node.name.value, "__typename")) else None
-
-    def enter_union_type_definition(self, node: UnionTypeDefinitionNode, *_: Any) -> Any:
-        return REMOVE if self._is_out((node.name.value, "__typename")) else None
+    enter_object_type_definition = enter_enum_type_definition = _enter_type
+    enter_union_type_definition = _enter_type
 
     def enter_named_type(
         self, node: NamedTypeNode, key: Any, parent: Any, path: Any, ancestors: Any

@@ -19,7 +19,7 @@ from .errors import REQUEST_ID
 from .faults import About, FaultPlan, Faults, Strike, asked_nodes
 from .graphql_api import GraphQLApi, Query, Rejected
 from .limits import Budget, Limits, Meter
-from .rest_api import RestApi, Walls, route_of
+from .rest_api import RestApi, route_of
 from .rest_pages import Pager, Paging, failure
 from .schema import Need
 from .store import World
@@ -125,8 +125,7 @@ class Twin(LocalServer):
         self.meter = Meter(self.limits)
         self.faults = faults or Faults()
         self._graphql = GraphQLApi(world, null_fields, lacks)
-        walls = Walls(self.limits.issues_wall, self.limits.comments_wall)
-        self._rest = RestApi(world, walls, Pager(paging or Paging()))
+        self._rest = RestApi(world, self.limits, Pager(paging or Paging()))
         self._lock = threading.Lock()
         self._active = 0
         self._tripped = 0
@@ -299,11 +298,11 @@ class Twin(LocalServer):
         now = self.meter.now()
         return in_place(strike, budget, now, _date(now)), _Noted(operation, spent)
 
-    def _secondary(self, budget: Budget | None = None) -> Reply:
+    def _secondary(self) -> Reply:
         wait = self.limits.retry_after
         headers = {} if wait is None else {"Retry-After": str(wait)}
         answer = failure(self.limits.secondary_status, _SECONDARY, headers)
-        return replace(self._plain(answer, budget), fault="secondary")
+        return replace(self._plain(answer), fault="secondary")
 
     def _graphql_exhausted(self, budget: Budget) -> Reply:
         if self.limits.graphql_status != 200:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 from .editing import MAINTAINER, Editor
-from .reports import REPORTS
+from .sluice import files
 from .world import Account, File, Ref
 
 RENOVATOR = Account("renovator", 4_100_010, "Bot")
@@ -20,61 +23,18 @@ _PATCH = """\
 +        if line:
 +            yield line
 """
-_FIXES = (
-    (
-        "Reader drops the last line without a newline",
-        "Keep a last line without newline",
-        "close #{n}",
-        "reader",
-    ),
-    (
-        "Header names keep a byte-order mark",
-        "Strip the byte-order mark from headers",
-        "Closes GH-{n}",
-        "header",
-    ),
-    (
-        "`sieve()` ignores its second predicate",
-        "Apply all predicates",
-        "This closed prospector/sluice#{n} for me.",
-        "sieve",
-    ),
-    (
-        "Progress bar counts bytes as records",
-        "Count records, not bytes",
-        "fix https://github.com/prospector/sluice/issues/{n}",
-        "progress",
-    ),
-    ("Crash on an empty stream", "Return nothing for empty streams", "Fixes #{n}.", "reader"),
-    (
-        "Temporary files stay behind after Ctrl-C",
-        "Remove temporary files on interrupt",
-        "Fixed GH-{n}",
-        "scratch",
-    ),
-    (
-        "Wrong order when keys are equal",
-        "Sort stably",
-        "This should resolve prospector/sluice#{n}",
-        "order",
-    ),
-    (
-        "Gzip streams are read twice",
-        "Read gzip streams once",
-        "Resolves https://github.com/prospector/sluice/issues/{n}",
-        "reader",
-    ),
-    ("Time zones are lost in `to_parquet`", "Keep time zones", "RESOLVED: #{n}", "parquet"),
-)
-"""Issue, pull request, the sentence that joins them, module: one for each closing keyword."""
+_TEXTS = Path(__file__).parent / "tracker_texts"
 
 
 def keywords(editor: Editor) -> None:
     """Nine fixed bugs: each keyword once, each way of naming an issue at least twice."""
-    for title, remedy, sentence, module in _FIXES:
+    told = files((_TEXTS / "reports.md").read_text(encoding="utf-8"))
+    reports = {title: text.decode() for title, text in told.items()}
+    fixes = (_TEXTS / "fixes.csv").read_text(encoding="utf-8").splitlines()
+    for title, remedy, sentence, module in list(csv.reader(fixes))[1:]:
         terse = f"Seen with sluice 0.3.\n\n```python\nimport sluice\nsluice.{module}()\n```"
-        report, answer = REPORTS.get(title, (terse, "Thanks, I can reproduce this."))
-        issue = editor.issue(title, report, labels=["bug"])
+        issue = editor.issue(title, reports.get(title, terse), labels=["bug"])
+        answer = reports.get(f"{title}, answered", "Thanks, I can reproduce this.")
         editor.comment(issue, answer)
         pull = editor.pull(
             remedy,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 GHOST_ID = 10137
 """The REST id of the account that stands for deleted authors."""
+FILES_LIMIT = 3000
+SITE = "https://github.com"
 
 
 def node_id(prefix: str, *parts: int) -> str:
@@ -247,6 +250,14 @@ class Entry:
                 yield from item.comments
         for review in self.replies:
             yield from review.comments
+
+
+ORDERS: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
+    "created": lambda entry: (entry.created_at, entry.id),
+    "updated": lambda entry: (entry.updated_at, entry.id),
+    "comments": lambda entry: (len(entry.comments), entry.id),
+}
+"""What entries and discussions are sorted by."""
 
 
 @dataclass(frozen=True, slots=True)

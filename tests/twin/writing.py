@@ -288,11 +288,9 @@ class Writer(Hand):
         self.world.put(replace(entry, replies=(*entry.replies, review), updated_at=now))
         return answer.id
 
-    def old_thread(
-        self, number: int, path: str, bodies: Sequence[str], *, at: str | None = None
-    ) -> None:
+    def old_thread(self, number: int, path: str, bodies: Sequence[str]) -> None:
         """Comment on a line as one did before there were reviews."""
-        now = self.tick(at)
+        now = self.tick()
         first = self._line_comment(number, path, bodies[0], MAINTAINER, now, None)
         rest = [
             self._line_comment(number, path, body, VISITOR, now, None, first.id)

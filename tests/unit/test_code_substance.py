@@ -9,9 +9,7 @@ from goldpan.code.languages import LANGUAGES, language_of
 from goldpan.code.lexer import LexicalRules, squeeze, strip
 from goldpan.code.substance import LARGEST, Parsed, Reason, Substance, compare
 from goldpan.core.sanitize import visible
-from tests.code_cases_braces import BRACES
-from tests.code_cases_others import OTHERS
-from tests.code_samples import SAMPLES
+from tests.code_cases import CASES, SAMPLES
 
 PYTHON = b"a = 1\n"
 E_ACUTE = "a = 'é'\n"
@@ -159,9 +157,6 @@ def test_evidence_is_short() -> None:
     comparison = compare(b"a = 1\n", b"a = " + b"1 + " * 100_000 + b"1\n", "a.py")
     assert len(comparison.evidence) < 250
     assert comparison.evidence.endswith("…")
-
-
-CASES = BRACES | OTHERS
 
 
 def comment_sign(path: str) -> str:
