@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan.core.parallel.engine import open_engine
+from goldpan.core.values import Execution
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from tests.ray_cluster import two_nodes
@@ -44,9 +45,9 @@ def main() -> None:
     with ExitStack() as stack:
         if engine == "ray":
             address = stack.enter_context(two_nodes()).address
-            opened = stack.enter_context(open_engine("ray", workers, address))
+            opened = stack.enter_context(open_engine(Execution("ray", address, workers)))
         else:
-            opened = stack.enter_context(open_engine("local", workers))
+            opened = stack.enter_context(open_engine(Execution(workers=workers)))
         table = find_duplicates(parts, DuplicateSettings(), scratch=directory, engine=opened)
     pq.write_table(table.select(["number", "cluster"]), directory / "goldpan.parquet")
 

@@ -8,6 +8,8 @@ from goldpan.core.errors import MiningError as MiningError
 from goldpan.core.errors import UsageError as UsageError
 from goldpan.core.errors import WorkspaceError as WorkspaceError
 from goldpan.core.result import Result as Result
+from goldpan.core.values import Execution as Execution
+from goldpan.core.values import Sandbox as Sandbox
 from goldpan.datasets.compare.contamination import ContaminationResult as ContaminationResult
 from goldpan.datasets.compare.diff import DiffResult as DiffResult
 from goldpan.evaluation.label_errors import LabelErrors as LabelErrors
@@ -25,8 +27,6 @@ from goldpan.operations.functions import contamination as contamination
 from goldpan.operations.functions import diff as diff
 from goldpan.operations.runs import Evaluation as Evaluation
 from goldpan.operations.stages.starting import run as run
-from goldpan.operations.values import Execution as Execution
-from goldpan.operations.values import Sandbox as Sandbox
 from goldpan.operations.workspace import Workspace as Workspace
 from goldpan.plan.results import PlanResult as PlanResult
 from goldpan.plugins import register as register

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.core.parallel.engine import Engine, EngineError, EngineName, UnitError, open_engine
+from goldpan.core.parallel.engine import Engine, EngineError, UnitError, open_engine
+from goldpan.core.values import EngineName, Execution
 from tests.engine_work import (
     break_three,
     die_at_three,
@@ -29,7 +30,7 @@ from tests.places import ROOT
 
 @pytest.fixture(params=[1, 2], ids=["in this process", "in two processes"])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    with open_engine("local", request.param) as opened:
+    with open_engine(Execution(workers=request.param)) as opened:
         yield opened
 
 
@@ -63,27 +64,27 @@ def test_other_failures_name_the_unit_and_the_cause(engine: Engine) -> None:
 
 
 def test_several_processes_work() -> None:
-    with open_engine("local", 2) as engine:
+    with open_engine(Execution(workers=2)) as engine:
         processes = set(engine.map(process_of, range(30)))
     assert len(processes) == 2
     assert os.getpid() not in processes
 
 
 def test_one_process_is_this_one() -> None:
-    with open_engine("local", 1) as engine:
+    with open_engine(Execution(workers=1)) as engine:
         assert set(engine.map(process_of, range(2))) == {os.getpid()}
 
 
 def test_a_process_that_is_killed() -> None:
     with (
-        open_engine("local", 2) as engine,
+        open_engine(Execution(workers=2)) as engine,
         pytest.raises(EngineError, match=r"was killed, perhaps for lack of memory, at \d"),
     ):
         list(engine.map(die_at_three, range(10)))
 
 
 def test_ctrl_c_waits_for_no_unit_at_work(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), open_engine("local", 2) as engine:
+    with pytest.raises(KeyboardInterrupt), open_engine(Execution(workers=2)) as engine:
         assert next(engine.map(partial(linger, tmp_path), range(8))) == 0
         while not (tmp_path / "begun").exists():
             time.sleep(0.05)
@@ -103,23 +104,24 @@ def test_options_that_make_no_sense(
     name: EngineName, processes: int, address: str, problem: str
 ) -> None:
     with pytest.raises(UsageError, match=problem):
-        open_engine(name, processes, address)
+        open_engine(Execution(name, address, processes))
 
 
 def test_a_missing_ray_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(EngineError, match=r'Run pip install "goldpan-mining\[ray\]"'):
-        open_engine("ray", 1)
+        open_engine(Execution("ray", workers=1))
 
 
 _PARENT = """
 import os, signal, sys
 from pathlib import Path
 from goldpan.core.parallel.engine import open_engine
+from goldpan.core.values import Execution
 from tests.engine_work import process_of
 
 if __name__ == "__main__":
-    with open_engine("local", 2) as engine:
+    with open_engine(Execution(workers=2)) as engine:
         print(*set(engine.map(process_of, range(8))), flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 """

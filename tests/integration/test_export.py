@@ -18,12 +18,12 @@ import yaml  # type: ignore[import-untyped]
 from goldpan import load
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.secrets import register
+from goldpan.core.values import ExportName
 from goldpan.datasets.examples import CODE_EDIT, FAULT_LOCALIZATION, ISSUE_RESOLUTION, QA
 from goldpan.datasets.export.scoring import apply_blocks, f1, named_path, score
 from goldpan.datasets.family import Family
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import task_family
-from goldpan.operations.values import ExportName
 from tests.examples import example, write
 from tests.places import ROOT, files_below
 from tests.program import goldpan

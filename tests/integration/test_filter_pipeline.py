@@ -19,6 +19,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import LEDGER, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import Execution
 from goldpan.explain import explain
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, write_rejects
 from goldpan.filters.pipeline import FilterResult, run_filters
@@ -75,11 +76,11 @@ def test_repositories_judged_at_once_have_the_same_verdicts(
         pq.write_table(rows.set_column(column, "repo", pa.array([other] * len(rows))), path)
     own = load_profile(profile)
     with Reporter(quiet=True) as reporter:
-        one_by_one = run_filters(workspace, [REPO, other], own, reporter, workers=2)
+        one_by_one = run_filters(workspace, [REPO, other], own, reporter, Execution(workers=2))
         expected = {repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)}
         shutil.rmtree(workspace.root / "verdicts")
         monkeypatch.setattr("goldpan.filters.pipeline._WORTH_PROCESSES", 0)
-        at_once = run_filters(workspace, [REPO, other], own, reporter, workers=2)
+        at_once = run_filters(workspace, [REPO, other], own, reporter, Execution(workers=2))
     assert {
         repo: workspace.verdicts(repo, "own").read_bytes() for repo in (REPO, other)
     } == expected

@@ -12,6 +12,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import Execution
 from goldpan.miners.coverage import measure_coverage
 from goldpan.miners.tables import chunks
 from goldpan.miners.tables import normalize as module
@@ -63,7 +64,9 @@ def test_repositories_made_at_once_have_the_same_tables(
         shutil.copytree(mined / "raw" / REPO, tmp_path / "raw" / name)
     monkeypatch.setattr("goldpan.miners.tables.normalize._WORTH_PROCESSES", 0)
     with Reporter(quiet=True) as reporter:
-        counts = normalize_all(WorkspaceLayout(tmp_path), names, reporter, 2, None)
+        counts = normalize_all(
+            WorkspaceLayout(tmp_path), names, reporter, None, Execution(workers=2)
+        )
     assert list(counts) == names
     assert all(rows == counts[REPO] for rows in counts.values())
     expected = table_bytes(mined)

@@ -16,6 +16,7 @@ from goldpan.core.parallel.engine import open_engine
 from goldpan.core.resources import explain, told_otherwise, write_file
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.values import Execution
 from tests.drawing import daily
 from tests.mining import copy_mined
 from tests.program import Done, goldpan
@@ -113,7 +114,10 @@ def test_a_full_disk_under_an_engine_is_no_defect() -> None:
     def work(unit: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", f"/w/{unit}")
 
-    with open_engine("local", 1) as engine, pytest.raises(WorkspaceError, match=r"/w/a .*no room"):
+    with (
+        open_engine(Execution(workers=1)) as engine,
+        pytest.raises(WorkspaceError, match=r"/w/a .*no room"),
+    ):
         list(engine.map(work, ["a"]))
 
 

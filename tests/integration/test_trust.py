@@ -14,9 +14,9 @@ from goldpan import load
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.settings.config import CONFIG_FILE
 from goldpan.core.storage.sealed import sealed_json
+from goldpan.core.values import ExportName
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.provenance import read_provenance
-from goldpan.operations.values import ExportName
 from tests.console import run
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.examples import write

@@ -7,6 +7,7 @@ import pytest
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import Execution
 from goldpan.filters.funnel import Funnel
 from goldpan.filters.pipeline import FilterResult, run_filters
 from goldpan.filters.profile import load_profile
@@ -36,7 +37,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
 
 def sift(workspace: WorkspaceLayout, profile: str) -> FilterResult:
     quiet = Reporter(quiet=True)
-    (result,) = run_filters(workspace, [REPO], load_profile(profile), quiet, workers=2)
+    (result,) = run_filters(workspace, [REPO], load_profile(profile), quiet, Execution(workers=2))
     return result
 
 

@@ -16,15 +16,15 @@ import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.core.parallel.engine import Engine, EngineError, EngineName, RayCluster, open_engine
+from goldpan.core.parallel.engine import Engine, EngineError, RayCluster, open_engine
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.records import Proof
 from goldpan.execution.verify import verify_all
 from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.operations.values import Execution
 from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
 from goldpan.papers.nlbse.issues.closings import EventSource
 from goldpan.papers.nlbse.issues.profile import load_profile
@@ -61,7 +61,10 @@ R = TypeVar("R")
 
 def test_work_waits_for_the_gpus_that_it_asks_for(cluster: TwoNodes, tmp_path: Path) -> None:
     """Nobody has these GPUs: a machine says that it has two, beside processors for three."""
-    with cluster.another(num_cpus=3, num_gpus=2), open_engine("ray", 1, cluster.address) as engine:
+    with (
+        cluster.another(num_cpus=3, num_gpus=2),
+        open_engine(Execution("ray", cluster.address, 1)) as engine,
+    ):
         assert isinstance(engine, RayCluster)
         assert engine.gpus == 2
         work = partial(take_gpus, tmp_path)
@@ -236,22 +239,21 @@ def test_fixes_are_proved_on_two_nodes(cluster: TwoNodes, tmp_path: Path) -> Non
         for number, test in enumerate(("grep -q 2 value", "grep -q 3 value"), 1)
     ]
 
-    def prove(engine: EngineName, address: str) -> list[Proof]:
+    def prove(execution: Execution) -> list[Proof]:
         proved = verify_all(
             lab.workspace,
             instances,
             QUICK,
             Notes(),
             recipes=(lab.recipe,),
-            engine=engine,
-            address=address,
+            execution=execution,
             again=True,
         )
         return [record.proof for record in proved.records]
 
-    expected = prove("local", "")
+    expected = prove(ONE_PROCESS)
     assert expected[0].verdict == "verified"
-    assert prove("ray", cluster.address) == expected
+    assert prove(Execution("ray", cluster.address, 1)) == expected
 
 
 class LosingANode(Engine):
@@ -280,7 +282,7 @@ def test_a_node_dies_while_near_duplicates_are_found(
     sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=100)]
     expected = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path)
     assert len(expected) > 100
-    with open_engine("ray", 1, cluster.address) as engine:
+    with open_engine(Execution("ray", cluster.address, 1)) as engine:
         losing = LosingANode(engine, cluster, len(sources) + 12)
         answer = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path, engine=losing)
         assert len(cluster.names) == 1
@@ -301,9 +303,9 @@ def build(root: Path, engine: Engine, directory: str) -> Path:
 
 def test_a_node_dies_while_issue_types_are_built(cluster: TwoNodes, tmp_path: Path) -> None:
     write_hours(tmp_path, made_up_hours(14, 50))
-    with open_engine("local", 1) as engine:
+    with open_engine(Execution(workers=1)) as engine:
         expected = files_below(build(tmp_path, engine, "local"))
-    with open_engine("ray", 1, cluster.address) as engine:
+    with open_engine(Execution("ray", cluster.address, 1)) as engine:
         actual = files_below(build(tmp_path, LosingANode(engine, cluster), "ray"))
         assert len(cluster.names) == 1
     assert actual == expected

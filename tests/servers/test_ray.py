@@ -15,6 +15,7 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import EngineError, UnitError, open_engine
+from goldpan.core.values import Execution
 from tests.console import run
 from tests.engine_work import break_three, node_of, refuse_three, slow_line, square
 from tests.issue_hours import made_up_hours, write_hours
@@ -36,7 +37,7 @@ def cluster(running: TwoNodes) -> TwoNodes:
 
 
 def test_a_node_dies_in_the_middle(cluster: TwoNodes, tmp_path: Path) -> None:
-    with open_engine("ray", 1, cluster.address) as engine:
+    with open_engine(Execution("ray", cluster.address, 1)) as engine:
         seen: set[str] = set()
         while seen != cluster.names:
             seen |= set(engine.map(node_of, range(8)))
@@ -55,7 +56,9 @@ def test_a_node_dies_in_the_middle(cluster: TwoNodes, tmp_path: Path) -> None:
         with pytest.raises(UnitError, match=r"^3: ZeroDivisionError: "):
             list(engine.map(break_three, range(5)))
     assert not sys.modules["ray"].is_initialized()
-    with open_engine("ray", 1, cluster.address) as engine:  # leaving it did not end the cluster
+    with open_engine(
+        Execution("ray", cluster.address, 1)
+    ) as engine:  # leaving it did not end the cluster
         assert list(engine.map(square, range(5))) == [0, 1, 4, 9, 16]
 
 
@@ -79,7 +82,7 @@ def attempts(directory: Path) -> list[tuple[str, str]]:
 
 def test_no_cluster_answers() -> None:
     with pytest.raises(EngineError, match=r"No Ray cluster answers at 127\.0\.0\.1:1 "):
-        open_engine("ray", 1, "127.0.0.1:1")
+        open_engine(Execution("ray", "127.0.0.1:1", 1))
 
 
 @pytest.mark.nightly

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.schemas import DUPLICATES
+from goldpan.core.values import Execution
 from goldpan.filters.duplicates import near as link_module
 from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates import settings as settings_module
@@ -240,7 +241,7 @@ def test_processes_change_nothing() -> None:
     texts += [text.replace("word1", "word2", 40) for text in texts]
     rows = table([("o/r", at, text) for at, text in enumerate(texts)])
     sources = [texts_of(batch) for batch in rows.to_batches(20)]
-    with open_engine("local", 2) as engine:
+    with open_engine(Execution(workers=2)) as engine:
         answer = find_duplicates(sources, DuplicateSettings(), engine=engine)
     assert len(answer) == 80
     assert written(answer) == written(find_duplicates(sources, DuplicateSettings()))

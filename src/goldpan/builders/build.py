@@ -30,10 +30,10 @@ from goldpan.builders.repository_rows import (
     used_plugins,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.parallel.engine import EngineName
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.examples import QA
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
@@ -100,10 +100,8 @@ class DatasetRequest:
     """Findings that rows must not have."""
     audited: Callable[[Mapping[str, str]], Audited] = lambda _: Audited()
     """Returns what a stored audit of exactly the written files says, for the card."""
-    processes: int = 1
-    """How many repositories are worked on at once on this machine."""
-    engine: EngineName = "local"
-    address: str = ""
+    execution: Execution = ONE_PROCESS
+    """Where repositories are worked on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +226,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             request.check,
             request.texts == BEFORE_FIX,
         )
-        where = (request.processes, reporter, request.engine, request.address)
-        built = make_rows(rows_request, repos, *where)
+        built = make_rows(rows_request, repos, reporter, request.execution)
         funnel = sum_funnels([rows.funnel for rows in built], profile.decide)
         dropped = sum((rows.dropped for rows in built), Counter[str]())
         if request.check is not None:
@@ -239,7 +236,9 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             def count(name: str) -> int:
                 other = find_profile(workspace, repos, name)
                 by_other = replace(rows_request, profile=other, chosen=_answered_by(other, answer))
-                return sum(rows.count for rows in make_rows(by_other, repos, *where))
+                return sum(
+                    rows.count for rows in make_rows(by_other, repos, reporter, request.execution)
+                )
 
             explained = _explained(request, reviews)
             raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from goldpan.builders import qa
 from goldpan.builders.context import BuildContext
 from goldpan.builders.recipes import RowCheck, find_recipe
-from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.resources import named
 from goldpan.core.storage.archive import Archive
@@ -27,6 +27,7 @@ from goldpan.core.storage.parquet import count_rows, read_table
 from goldpan.core.storage.sealed import read_lineage, seal_of_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.examples import ISSUE_RESOLUTION
 from goldpan.datasets.family import GROUP, Family
 from goldpan.datasets.provenance import MinedSource
@@ -150,31 +151,27 @@ class RepositoryRows:
 def make_rows(
     request: RowsRequest,
     repos: Sequence[str],
-    processes: int,
     reporter: Reporter,
-    engine: EngineName = "local",
-    address: str = "",
+    execution: Execution = ONE_PROCESS,
 ) -> list[RepositoryRows]:
     """Make the rows of all repositories, in their order.
 
     Where they are large enough, as many repositories are worked on at once as there are
-    `processes`, or each on a processor of a cluster (`open_engine`); the rows are the same. Raises
+    workers, or each on a processor of a cluster (`open_engine`); the rows are the same. Raises
     `WorkspaceError` as `build` does.
     """
     workspace, settings = request.workspace, request.profile.settings["near-duplicates"]
     work: Callable[[str], RepositoryRows] = partial(write_rows, request)
     with ExitStack() as stack:
-        if engine == "ray":  # once for duplicates and rows
-            stack.enter_context(open_engine(engine, processes, address))
-        workspace_duplicates(
-            workspace, settings, reporter, workers=processes, engine=engine, address=address
-        )
-        processes = min(processes, len(repos))
+        if execution.engine == "ray":  # once for duplicates and rows
+            stack.enter_context(open_engine(execution))
+        workspace_duplicates(workspace, settings, reporter, execution)
+        processes = min(execution.workers, len(repos))
         task = stack.enter_context(reporter.task(f"{request.family} of repositories", len(repos)))
         small = processes < 2 or _entries(workspace, repos) < _WORTH_PROCESSES
-        if engine == "local" and small:
+        if execution.engine == "local" and small:
             return list(_counted(map(work, repos), task))
-        machines = stack.enter_context(open_engine(engine, max(1, processes), address))
+        machines = stack.enter_context(open_engine(execution, max(1, processes)))
         return list(_counted(machines.map(work, repos), task))
 
 

@@ -14,10 +14,11 @@ from typing import Literal
 from goldpan.code.edits.apply import EditError
 from goldpan.code.edits.files import apply_patch_files
 from goldpan.core.errors import UsageError
-from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
 from goldpan.execution.records import (
@@ -149,9 +150,7 @@ def resolve_all(
     reporter: Reporter,
     *,
     recipes: Sequence[Path] = (),
-    workers: int = 1,
-    engine: EngineName = "local",
-    address: str = "",
+    execution: Execution = ONE_PROCESS,
 ) -> tuple[Resolution, ...]:
     """Score the answer to each instance, by the instances' ids; a missing one scores as none.
 
@@ -178,7 +177,7 @@ def resolve_all(
     with (
         hold_verification(workspace),
         open_packages(workspace, (answer.job.instance.repo for answer in waiting), reporter),
-        open_engine(engine, workers, address) as running,
+        open_engine(execution) as running,
         reporter.task("Running tests", len(waiting)) as task,
     ):
         for resolution in running.map(resolve_answer, waiting):

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goldpan.core.errors import GitError, UsageError
-from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.checkout import submodules
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
@@ -209,9 +210,7 @@ def verify_all(
     reporter: Reporter,
     *,
     recipes: Sequence[Path] = (),
-    workers: int = 1,
-    engine: EngineName = "local",
-    address: str = "",
+    execution: Execution = ONE_PROCESS,
     again: bool = False,
     token: str | None = None,
     host: str = "github.com",
@@ -240,7 +239,7 @@ def verify_all(
             _fetch_base_history(workspace, repo, commits, reporter, token, host)
         with (
             open_packages(workspace, bases, reporter),
-            open_engine(engine, workers, address) as running,
+            open_engine(execution) as running,
             reporter.task("Running tests", len(jobs)) as task,
         ):
             for record in running.map(verify_instance, jobs):

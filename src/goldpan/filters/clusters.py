@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.parallel.engine import Engine, EngineName, open_engine
+from goldpan.core.parallel.engine import Engine, open_engine
 from goldpan.core.resources import named
 from goldpan.core.schemas import DUPLICATES
 from goldpan.core.storage.parquet import open_file, open_tables, read_metadata, read_table, writer
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.leaks import ComparedIssue, Name, mark_siblings
 from goldpan.filters.duplicates.settings import DuplicateSettings
@@ -43,10 +44,7 @@ def workspace_duplicates(
     workspace: WorkspaceLayout,
     settings: DuplicateSettings,
     reporter: Reporter,
-    *,
-    workers: int = 1,
-    engine: EngineName = "local",
-    address: str = "",
+    execution: Execution = ONE_PROCESS,
 ) -> pa.Table:
     """Return the table `duplicates` over the issues of all mined repositories.
 
@@ -65,8 +63,10 @@ def workspace_duplicates(
         return read_table(path)
     absolute = replace(workspace, root=workspace.root.absolute())
     portions = deal_out(absolute, repos)
-    processes = min(workers, len(portions)) if engine == "local" else workers
-    with workspace.scratch() as scratch, open_engine(engine, max(1, processes), address) as opened:
+    processes = execution.workers
+    if execution.engine == "local":
+        processes = max(1, min(processes, len(portions)))
+    with workspace.scratch() as scratch, open_engine(execution, processes) as opened:
         with named(scratch), reporter.task("near duplicates", len(portions)) as task:
             duplicates = find_duplicates(
                 portions,

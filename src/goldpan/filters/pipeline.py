@@ -20,13 +20,14 @@ import pyarrow.compute as pc
 
 from goldpan._version import __version__
 from goldpan.core.errors import UsageError
-from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin, plugin_command
 from goldpan.core.result import Block, Line, Result, Results, Table, Title
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
@@ -145,35 +146,32 @@ def run_filters(
     repos: Sequence[str],
     profile: Profile,
     reporter: Reporter,
-    *,
-    workers: int = 1,
-    engine: EngineName = "local",
-    address: str = "",
+    execution: Execution = ONE_PROCESS,
 ) -> list[FilterResult]:
     """Judge the issues and fix pairs of repositories and write their verdicts.
 
-    With `workers` above 1 as many repositories are judged at once, where they are large enough,
+    With several workers as many repositories are judged at once, where they are large enough,
     and on a cluster each on a processor of its own (`open_engine`); the verdicts are the same.
     Raises `WorkspaceError` where a repository was not mined.
     """
     settings = profile.settings["near-duplicates"]
     with ExitStack() as stack:
-        if engine == "ray":  # once for duplicates and criteria
-            stack.enter_context(open_engine(engine, workers, address))
-        duplicates = workspace_duplicates(
-            workspace, settings, reporter, workers=workers, engine=engine, address=address
-        )
-        processes = min(workers, len(repos))
+        if execution.engine == "ray":  # once for duplicates and criteria
+            stack.enter_context(open_engine(execution))
+        duplicates = workspace_duplicates(workspace, settings, reporter, execution)
+        processes = min(execution.workers, len(repos))
         sizes = {repo: _count(workspace, repo, "entries") for repo in repos}
-        if engine == "local" and (processes < 2 or sum(sizes.values()) < _WORTH_PROCESSES):
+        is_small = processes < 2 or sum(sizes.values()) < _WORTH_PROCESSES
+        if execution.engine == "local" and is_small:
             return [
-                _filter(workspace, repo, profile, duplicates, reporter, workers) for repo in repos
+                _filter(workspace, repo, profile, duplicates, reporter, execution.workers)
+                for repo in repos
             ]
         del duplicates
         results: dict[str, FilterResult] = {}
         # The largest first: at the end no process waits long for another.
         largest = sorted(sizes, key=lambda repo: -sizes[repo])
-        machines = stack.enter_context(open_engine(engine, max(1, processes), address))
+        machines = stack.enter_context(open_engine(execution, max(1, processes)))
         task = stack.enter_context(reporter.task("Filtering repositories", len(largest)))
         absolute = replace(workspace, root=workspace.root.absolute())
         judged = machines.map(partial(_filter_alone, absolute, profile), largest)

@@ -16,7 +16,7 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.operations.values import ExportName, several
+from goldpan.core.values import ExportName, several
 
 if TYPE_CHECKING:  # these are optional, or take long to import
     import datasets

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import DatasetError
+from goldpan.core.values import Count, several
 from goldpan.operations.dataset import Dataset
 from goldpan.operations.repositories import find_dataset, table_path
-from goldpan.operations.values import Count, several
 
 if TYPE_CHECKING:
     from goldpan.code.edits.files import Applied

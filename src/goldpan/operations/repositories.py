@@ -13,7 +13,7 @@ from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.workspace import WorkspaceLayout, existing
 
 if TYPE_CHECKING:  # it takes long to import
-    from goldpan.core.parallel.engine import EngineName
+    from goldpan.core.values import Execution
     from goldpan.operations.dataset import Dataset
     from goldpan.operations.workspace import Workspace
 
@@ -88,19 +88,19 @@ def absolute_layout(layout: WorkspaceLayout) -> WorkspaceLayout:
 
 
 def map_repositories(
-    work: Callable[[str], R], repos: Sequence[str], engine: EngineName, address: str
+    work: Callable[[str], R], repos: Sequence[str], execution: Execution
 ) -> list[R]:
     """Return what work gives of each repository: here, one after the other, or on a cluster.
 
     `work` can be pickled. Raises as `open_engine` does.
     """
-    if engine == "local" and not address:
+    if execution.engine == "local" and not execution.address:
         return [work(repo) for repo in repos]
     if not repos:
         return []
     from goldpan.core.parallel.engine import open_engine
 
-    with open_engine(engine, os.cpu_count() or 1, address) as machines:
+    with open_engine(execution, os.cpu_count() or 1) as machines:
         return list(machines.map(work, repos))
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from docstring_parser import DocstringParam
 from docstring_parser.google import parse
 
-from goldpan.operations.values import About, Limits
+from goldpan.core.values import About, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", About, Limits)

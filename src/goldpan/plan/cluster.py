@@ -29,7 +29,7 @@ from goldpan.core.parallel.engine import (
 )
 from goldpan.core.storage.workspace import make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.operations.values import Execution
+from goldpan.core.values import Execution
 from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import Job
 from goldpan.plan.file import PlanFile, load_plan
@@ -99,9 +99,8 @@ def open_cluster(execution: Execution) -> Iterator[RayCluster | None]:
 
     Without an address it is one of this machine alone.
     """
-    processes = execution.workers or os.cpu_count() or 1
-    is_local = execution.engine == "local"
-    with open_engine(execution.engine, 1 if is_local else processes, execution.address) as opened:
+    processes = 1 if execution.engine == "local" else execution.workers or os.cpu_count() or 1
+    with open_engine(execution, processes) as opened:
         yield opened if isinstance(opened, RayCluster) else None
 
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
+from goldpan.core.values import several
 from goldpan.operations.signature import Parameter, fields_of
-from goldpan.operations.values import several
 
 _NEVER = ("repos", "execution", "dry_run", "progress", "workspace")
 """Parameters that a run of the plan gives, not its file."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import EvaluationError, GoldpanError
-from goldpan.operations.values import Execution
+from goldpan.core.values import Execution
 from goldpan.plan.sections import EvaluationPlan
 from goldpan.plan.step import (
     HISTORY,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.result import Line, Result, Title
 from goldpan.core.storage.sealed import read_lineage
 from goldpan.core.storage.workspace import make_directory
+from goldpan.core.values import EngineName, Execution
 from goldpan.datasets.card import FINDINGS_PAGE
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.operations.command import typed_values
 from goldpan.operations.signature import Operation
 from goldpan.operations.table import owner_of
-from goldpan.operations.values import EngineName, Execution
 from goldpan.plan.file import PlanFile
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import operation_of

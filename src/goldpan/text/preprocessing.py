@@ -15,6 +15,7 @@ from typing import Any
 
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.registry import Registry, unknown_name
+from goldpan.core.values import LOCAL
 from goldpan.text.markdown import CODE, URL, markdown_to_text
 
 HASH, USER = "HASH", "USER"
@@ -222,7 +223,7 @@ def preprocess_rows(
             (text,) = run_steps([row["text"]], steps)
             yield {**row, "text": text}
         return
-    with open_engine("local", processes) as engine:
+    with open_engine(LOCAL, processes) as engine:
         while block:
             texts = [row["text"] for row in block]
             units = [texts[start : start + _UNIT] for start in range(0, len(texts), _UNIT)]

@@ -13,6 +13,7 @@ from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import Execution
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.papers.nlbse.issues.build import IssueTypeResult, build_issue_types, make_request
@@ -36,7 +37,7 @@ def build(
 ) -> IssueTypeResult:
     source = EventSource(WorkspaceLayout(root), origin, repos)
     request = make_request(source, load_profile(profile), **options)
-    with open_engine("local", processes) as engine:
+    with open_engine(Execution(workers=processes)) as engine:
         return build_issue_types(request, engine, Reporter(quiet=True))
 
 

@@ -158,8 +158,6 @@ def test_from_the_archive_s_files_to_a_dataset(tmp_path: Path) -> None:
         tuple(hours_between("2022-03-01-0", "2022-03-01-3")),
         ("IssuesEvent",),
         str(tmp_path / "hours"),
-        "local",
-        1,
     )
     mine_archive(Settings(workspace=tmp_path / "goldpan-workspace"), request, Reporter(quiet=True))
     done = run("build", "issue-type", "--profile", "nlbse22", "--json", folder=tmp_path)

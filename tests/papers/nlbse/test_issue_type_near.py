@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from goldpan.core.parallel.engine import open_engine
+from goldpan.core.values import Execution
 from goldpan.filters.duplicates.find import find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.sketches import sketch_file, sketches
@@ -49,7 +50,7 @@ def sketched(directory: Path, texts: list[str], cuts: list[int]) -> list[KeptSke
 
 
 def grouped(units: list[KeptSketches], ages: np.ndarray, directory: Path) -> list[int]:
-    with open_engine("local", 1) as engine:
+    with open_engine(Execution(workers=1)) as engine:
         return list(map(int, group_rows(units, ages, directory, engine)))
 
 

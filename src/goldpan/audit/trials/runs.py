@@ -24,10 +24,11 @@ from goldpan.audit.rows import Row
 from goldpan.audit.trials import luck, variants, weak_tests
 from goldpan.audit.trials.trial import RerunTrial, Untold
 from goldpan.core.errors import DamagedError, UsageError
-from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
@@ -68,9 +69,7 @@ class RerunOptions:
     """True where rows are run although their results are stored."""
     settings: TrialSettings = field(default_factory=lambda: TrialSettings(repeats=1))
     recipes: tuple[Path, ...] = ()
-    workers: int = 1
-    engine: EngineName = "local"
-    address: str = ""
+    execution: Execution = ONE_PROCESS
 
     def key(self, name: FindingName) -> list[int]:
         """Return the values on which a finding depends beside the row and its tests' settings."""
@@ -147,7 +146,7 @@ def rerun_rows(
     units: list[_Unit] = []
     instances: list[tuple[str, FixInstance]] = []
     processors = len(os.sched_getaffinity(0))
-    lanes = max(1, min(_MOST_LANES, processors // max(1, options.workers)))
+    lanes = max(1, min(_MOST_LANES, processors // max(1, options.execution.workers)))
     for row in rows:
         findings = found.setdefault(row.id, {})
         try:
@@ -190,7 +189,7 @@ def _run_all(
     with (
         hold_verification(workspace),
         open_packages(workspace, (unit.job.instance.repo for unit in units), reporter),
-        open_engine(options.engine, options.workers, options.address) as running,
+        open_engine(options.execution) as running,
         reporter.task("Running tests", len(units)) as task,
     ):
         for unit, findings in zip(units, running.map(rerun, units), strict=True):

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.imports import load
@@ -24,6 +24,7 @@ from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.plugins.loading import named_files, use
 from goldpan.core.resources import explain
 from goldpan.core.settings.trust import VARIABLE as TRUST
+from goldpan.core.values import Execution
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -251,11 +252,8 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
-EngineName = Literal["local", "ray"]
-
-
-def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
-    """Open an engine; use it as a context manager.
+def open_engine(execution: Execution, processes: int | None = None) -> Engine:
+    """Open an engine of `processes`, else of as many as there are workers; a context manager.
 
     `local` works in this process where `processes` is 1, else in that many others. `ray` works on
     the cluster at `address` (``auto`` for the one of this machine), with as many tasks as it has
@@ -265,6 +263,9 @@ def open_engine(name: EngineName, processes: int, address: str = "") -> Engine:
     Raises `UsageError` for options that make no sense, `EngineError` where Ray is not installed
     or no cluster answers.
     """
+    name, address = execution.engine, execution.address
+    if processes is None:
+        processes = execution.workers
     if processes < 1:
         raise UsageError(f"{processes} processes are too few", "Give at least 1")
     match name:

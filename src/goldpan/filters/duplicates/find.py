@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.parallel.engine import Engine, EngineError, open_engine
 from goldpan.core.schemas import DUPLICATES
+from goldpan.core.values import ONE_PROCESS
 from goldpan.filters.duplicates.near import Links, link
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
@@ -61,7 +62,7 @@ def find_duplicates(
         folder = Path(name)
         if engine is not None:
             return _find(sources, settings, folder, engine, on_source)
-        with open_engine("local", 1) as alone:
+        with open_engine(ONE_PROCESS) as alone:
             return _find(sources, settings, folder, alone, on_source)
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.parallel.engine import open_engine
+from goldpan.core.values import ONE_PROCESS
 from goldpan.filters.duplicates.near import Best, bring_together, search_band
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold
 from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
@@ -152,7 +153,7 @@ def find_leaks_of_batches(
     Both come in batches and are not kept; `corpus` is read to its end before `queries` are.
     Numbers count through all batches. Among equally similar texts the first is named.
     """
-    with tempfile.TemporaryDirectory(dir=scratch) as name, open_engine("local", 1) as engine:
+    with tempfile.TemporaryDirectory(dir=scratch) as name, open_engine(ONE_PROCESS) as engine:
         folder = Path(name)
         files: list[tuple[Path, int]] = []
         corpus_slots = _sketch(corpus, settings, folder, files)

@@ -193,9 +193,9 @@ def _read(
 ) -> Iterator[HourReport]:
     if not units:
         return
-    processes = min(request.processes, len(units))
+    processes = min(request.execution.workers, len(units))
     with (
-        open_engine(request.engine, processes, request.address) as engine,
+        open_engine(request.execution, processes) as engine,
         reporter.task("Hours", len(units)) as task,
     ):
         for report in engine.map(read_hour, units):

@@ -22,9 +22,9 @@ import httpx
 from goldpan._version import __version__
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.http import jittered, retry_after, shared_context
-from goldpan.core.parallel.engine import EngineName
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import make_directory
+from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.miners.gharchive.reading import HourUnit
 from goldpan.miners.gharchive.store import ArchiveStore, State, file_name
 from goldpan.miners.github.limits import Pace
@@ -46,9 +46,7 @@ class ArchiveRequest:
     types: tuple[str, ...]
     source: str = GH_ARCHIVE
     """A folder with the files, or the address below which they lie."""
-    engine: EngineName = "local"
-    processes: int = 1
-    address: str = ""
+    execution: Execution = ONE_PROCESS
     """Address of the Ray cluster; empty for one on this machine."""
     keep_downloads: bool = False
 

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.imports import do_without_pandas
-from goldpan.core.parallel.engine import EngineName, open_engine
+from goldpan.core.parallel.engine import open_engine
 from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.resources import frugal
 from goldpan.core.result import Block, Result, Table
@@ -42,6 +42,7 @@ from goldpan.core.storage.run_file import Seal
 from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
+from goldpan.core.values import Execution
 from goldpan.miners.facts import Facts, read_facts
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import (
@@ -316,31 +317,30 @@ def normalize_all(
     workspace: WorkspaceLayout,
     repos: Sequence[str],
     reporter: Reporter,
-    workers: int,
     license: str | None,
-    engine: EngineName = "local",
-    address: str = "",
+    execution: Execution,
 ) -> TableCounts:
     """Make the tables of repositories and return their row counts, in the order given.
 
-    On a cluster, or in as many processes as there are `workers`: each works on a repository of
+    On a cluster, or in as many processes as there are workers: each works on a repository of
     its own, and all of them together on one that is larger than the share of each.
     """
-    processes = workers or os.cpu_count() or 1
+    processes = execution.workers or os.cpu_count() or 1
+    is_local = execution.engine == "local"
     dealt = list(repos)
-    if engine == "local":
+    if is_local:
         sizes = {repo: _archive_size(workspace, repo) for repo in repos}
         dealt = deal(sizes, processes, _WORTH_PROCESSES)
     counts = {
-        repo: normalize_again(workspace, repo, reporter, workers, license)
+        repo: normalize_again(workspace, repo, reporter, execution.workers, license)
         for repo in repos
         if repo not in dealt
     }
     if dealt:
         absolute = replace(workspace, root=workspace.root.absolute())
-        work = partial(_normalize_quietly, absolute, license, engine == "local")
+        work = partial(_normalize_quietly, absolute, license, is_local)
         with (
-            open_engine(engine, processes, address) as machines,
+            open_engine(execution, processes) as machines,
             reporter.task("Repositories", len(dealt)) as task,
         ):
             row_counts = machines.map(work, dealt)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.values import Count, Project, StudioUrl, several
 from goldpan.operations.table import Group
-from goldpan.operations.values import Count, Project, StudioUrl, several
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 from goldpan.core.errors import UsageError, choices, suggested
 from goldpan.core.plugins.loading import names_of
 from goldpan.core.plugins.registry import unknown_name
+from goldpan.core.values import LOCAL, Execution, Positive, file_paths, several
 from goldpan.operations.added import AddedToBuild
 from goldpan.operations.repositories import find_dataset, known_repositories
 from goldpan.operations.signature import read_operation
 from goldpan.operations.table import Group, every_command, owner_of
-from goldpan.operations.values import LOCAL, Execution, Positive, file_paths, several
 
 if TYPE_CHECKING:
     from goldpan.operations.dataset import Dataset
@@ -200,9 +200,7 @@ class Build(AddedToBuild, Group):
             limit=options["limit"],
             check=row_check(layout, required, recipe.family),
             audited=partial(find_audited, lab.layout, directory),
-            processes=execution.workers or lab.settings.processes,
-            engine=execution.engine,
-            address=execution.address,
+            execution=execution.with_workers(lab.settings.processes),
             **of_questions,
         )
         with lab.reporting() as reporter:

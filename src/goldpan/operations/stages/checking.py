@@ -12,9 +12,9 @@ from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
 from goldpan.core.result import Block, Result, Results
 from goldpan.core.storage.workspace import existing
+from goldpan.core.values import Limits, output_file
 from goldpan.operations.repositories import known_repositories
 from goldpan.operations.signature import opens_with
-from goldpan.operations.values import Limits, output_file
 
 if TYPE_CHECKING:
     from goldpan.check import CheckResult

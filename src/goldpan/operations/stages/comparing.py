@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.core.errors import UsageError
+from goldpan.core.values import Count, output_file, several
 from goldpan.operations.table import Group
-from goldpan.operations.values import Count, output_file, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.task import Task

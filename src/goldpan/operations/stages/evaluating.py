@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
+from goldpan.core.values import Limits, Positive, several
 from goldpan.operations.repositories import dataset_directory, find_dataset
 from goldpan.operations.stages import comparing, labeling, verifying
 from goldpan.operations.stages.comparing import suite_members
 from goldpan.operations.table import Group
-from goldpan.operations.values import Limits, Positive, several
 
 if TYPE_CHECKING:
     from goldpan.evaluation.model import ModelList

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.result import Results
 from goldpan.core.storage.workspace import existing
+from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.operations.repositories import dataset_directory, known_repositories
-from goldpan.operations.values import LOCAL, Count, Execution, several
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,13 +61,7 @@ def filter(
     layout, names, chosen = choose_profile(self, repos, profile, rules, settings)
     with self.reporting() as reporter:
         results = run_filters(
-            layout,
-            names,
-            chosen,
-            reporter,
-            workers=execution.workers or self.settings.processes,
-            engine=execution.engine,
-            address=execution.address,
+            layout, names, chosen, reporter, execution.with_workers(self.settings.processes)
         )
     if rejects is None:
         return FilterResults(results)
@@ -133,9 +127,7 @@ def near_duplicates(
             layout,
             chosen.settings["near-duplicates"],
             reporter,
-            workers=execution.workers or self.settings.processes,
-            engine=execution.engine,
-            address=execution.address,
+            execution.with_workers(self.settings.processes),
         )
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from goldpan.core.errors import UsageError
+from goldpan.core.values import Count, Positive, StudioUrl, file_paths
 from goldpan.operations.repositories import dataset_directory, find_dataset
 from goldpan.operations.table import Group
-from goldpan.operations.values import Count, Positive, StudioUrl, file_paths
 
 if TYPE_CHECKING:
     from goldpan.evaluation.label_errors import LabelScores, SuspectLabels

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Results
+from goldpan.core.values import LOCAL, Execution
 from goldpan.operations.repositories import (
     absolute_layout,
     known_repositories,
@@ -18,7 +19,6 @@ from goldpan.operations.repositories import (
 )
 from goldpan.operations.signature import opens_with
 from goldpan.operations.table import Group
-from goldpan.operations.values import LOCAL, Execution
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
@@ -159,9 +159,7 @@ class Mine(Group):
             tuple(hours_between(from_, to)),
             event_types([event] if isinstance(event, str) else event),
             GH_ARCHIVE if source is None else str(source),
-            execution.engine,
-            execution.workers or self.lab.settings.processes,
-            execution.address,
+            execution.with_workers(self.lab.settings.processes),
             keep_downloads,
         )
         with self.lab.reporting() as reporter:
@@ -184,11 +182,9 @@ def normalize(
     stated = stated_license(license)
     if stated is not None and len(names) != 1:
         raise UsageError("--license applies to one repository", "Give exactly one --repo")
-    workers = execution.workers or self.settings.workers
+    where = execution.with_workers(self.settings.workers)
     with self.reporting() as reporter:
-        return normalize_all(
-            self.layout, names, reporter, workers, stated, execution.engine, execution.address
-        )
+        return normalize_all(self.layout, names, reporter, stated, where)
 
 
 def clone(
@@ -235,7 +231,7 @@ def clone(
         ]
         shared = origin if "://" in origin else str(Path(origin).absolute())
         work = partial(_clone_there, absolute_layout(self.layout), shared)
-        fetched = map_repositories(work, sent, execution.engine, execution.address)
+        fetched = map_repositories(work, sent, execution)
         histories |= zip(sent, fetched, strict=True)
     remaining = [name for name in names if name not in histories]
     with self.reporting() as reporter:
@@ -279,7 +275,7 @@ def pair(
     find_rules(rules)  # an unknown name is refused before anything is begun
     names = known_repositories(self.layout, repos, "tables")
     work = partial(_pair, absolute_layout(self.layout), rules)
-    paired = map_repositories(work, names, execution.engine, execution.address)
+    paired = map_repositories(work, names, execution)
     bases = find_basis(self.layout.by_rules(rules), names, None)
     return Results(
         replace(result, other_rules=basis.other_rules)

@@ -12,9 +12,9 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.settings.config import DEFAULT_WORKSPACE
 from goldpan.core.storage.workspace import existing
+from goldpan.core.values import output_file
 from goldpan.operations.repositories import dataset_directories
 from goldpan.operations.stages.filtering import choose_profile
-from goldpan.operations.values import output_file
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace

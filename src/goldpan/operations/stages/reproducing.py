@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result, Results
-from goldpan.operations.values import Limits, several
+from goldpan.core.values import Limits, several
 
 if TYPE_CHECKING:
     from goldpan.operations.workspace import Workspace

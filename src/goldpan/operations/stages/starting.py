@@ -12,9 +12,9 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Results
 from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS, Settings, find_trust
 from goldpan.core.settings.trust import record_trust
+from goldpan.core.values import LOCAL, Execution, several
 from goldpan.operations.signature import Parameter, fields_of, opens_with, read_operation
 from goldpan.operations.table import Group
-from goldpan.operations.values import LOCAL, Execution, several
 
 if TYPE_CHECKING:
     from goldpan.demo.pipeline import DemoResult

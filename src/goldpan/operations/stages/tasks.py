@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.values import file_paths, several
 from goldpan.operations.table import Group
-from goldpan.operations.values import file_paths, several
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles

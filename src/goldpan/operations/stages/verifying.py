@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import existing
+from goldpan.core.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
 from goldpan.operations.repositories import find_dataset, table_path
 from goldpan.operations.table import Group
-from goldpan.operations.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
 
 if TYPE_CHECKING:
     from goldpan.audit.audit import AuditResult
@@ -57,9 +57,7 @@ def verify(
             test_settings(sandbox, repeats),
             reporter,
             recipes=_recipes(sandbox),
-            workers=execution.workers or 1,
-            engine=execution.engine,
-            address=execution.address,
+            execution=execution.with_workers(1),
             again=again,
             token=next(iter(self.settings.tokens), None),
             host=self.settings.git_host,
@@ -104,9 +102,7 @@ def resolved(
             test_settings(sandbox, 1),
             reporter,
             recipes=_recipes(sandbox),
-            workers=execution.workers or 1,
-            engine=execution.engine,
-            address=execution.address,
+            execution=execution.with_workers(1),
         )
     result = summarize(resolutions, patches)
     write_resolved(file, result)
@@ -205,9 +201,7 @@ def audit(
                 again,
                 test_settings(sandbox, 1),
                 tuple(Path(path) for path in sandbox.recipe),
-                execution.workers or 1,
-                execution.engine,
-                execution.address,
+                execution.with_workers(1),
             ),
         )
     state_in_dataset(self.layout, path)

@@ -72,7 +72,7 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
     sizes = [unit.path.stat().st_size for unit in request.source.units() if unit.path.exists()]
     few = sum(sizes) < 500_000  # bytes are read sooner than other processes start
     workers = execution.workers or (1 if few else lab.settings.processes)
-    engine = open_engine(execution.engine, workers, execution.address)
+    engine = open_engine(execution, workers)
     with lab.reporting() as reporter, engine:
         built = build_issue_types(request, engine, reporter)
     return Dataset(built.written[0].directory, built=built, workspace=lab)

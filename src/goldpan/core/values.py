@@ -1,9 +1,9 @@
-"""Values that several operations take: options that always go together, and limits."""
+"""Values that operations and their stages take: options that always go together, and limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, overload
 
@@ -57,8 +57,13 @@ class Execution:
     address: str = ""
     workers: Count = 0
 
+    def with_workers(self, default: int) -> Execution:
+        """Return it with `default` workers where it names none."""
+        return replace(self, workers=self.workers or default)
+
 
 LOCAL = Execution()
+ONE_PROCESS = Execution(workers=1)
 ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
 
 
