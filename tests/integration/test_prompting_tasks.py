@@ -134,7 +134,7 @@ def test_examples_from_train_need_train(tmp_path: Path) -> None:
 
 
 def test_a_task_with_few_examples_says_so(tmp_path: Path) -> None:
-    data = only_test(_of("regression"), [("Text", 1.0)])
+    data = only_test(_of("regression", metric="mae"), [("Text", 1.0)])
     with (
         OpenAIServer(lambda _: Said("1")) as server,
         pytest.raises(UsageError, match="has 0 examples in its file, not 4"),
@@ -164,6 +164,6 @@ def test_copying_the_input(tmp_path: Path) -> None:
 
 
 def test_shortcuts_refuse_what_cannot_be_copied(tmp_path: Path) -> None:
-    data = only_test(_of("regression"), [("Text", 1.0)])
+    data = only_test(_of("regression", metric="mae"), [("Text", 1.0)])
     with pytest.raises(EvaluationError, match="copy-ins-input does not answer task_regression"):
         _shortcut(tmp_path, "copy-ins-input", data)

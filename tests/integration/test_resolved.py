@@ -178,7 +178,7 @@ def test_predictions_of_a_run_are_read_and_wrong_files_named(tmp_path: Path) -> 
         ("{}\n", "1 names no instance"),
         ('{"instance_id": "a", "model_patch": "x"}\n' * 2, "2 has a second patch for a"),
         ('{"instance_id"', "cannot be read"),
-        ("[1]\n", "1 is not a JSON object"),
+        ("[1]\n", "is not an object"),
     ):
         file.write_text(content)
         with pytest.raises(GoldpanError, match=message):

@@ -94,7 +94,7 @@ def test_a_commits_date_is_the_same_in_all_time_zones(
         ("release-2.0rc1", "2.0rc1"),
         ("v1.0-final/2", "1.0"),
         ("2020.1_stable", "2020.1"),
-        ("Version-3", "0.0"),
+        ("Version-3", "3"),
     ],
 )
 def test_a_tag_gives_a_version_that_can_be_installed(

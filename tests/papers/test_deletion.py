@@ -76,7 +76,7 @@ def run(words):
     return code, out.getvalue(), err.getvalue()
 
 assert program_help(read_operation(program))
-helped = [name for name in every_command() if command_help(name.split())]
+helped = [name for name in every_command() if command_help(name, ())]
 print(json.dumps([helped, [run(words) for words in json.loads(sys.argv[1])]]))
 """
 """Asks for all help, then runs commands one after the other."""

@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.annotation.studio import panels as rows
-from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import find_form, make_task, read_tasks
 from goldpan.annotation.studio.project import DatasetLabels, open_project
 from goldpan.annotation.studio.push import push, read_selection
 from goldpan.annotation.studio.suggestions import find_suggestions
-from goldpan.core.errors import DatasetError
+from goldpan.core.errors import DatasetError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.papers.nlbse.comment_build import CODE_COMMENTS
 from tests.places import files_below
@@ -252,7 +251,7 @@ def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Anno
         file.write(b'{"comments:0": ["exp')  # a kill cut this line
     assert DatasetLabels(project).labels["comments:1"] == ("ownership", "pointer")
     path.write_bytes(b"[1]\n")
-    with pytest.raises(StudioError, match="push the same dataset again"):
+    with pytest.raises(WorkspaceError, match="push the same dataset again"):
         DatasetLabels(project)
 
 

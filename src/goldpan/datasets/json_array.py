@@ -121,6 +121,8 @@ class _Text:
                 value, end = self._json.raw_decode(self._buffer, self._at)
                 if "\\u" in self._buffer[self._at : end]:  # which may be half of a character
                     json.dumps(value, ensure_ascii=False).encode()
+            except UnicodeEncodeError:
+                raise FieldError(field, "a text holds half of a surrogate pair") from None
             except json.JSONDecodeError as error:
                 if self._at_end:
                     raise FieldError(field, f"is not JSON ({error.msg})") from None
@@ -128,7 +130,7 @@ class _Text:
                     raise FieldError(field, "is not JSON, or longer than 64 MiB") from None
             except RecursionError:
                 raise FieldError(field, "is nested too deeply") from None
-            except ValueError as error:  # a number of many digits, NaN, or half of a character
+            except ValueError as error:  # a number of many digits, or NaN
                 raise FieldError(field, str(error)) from None
             else:
                 if self._at_end or len(self._buffer) - end >= _PENDING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -181,10 +181,7 @@ def read_patches(path: Path) -> dict[str, str | None]:
     patches: dict[str, str | None] = {}
     if not path.exists():
         raise UsageError(f"There is no file {path}", _REMEDY)
-    rows: Iterable[Any] = table_rows(path)
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise EvaluationError(f"{path}:{number} is not a JSON object", _REMEDY)
+    for number, row in enumerate(table_rows(path), 1):
         name = next((row[key] for key in _IDS if isinstance(row.get(key), str)), None)
         answer = next((row[key] for key in _ANSWERS if key in row), None)
         if name is None or not (answer is None or isinstance(answer, str)):

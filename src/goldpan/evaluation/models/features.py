@@ -42,11 +42,11 @@ class Letters:
         cutter = self._cutter()
         counts = (words @ cutter.fit_transform(names)).tocsc()
         columns = np.flatnonzero(np.diff(counts.indptr) >= self._rare)
+        if not len(columns):
+            columns = np.arange(counts.shape[1])
         if len(columns) > self._most:
             frequency = np.asarray(counts.sum(axis=0)).ravel()[columns]
             columns = np.sort(columns[(-frequency).argsort()[: self._most]])
-        if not len(columns):
-            columns = np.arange(counts.shape[1])
         pieces = cutter.get_feature_names_out()[columns]
         self._vocabulary = {piece: index for index, piece in enumerate(pieces)}
         return self._weights.fit_transform(_sorted(counts[:, columns]))
