@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -274,6 +275,15 @@ def test_no_test_function_passes_and_all_keep_their_names(tmp_path: Path) -> Non
     assert len(names[0]) == 5
 
 
+@pytest.fixture
+def usual_recursion_limit() -> Iterator[None]:
+    """The limit that Python starts with; libraries that other tests load raise it."""
+    raised = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(raised)
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -285,7 +295,9 @@ def test_no_test_function_passes_and_all_keep_their_names(tmp_path: Path) -> Non
         b"def test_x(): pass\nx = " + b"+".join([b"1"] * 500),
     ],
 )
-def test_what_has_no_readable_test_function_stays_as_it_is(tmp_path: Path, source: bytes) -> None:
+def test_what_has_no_readable_test_function_stays_as_it_is(
+    tmp_path: Path, source: bytes, usual_recursion_limit: None
+) -> None:
     assert failing_tests(source) is None
     (tmp_path / "test_x.py").write_bytes(source)
     assert not fail_tests(tmp_path, ["test_x.py"])
