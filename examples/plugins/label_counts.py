@@ -1,4 +1,4 @@
-"""A builder with an option of its own: how many issues bear each label of a repository.
+"""A builder with an option of its own: how many issues have each label of a repository.
 
 goldpan --plugin label_counts.py build label-counts --fewest 3
 """
@@ -30,7 +30,7 @@ LABELS = Family(
         Column("license", pa.string(), "The SPDX identifier of the repository's license."),
         Column("created_at", pa.timestamp("us", tz="UTC"), "When the first such issue was opened."),
         Column("label", pa.string(), "The name of the label."),
-        Column("issues", pa.int64(), "How many issues bear it."),
+        Column("issues", pa.int64(), "How many issues have it."),
     ),
     order=("repo", "label"),
     subject=("repo", "label"),
@@ -50,7 +50,7 @@ GROUP BY repo, label HAVING count(*) >= $fewest
 def build(
     lab: Workspace, *repos: str, fewest: Positive = 2, output: Path | str | None = None
 ) -> Dataset:
-    """Count the issues that bear each label.
+    """Count the issues that have each label.
 
     Args:
         fewest: Leave out labels of fewer issues.

@@ -339,6 +339,7 @@ def test_bounds_of_time() -> None:
         ("../../etc", "2022-01-02"),
         ("२०२२-०१-०१", "2022-01-02"),
         ("", "2022-01-02"),
+        ("2022-01-01", "9999-12-31"),
     ],
 )
 def test_bounds_that_are_none(first: str, last: str) -> None:

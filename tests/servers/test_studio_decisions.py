@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -147,6 +148,9 @@ def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None
     assert (now.passed_over, now.deleted) == (1, 0)
     # Seven answers within the first hour: one more takes a seventh of an hour.
     assert timedelta(minutes=8) < now.ends_at - datetime.now(UTC) < timedelta(minutes=9)
+    stored = workspace.root / "annotations" / "paced" / "project.json"
+    stored.write_text(re.sub(r'("annotators": )\d+', rf"\g<1>{10**9}", stored.read_text()))
+    assert progress(workspace, "paced").ends_at is None  # later than the year 9999
 
 
 def test_what_was_deleted_is_not_waited_for(tmp_path: Path, studio: Annotators) -> None:

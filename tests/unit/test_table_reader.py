@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.datasets.table_files import stem_of, table_rows
+from goldpan.datasets.table_files import stem_of, table_rows, write_rows
 from goldpan.datasets.tasks import table_reader as table
 from goldpan.datasets.tasks.checks import check_task
 from goldpan.datasets.tasks.registry import find_task
@@ -328,3 +328,16 @@ def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str)
     path.write_text(content)
     with pytest.raises(DatasetError, match=cause):
         list(table_rows(path))
+
+
+def test_a_spreadsheet_runs_no_text_of_a_table(tmp_path: Path) -> None:
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "a=1", ""]
+    rows = pa.table(
+        {"text": texts, "list": [["=1", "b"]] * len(texts), "number": [-1] * len(texts)}
+    )
+    write_rows(rows.to_reader(), tmp_path / "rows.csv")
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        read = list(csv.DictReader(file))
+    guarded = ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\t=1", "a=1", ""]
+    assert [row["text"] for row in read] == guarded
+    assert {(row["list"], row["number"]) for row in read} == {("'=1 b", "-1")}

@@ -245,7 +245,10 @@ def check_form(path: Path) -> None:
 
 
 def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
-    """Write rows in the place of a file; a list is joined by blanks in CSV.
+    """Write rows in the place of a file.
+
+    In CSV a list is joined by blanks, and a text that a spreadsheet would run as a formula has an
+    apostrophe before it.
 
     Raises `UsageError` for a file of another form, and `DatasetError` where it cannot be written.
     """
@@ -273,10 +276,13 @@ def _csv(rows: pa.RecordBatchReader, path: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(rows.schema.names)
         for row in _rows_of(rows):
-            writer.writerow(
-                " ".join(map(str, value)) if isinstance(value, list) else value
-                for value in row.values()
-            )
+            writer.writerow(map(_cell, row.values()))
+
+
+def _cell(value: Any) -> Any:
+    text = " ".join(map(str, value)) if isinstance(value, list) else value
+    is_formula = isinstance(text, str) and text.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{text}" if is_formula else text
 
 
 def _rows_of(rows: pa.RecordBatchReader) -> Iterable[dict[str, Any]]:

@@ -187,4 +187,7 @@ def _end(times: Sequence[datetime], left: int) -> datetime | None:
     last = max(times)
     lately = [time for time in times if last - time <= _LATELY]
     span = max(last - min(lately), _LEAST_SPAN)
-    return last + span * (left / len(lately))
+    try:
+        return last + span * (left / len(lately))
+    except OverflowError:  # later than dates go
+        return None

@@ -29,7 +29,7 @@ from goldpan.miners.gharchive.events import ARCHIVE_HOURS
 
 FIRST = datetime(2011, 2, 12, tzinfo=UTC)
 """GH Archive begins here."""
-_HOUR = timedelta(hours=1)
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _BOUND = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-(\d{1,2}))?", re.ASCII)
 
 
@@ -47,13 +47,15 @@ def hours_between(first: str, last: str) -> list[datetime]:
     """Return all hours from one day to another, both included.
 
     A bound is a day, as 2022-01-31, or an hour of it, as 2022-01-31-5. Raises `UsageError` for
-    other texts, for bounds in the wrong order and for times before GH Archive.
+    other texts, for bounds in the wrong order, for times before GH Archive and for those to come.
     """
     begin, end = _bound("--from", first, 0), _bound("--to", last, 23)
     if begin < FIRST:
         raise UsageError(f"--from {first} is before GH Archive", f"It begins on {FIRST:%Y-%m-%d}")
     if end < begin:
         raise UsageError(f"--to {last} is before --from {first}", "Swap them")
+    if end - datetime.now(UTC) > _DAY:  # a whole day more, as clocks and time zones differ
+        raise UsageError(f"--to {last} is in the future", "End with a day that is over")
     return [begin + index * _HOUR for index in range((end - begin) // _HOUR + 1)]
 
 

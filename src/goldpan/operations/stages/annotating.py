@@ -50,8 +50,8 @@ class Annotate(Group):
         their labels are hidden unless --not-blind is given.
 
         Args:
-            form (NAME): fix-pair, question-answer, issue-type, or a plugin's. (default: made from
-                --task)
+            form (NAME): fix-pair, question-answer, changed-file, issue-type, or a plugin's.
+                (default: made from --task)
             dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
                 of --task)
             task (NAME): A classification task, whose labels people choose from.
