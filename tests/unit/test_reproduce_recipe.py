@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.reproduce.cells import COMPUTATIONS, CellOutcome, fill_table
+from goldpan.reproduce.cells import COMPUTATIONS, CellOutcome, count_states, fill_table
 from goldpan.reproduce.recipe import TableRecipe, find_recipe, find_tables, recipe_names
 from tests.reproducing import write_recipe
 
@@ -68,7 +68,7 @@ def test_cells_say_how_far_they_are_from_the_print() -> None:
     assert figure.same is True
     assert (text.distance, text.same) == (None, False)
     assert (untested.row, untested.state, untested.same) == ("b", "untested", None)
-    assert result.counts() == {"run": 2, "in part": 0, "recomputed": 0, "untested": 1}
+    assert count_states([result]) == {"run": 2, "in part": 0, "recomputed": 0, "untested": 1}
     assert result.differing() == (text,)
     for value, same in ((0.5005, True), (0.50051, False)):
         assert fill_table(TABLE, [CellOutcome("a", "x", value, "run")]).cells[0].same is same

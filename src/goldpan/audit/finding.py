@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from goldpan.core.plugins.registry import unknown_name
@@ -139,7 +140,8 @@ class RowCounts:
 
 def count_rows(rows: Sequence[Mapping[FindingName, Verdict]]) -> RowCounts:
     """Return how many rows have defects, by the verdicts on each."""
-    defects = [{v for name, v in row.items() if name in DEFECTS} for row in rows]
-    names = tuple(name for name in NAMES if name in DEFECTS and any(name in row for row in rows))
+    defects = [{row[name] for name in DEFECTS & row.keys()} for row in rows]
+    present = DEFECTS.intersection(chain.from_iterable(rows))
+    names = tuple(name for name in NAMES if name in present)
     flagged = sum("found" in row for row in defects)
     return RowCounts(names, len(rows), flagged, sum(row == {"not-found"} for row in defects))

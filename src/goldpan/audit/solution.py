@@ -246,7 +246,7 @@ def _quoted_sentences(row: Row) -> tuple[list[Span], float | None, int]:
     """Return the answer's sentences that the texts quote, with the share and number of words."""
     written = prose(row.column("answer"))
     parts = (written[part.start : part.end] for part in split_sentences(written, "join"))
-    sentences = [tuple(word.lower() for word in _WORD.findall(part)) for part in parts]
+    sentences = [tuple(map(str.lower, _WORD.findall(part))) for part in parts]
     long = [words for words in sentences if len(words) >= _LEAST_LINE]
     streams = [(text, TokenText(text.text, _WORD, fold=True)) for text in row.texts]
     found = [(words, span) for words in long if (span := _first(streams, "sentence", words))]

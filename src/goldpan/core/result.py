@@ -171,9 +171,10 @@ def html_of(block: Block) -> str:
             return f"<p><b>{escape(block.name)}</b>{escape(block.rest)}</p>"
         case Table():
             head = "".join(f"<th>{escape(name)}</th>" for name in block.columns)
-            body = "".join(
-                "<tr>" + "".join(f"<td>{escape(cell_text(cell))}</td>" for cell in row) + "</tr>"
-                for row in block.cells
-            )
+            body = "".join(map(_html_row, block.cells))
             caption = f"<caption>{escape(block.title)}</caption>" if block.title else ""
             return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_row(cells: Sequence[Any]) -> str:
+    return "<tr>" + "".join(f"<td>{escape(cell_text(cell))}</td>" for cell in cells) + "</tr>"

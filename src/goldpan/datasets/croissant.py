@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -104,17 +105,18 @@ def croissant(written: Written, card: CardInputs, provenance: Provenance) -> dic
                 for split in written.splits
             ),
         ],
-        "recordSet": [
-            {
-                "@type": "cr:RecordSet",
-                "@id": split.name,
-                "name": split.name,
-                "description": f"The examples of the split {split.name}.",
-                "key": {"@id": f"{split.name}/id"},
-                "field": [_field(split, column) for column in family.columns],
-            }
-            for split in written.splits
-        ],
+        "recordSet": [_records(split, family.columns) for split in written.splits],
+    }
+
+
+def _records(split: WrittenSplit, columns: Iterable[Column]) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": split.name,
+        "name": split.name,
+        "description": f"The examples of the split {split.name}.",
+        "key": {"@id": f"{split.name}/id"},
+        "field": [_field(split, column) for column in columns],
     }
 
 

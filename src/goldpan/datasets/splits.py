@@ -77,11 +77,12 @@ def stratify(
     """
     order = sorted(labels, key=lambda name: (-sizes[name], _draw(seed, name), name))
     by_label: dict[str, list[str]] = {}
+    total: Counter[str] = Counter()
     for name in order:
         for label in labels[name]:
             by_label.setdefault(label, []).append(name)
+            total[label] += sizes[name]
     left = Counter({label: len(names) for label, names in by_label.items()})
-    total = {label: sum(sizes[name] for name in names) for label, names in by_label.items()}
     # Counted in parts of an example, so that integers do: fractions would take many times longer.
     parts = lcm(*(share.denominator for share in shares))
     portions = [int(share * parts) for share in shares]

@@ -193,7 +193,7 @@ def read_ancestry(clone: Path, unreferenced: Iterable[str], trunk: str | None) -
         lines = map(bytes.split, cast(IO[bytes], process.stdout))
         ancestry = Ancestry(
             (
-                (int(words[0]), words[1].decode(), tuple(word.decode() for word in words[2:]))
+                (int(words[0]), words[1].decode(), tuple(map(bytes.decode, words[2:])))
                 for words in lines
             ),
             trunk,

@@ -155,7 +155,8 @@ class PlanResult(Result):
         rows = []
         for stage, group in groupby(self.units, lambda unit: unit.unit.stage):
             units = list(group)
-            counts = [sum(unit.state == name for unit in units) or None for name in _ENDS]
+            ends = Counter(unit.state for unit in units)
+            counts = [ends[name] or None for name in _ENDS]
             spent = sum(unit.seconds for unit in units)
             rows.append((stage, *counts, duration(spent) if spent else ""))
         yield Table(("stage", *_ENDS, "time"), rows)

@@ -11,7 +11,7 @@ from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.files import FileComparison
-from goldpan.evaluation.comparison.question import ComparisonResult
+from goldpan.evaluation.comparison.question import ComparisonResult, System
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.report.comparison.leakage import headlines
 from goldpan.report.comparison.make import make_report, paper_tables
@@ -51,16 +51,7 @@ class ComparisonReport(Result):
                 {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
                 for task in result.tasks
             ],
-            "models": [
-                {
-                    "name": system.name,
-                    "model": system.model,
-                    "protocol": system.protocol,
-                    "tasks": len(system.runs),
-                    "runs": [str(run.directory) for run in system.every()],
-                }
-                for system in result.ranked
-            ],
+            "models": list(map(_plain_model, result.ranked)),
             "comparison": comparison.as_json() if isinstance(comparison, Comparison) else None,
             "new_tasks": None if result.new_tasks is None else result.new_tasks.as_json(),
             "deciding": None if result.deciding is None else asdict(result.deciding),
@@ -136,6 +127,16 @@ def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> Fi
     """Write the files on a comparison of scores from elsewhere, and return both."""
     written = _write_files(files, lambda: file_report(result), lambda: _paper_tables(result))
     return FileComparisonReport(result, written)
+
+
+def _plain_model(system: System) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "model": system.model,
+        "protocol": system.protocol,
+        "tasks": len(system.runs),
+        "runs": [str(run.directory) for run in system.every()],
+    }
 
 
 def _standings(comparison: Comparison) -> Iterator[Block]:

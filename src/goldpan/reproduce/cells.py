@@ -95,11 +95,6 @@ class TableResult:
     """Reasons why computations did not run, a sentence each."""
     notes: tuple[str, ...] = ()
 
-    def counts(self) -> dict[State, int]:
-        """Return how many cells are of each state."""
-        counts = Counter(cell.state for cell in self.cells)
-        return {state: counts[state] for state in STATES}
-
     @property
     def obtained(self) -> bool:
         """Return whether any cell was: a table of untested cells shows the print alone."""
@@ -116,6 +111,12 @@ class TableResult:
     def differing(self) -> tuple[Cell, ...]:
         """Return the cells that do not agree to the printed digits."""
         return tuple(cell for cell in self.cells if cell.same is False)
+
+
+def count_states(tables: Iterable[TableResult]) -> dict[State, int]:
+    """Return how many cells of tables are in each state."""
+    counts = Counter(cell.state for table in tables for cell in table.cells)
+    return {state: counts[state] for state in STATES}
 
 
 def fill_table(

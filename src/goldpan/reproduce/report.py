@@ -17,7 +17,7 @@ from goldpan.report.compared import evaluation_page
 from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
 from goldpan.report.html import write_page
 from goldpan.report.text_forms import markdown_report
-from goldpan.reproduce.cells import MEANING, STATES, Cell, Reproduction, TableResult
+from goldpan.reproduce.cells import MEANING, STATES, Cell, Reproduction, TableResult, count_states
 from goldpan.reproduce.recipe import SourceFile, Value
 
 FORMAT = 1
@@ -78,7 +78,7 @@ def write_files(result: Reproduction, directory: Path) -> tuple[Path, ...]:
 
 def make_report(result: Reproduction) -> Report:
     """Return the reproduction as a document."""
-    counts = {state: sum(table.counts()[state] for table in result.tables) for state in STATES}
+    counts = count_states(result.tables)
     cells = sum(counts.values())
     return Report(
         title=f"{result.context.recipe.title}, reproduced",
@@ -99,7 +99,7 @@ def make_report(result: Reproduction) -> Report:
 
 def counted(tables: Sequence[TableResult]) -> str:
     """Return how many cells tables have, and how many of each state."""
-    counts = {state: sum(table.counts()[state] for table in tables) for state in STATES}
+    counts = count_states(tables)
     texts = [f"{number:,} {state}" for state, number in counts.items() if number]
     return ", ".join([count(sum(counts.values()), "cell"), *texts])
 
@@ -144,24 +144,25 @@ def _table_json(table: TableResult) -> dict[str, Any]:
     return {
         "table": table.recipe.key,
         "title": table.recipe.title,
-        "counts": table.counts(),
+        "counts": count_states([table]),
         "problems": list(table.problems),
         "notes": list(table.notes),
-        "cells": [
-            {
-                "row": cell.row,
-                "column": cell.column,
-                "paper": cell.paper,
-                "here": cell.here,
-                "distance": cell.distance,
-                "same": cell.same,
-                "state": cell.state,
-                "note": cell.note,
-                "facts": dict(cell.facts),
-                "others": [asdict(other) for other in cell.others],
-            }
-            for cell in table.cells
-        ],
+        "cells": list(map(_cell_json, table.cells)),
+    }
+
+
+def _cell_json(cell: Cell) -> dict[str, Any]:
+    return {
+        "row": cell.row,
+        "column": cell.column,
+        "paper": cell.paper,
+        "here": cell.here,
+        "distance": cell.distance,
+        "same": cell.same,
+        "state": cell.state,
+        "note": cell.note,
+        "facts": dict(cell.facts),
+        "others": list(map(asdict, cell.others)),
     }
 
 

@@ -216,7 +216,8 @@ def _compare(
     evidence += [
         evidence_of(hit.row, hit.item, "ngram", None, hit.share, hit.shared) for hit in grams
     ]
-    kinds = Counter(kind for _, kind in {(hit.id, hit.kind) for hit in evidence})
+    hits = {(hit.id, hit.kind) for hit in evidence}
+    kinds = Counter(kind for _, kind in hits)
     repos = {item.repo for item in items.items} - {None}
     result = AgainstResult(
         against=name,

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -204,11 +205,9 @@ class TaskList(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield a table of the tasks, and how many have data in the workspace."""
         columns = ("task", "type", "activity", "rows", "access")
+        first = itemgetter("name", "type", "activity", "rows")
         cells = [
-            (
-                *(task[name] for name in ("name", "type", "activity", "rows")),
-                f"{_ACCESS[task['access']]}{', here' * task['imported']}",
-            )
+            (*first(task), f"{_ACCESS[task['access']]}{', here' * task['imported']}")
             for task in self.tasks
         ]
         yield Table(columns, cells, wide=frozenset({"activity"}))

@@ -206,15 +206,12 @@ def _supervised(
 def _lines(task: Task, rows: pa.Table, *, quoted: bool) -> list[str]:
     labels = {name: f"{_LABEL}{index}" for index, name in enumerate(task.label_names)}
     targets = rows[target_column(task.type).name].to_pylist()
-    texts = [one_line(text) for text in rows["text"].to_pylist()]
-    return [
-        " ".join(
-            [labels[name] for name in ([target] if isinstance(target, str) else target)]
-            + [in_quotes(text) if quoted else text]
-        )
-        + "\n"
-        for target, text in zip(targets, texts, strict=True)
-    ]
+    lines = []
+    for target, written in zip(targets, rows["text"].to_pylist(), strict=True):
+        text = one_line(written)
+        named = [labels[name] for name in ([target] if isinstance(target, str) else target)]
+        lines.append(" ".join([*named, in_quotes(text) if quoted else text]) + "\n")
+    return lines
 
 
 def in_quotes(text: str) -> str:

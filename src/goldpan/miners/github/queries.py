@@ -111,7 +111,7 @@ def _swept(kind: Kind) -> str:
     if kind == "discussion":
         return "answerChosenAt comments { totalCount }"
     types = (*ISSUE_EVENTS, "ISSUE_COMMENT", *(("PULL_REQUEST_REVIEW",) if kind == "pull" else ()))
-    names = ("".join(word.title() for word in name.split("_")) for name in types)
+    names = ("".join(map(str.title, name.split("_"))) for name in types)
     moments = " ".join(f"... on {name} {{ createdAt }}" for name in names)
     reviews = "reviews { totalCount }" if kind == "pull" else ""
     return f"""

@@ -96,6 +96,17 @@ class Assigned:
         sides = {"training": self.train, "evaluation": self.evaluation}
         return " and ".join(side for side, metas in sides.items() if not metas)
 
+    def plain(self) -> dict[str, Any]:
+        """Return the split and its tasks as plain data."""
+        return {
+            "name": self.name,
+            **asdict(self.split),
+            "train": [meta.name for meta in self.train],
+            "evaluation": [meta.name for meta in self.evaluation],
+            "left_out": list(map(asdict, self.left_out)),
+            "empty": self.empty,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class SplitList(data.Result):
@@ -105,17 +116,7 @@ class SplitList(data.Result):
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the splits and their tasks as plain data."""
-        return [
-            {
-                "name": assigned.name,
-                **asdict(assigned.split),
-                "train": [meta.name for meta in assigned.train],
-                "evaluation": [meta.name for meta in assigned.evaluation],
-                "left_out": [asdict(task) for task in assigned.left_out],
-                "empty": assigned.empty,
-            }
-            for assigned in self.splits
-        ]
+        return [assigned.plain() for assigned in self.splits]
 
     def blocks(self) -> Iterator[data.Block]:
         """Yield how many tasks each split has."""

@@ -212,17 +212,19 @@ def training(compared: ComparisonResult) -> tuple[Content, ...]:
     """Return the data that each model learned from (S2)."""
     if not any(map(examples_learned, compared.runs)):
         raise Skipped("No model was trained: all are prompted or follow fixed rules")
-    rows: Iterator[Row] = (
-        {
-            "model": system.name,
-            "tasks": len(system.runs),
-            "seeds": listed([str(seed) for seed in sorted({run.seed for run in system.every()})]),
-            "examples learned from": _span([examples_learned(run) for run in system.every()]),
-            "settings": _settings(system),
-        }
-        for system in compared.ranked
-    )
+    rows = map(_training_row, compared.ranked)
     return (ReportTable.of("Models and what they learned from", rows),)
+
+
+def _training_row(system: System) -> Row:
+    seeds = sorted({run.seed for run in system.every()})
+    return {
+        "model": system.name,
+        "tasks": len(system.runs),
+        "seeds": listed(list(map(str, seeds))),
+        "examples learned from": _span(list(map(examples_learned, system.every()))),
+        "settings": _settings(system),
+    }
 
 
 def tuning(compared: ComparisonResult) -> tuple[Content, ...]:
