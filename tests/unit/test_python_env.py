@@ -79,7 +79,8 @@ def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) 
     """None of it as an option or an address: uv gets it on its command line."""
     (tmp_path / "tox.ini").write_text(
         "[testenv]\ndeps =\n    pretend  # doubles\n    pytest>=3; python_version > '3'\n"
-        "    -rdev-requirements.txt\n    py27: mock\n    --index-url=http://elsewhere.example\n"
+        "    -rdev-requirements.txt\n    py27: mock\n    tests,cov: twisted\n"
+        "    docs,!tests: sphinx\n    py38-test: lxml\n    --index-url=http://elsewhere.example\n"
         "    pkg @ http://elsewhere.example/pkg.zip\n[testenv:docs]\ndeps = sphinx\n"
         f"{' ' * 500_000}\\\n"
     )
@@ -95,8 +96,8 @@ def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) 
     python = next(recipe for recipe in load_recipes() if recipe.name == "python")
     found = declared(python, tmp_path)
     assert found.extras == ("dev",)
-    packages = ("pretend", 'pytest>=3; python_version > "3"', "freezegun", "six", "coverage<5")
-    assert found.packages == packages
+    tox = ("pretend", 'pytest>=3; python_version > "3"', "twisted", "lxml")
+    assert found.packages == (*tox, "freezegun", "six", "coverage<5")
     (tmp_path / "tox.ini").write_text("no section\n")
     (tmp_path / "setup.py").write_text("print 'of Python 2'\n")
     assert declared(python, tmp_path).packages == ("freezegun", "coverage<5")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from configparser import Error as ConfigError
 from configparser import RawConfigParser
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ from packaging.specifiers import SpecifierSet
 from goldpan.execution.recipe import RunRecipe
 
 _PYTHON_REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
+_FACTORS = re.compile(r"([\w!{}.,-]+):\s+(.+)")
+"""Names of tox's environments, before what they alone have: `tests,cov: pretend`."""
 _LARGEST = 1 << 20  # bytes
 
 
@@ -49,7 +51,8 @@ def declared(recipe: RunRecipe, testbed: Path) -> Declared:
     files = tuple(name for name in recipe.fields.requirements if (testbed / name).is_file())
     deps = _configuration(testbed / "tox.ini").get("testenv", "deps", fallback="")
     tests_require = setup.get("options", "tests_require", fallback="")
-    lines = [*deps.splitlines(), *tests_require.splitlines(), *_installed_to_test(testbed)]
+    of_tox = _without_factors(deps, names)
+    lines = [*of_tox, *tests_require.splitlines(), *_installed_to_test(testbed)]
     lines_of_files = [line for name in files for line in _read(testbed / name).splitlines()]
     return Declared(
         tuple(name for name in names if name in extras),
@@ -100,6 +103,16 @@ def _requirements(lines: Iterable[str]) -> tuple[str, ...]:
         if requirement.url is None:
             requirements.append(str(requirement))
     return tuple(dict.fromkeys(requirements))
+
+
+def _without_factors(deps: str, names: Collection[str]) -> Iterator[str]:
+    """Yield the lines of `deps` of tox; of those for some factors alone, what tests' have."""
+    for line in deps.splitlines():
+        match = _FACTORS.fullmatch(line.strip())
+        if match is None:
+            yield line
+        elif not set(names).isdisjoint(re.split("[,-]", match[1])):
+            yield match[2]
 
 
 def _installed_to_test(testbed: Path) -> Iterator[str]:
