@@ -103,6 +103,47 @@ def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) 
     assert declared(python, tmp_path).packages == ("freezegun", "coverage<5")
 
 
+def test_what_poetry_pdm_hatch_and_uv_install_for_tests_is_taken(tmp_path: Path) -> None:
+    """Of Poetry every version, as its signs for versions are its own."""
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.poetry.extras]\ntest = []\ndocs = []\n"
+        '[tool.poetry.dev-dependencies]\nhypothesis = "^6.9"\n'
+        'pyyaml = {version = "~5", extras = ["libyaml"]}\nown = {path = "../own"}\n'
+        'old = {version = "*", python = "<3.7"}\nboth = [{version = "1"}, {version = "2"}]\n'
+        '[tool.poetry.group.test.dependencies]\npretend = "*"\n'
+        '[tool.poetry.group.docs.dependencies]\nsphinx = "*"\n'
+        '[tool.pdm.dev-dependencies]\ntests = ["six>=1", "-e file:///own", 3]\nlint = ["ruff"]\n'
+        '[tool.hatch.envs.default]\ndependencies = ["mock", "own @ {root:uri}"]\n'
+        '[tool.hatch.envs.test]\nextra-dependencies = ["furl"]\n'
+        '[tool.uv]\ndev-dependencies = ["attrs"]\n'
+    )
+    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    found = declared(python, tmp_path)
+    assert found.extras == ("test",)
+    poetry = ("hypothesis", "pyyaml[libyaml]", "both", "pretend")
+    assert found.packages == (*poetry, "six>=1", "mock", "furl", "attrs")
+    assert declared(python, tmp_path).listed == found.packages
+    text = "[tool]\npoetry = 1\nuv.dev-dependencies = 'x'\n[tool.hatch.envs]\ntest = []\n"
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert declared(python, tmp_path).packages == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "chosen"), [("^3.11", "3.11"), (">=3.8,<3.12", "3.11"), ("^3.12", None)]
+)
+def test_the_python_that_poetry_names_is_held(
+    tmp_path: Path, find: Finder, version: str, chosen: str | None
+) -> None:
+    text = f'[tool.poetry.dependencies]\npython = "{version}"\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+    if chosen:
+        found = choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
+        assert found[1] == chosen
+    else:
+        with pytest.raises(EnvironmentBuildError):
+            choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
+
+
 def test_without_uv_nothing_is_read_and_doctor_tells(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
