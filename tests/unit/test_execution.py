@@ -179,7 +179,8 @@ def test_python_files_that_hold_data_of_tests_are_not_given_to_pytest(tmp_path: 
         (tmp_path / "tests" / name).write_text(text)
     python = next(recipe for recipe in load_recipes() if recipe.name == "python")
     data = ["tests/conftest.py", "tests/examples.py", "tests/invalid.py", "tests/a.json"]
-    tests = ("tests/checks.py", "tests/new.py", "tests/test_made.py")
+    (tmp_path / "tests" / "link.py").symlink_to("/proc/kcore")  # which has no end
+    tests = ("tests/checks.py", "tests/link.py", "tests/new.py", "tests/test_made.py")
     assert python.given(tmp_path, [*data, *tests]) == tests
     assert python.given(tmp_path, data) == ()
     go = next(recipe for recipe in load_recipes() if recipe.name == "go")

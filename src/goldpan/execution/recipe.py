@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from goldpan.code.paths import holds_tests
 from goldpan.core.plugins.registry import Registry, files_in
 from goldpan.core.settings.file import read_toml
+from goldpan.execution.checkout import leaves
 from goldpan.execution.command import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 
@@ -116,6 +117,8 @@ class RunRecipe:
     def _is_data(self, testbed: Path, path: str) -> bool:
         file = testbed / path
         if not self.is_python or not file.is_file():
+            return False
+        if file.is_symlink() or leaves(testbed, path):  # to where nothing may be read
             return False
         return not holds_tests(path, file.read_text("utf-8", "replace"))
 
