@@ -61,6 +61,18 @@ def test_junit_gives_pytests_identifiers() -> None:
     }
 
 
+def test_tests_that_classes_inherit_from_another_file_are_told_apart() -> None:
+    """Pytest names the file in which they are defined, and one of them may fail alone."""
+    case = '<testcase classname="tests.test_{}" name="test_one" file="tests/base.py">{}</testcase>'
+    cases = case.format("a.TestA", "<failure/>") + case.format("b.TestB", "")
+    report = f"<testsuite>{cases}{case.format('c', '<skipped/>')}</testsuite>"
+    assert read_report(report.encode(), "junit") == {
+        "tests/base.py::tests.test_a.TestA::test_one": "failed",
+        "tests/base.py::tests.test_b.TestB::test_one": "passed",
+        "tests/base.py::tests.test_c::test_one": "skipped",
+    }
+
+
 def test_events_of_go_are_read() -> None:
     events = (
         b"# a line of the compiler\n"
