@@ -61,6 +61,18 @@ def test_junit_gives_pytests_identifiers() -> None:
     }
 
 
+def test_tests_that_classes_inherit_from_another_file_are_told_apart() -> None:
+    """Pytest names the file in which they are defined, and one of them may fail alone."""
+    case = '<testcase classname="tests.test_{}" name="test_one" file="tests/base.py">{}</testcase>'
+    cases = case.format("a.TestA", "<failure/>") + case.format("b.TestB", "")
+    report = f"<testsuite>{cases}{case.format('c', '<skipped/>')}</testsuite>"
+    assert read_report(report.encode(), "junit") == {
+        "tests/base.py::tests.test_a.TestA::test_one": "failed",
+        "tests/base.py::tests.test_b.TestB::test_one": "passed",
+        "tests/base.py::tests.test_c::test_one": "skipped",
+    }
+
+
 def test_events_of_go_are_read() -> None:
     events = (
         b"# a line of the compiler\n"
@@ -166,6 +178,27 @@ def test_a_damaged_list_of_installed_files_names_none(tmp_path: Path) -> None:
     assert own_modules(tmp_path) == {"a.py"}
 
 
+def test_python_files_that_hold_data_of_tests_are_not_given_to_pytest(tmp_path: Path) -> None:
+    """It finds no test in them, while other files' tests read them: then all tests run."""
+    (tmp_path / "tests").mkdir()
+    for name, text in {
+        "conftest.py": "def test_made(): pass\n",
+        "examples.py": "CASES = ['def broken(:']\n",
+        "invalid.py": "from .__future__ import x\n",
+        "checks.py": "class Checks(unittest.TestCase):\n    def testIt(self): pass\n",
+        "test_made.py": "globals().update(made())\n",
+    }.items():
+        (tmp_path / "tests" / name).write_text(text)
+    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    data = ["tests/conftest.py", "tests/examples.py", "tests/invalid.py", "tests/a.json"]
+    (tmp_path / "tests" / "link.py").symlink_to("/proc/kcore")  # which has no end
+    tests = ("tests/checks.py", "tests/link.py", "tests/new.py", "tests/test_made.py")
+    assert python.given(tmp_path, [*data, *tests]) == tests
+    assert python.given(tmp_path, data) == ()
+    go = next(recipe for recipe in load_recipes() if recipe.name == "go")
+    assert go.given(tmp_path, ["tests/a.go"]) == ("tests/a.go",)
+
+
 def test_the_recipe_is_that_of_the_test_files() -> None:
     recipes = load_recipes()
     names = ("package.json", "pyproject.toml", "Cargo.toml")
@@ -267,6 +300,17 @@ def test_no_test_function_passes_and_all_keep_their_names(tmp_path: Path) -> Non
         assert ("passed" in run.values()) is not change
     assert names[0] == names[1]
     assert len(names[0]) == 5
+
+
+def test_no_file_outside_is_made_to_fail(tmp_path: Path) -> None:
+    """Reports, which foreign code writes, name files of tests."""
+    (tmp_path / "test_own.py").write_text(TESTS)
+    testbed = tmp_path / "testbed"
+    testbed.mkdir()
+    (testbed / "link").symlink_to(tmp_path)
+    outside = ["../test_own.py", str(tmp_path / "test_own.py"), "link/test_own.py"]
+    assert not fail_tests(testbed, outside)
+    assert (tmp_path / "test_own.py").read_text() == TESTS
 
 
 @pytest.fixture

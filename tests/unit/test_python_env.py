@@ -79,7 +79,8 @@ def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) 
     """None of it as an option or an address: uv gets it on its command line."""
     (tmp_path / "tox.ini").write_text(
         "[testenv]\ndeps =\n    pretend  # doubles\n    pytest>=3; python_version > '3'\n"
-        "    -rdev-requirements.txt\n    py27: mock\n    --index-url=http://elsewhere.example\n"
+        "    -rdev-requirements.txt\n    py27: mock\n    tests,cov: twisted\n"
+        "    docs,!tests: sphinx\n    py38-test: lxml\n    --index-url=http://elsewhere.example\n"
         "    pkg @ http://elsewhere.example/pkg.zip\n[testenv:docs]\ndeps = sphinx\n"
         f"{' ' * 500_000}\\\n"
     )
@@ -95,11 +96,52 @@ def test_what_tox_nox_and_setuptools_install_for_tests_is_taken(tmp_path: Path) 
     python = next(recipe for recipe in load_recipes() if recipe.name == "python")
     found = declared(python, tmp_path)
     assert found.extras == ("dev",)
-    packages = ("pretend", 'pytest>=3; python_version > "3"', "freezegun", "six", "coverage<5")
-    assert found.packages == packages
+    tox = ("pretend", 'pytest>=3; python_version > "3"', "twisted", "lxml")
+    assert found.packages == (*tox, "freezegun", "six", "coverage<5")
     (tmp_path / "tox.ini").write_text("no section\n")
     (tmp_path / "setup.py").write_text("print 'of Python 2'\n")
     assert declared(python, tmp_path).packages == ("freezegun", "coverage<5")
+
+
+def test_what_poetry_pdm_hatch_and_uv_install_for_tests_is_taken(tmp_path: Path) -> None:
+    """Of Poetry every version, as its signs for versions are its own."""
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.poetry.extras]\ntest = []\ndocs = []\n"
+        '[tool.poetry.dev-dependencies]\nhypothesis = "^6.9"\n'
+        'pyyaml = {version = "~5", extras = ["libyaml"]}\nown = {path = "../own"}\n'
+        'old = {version = "*", python = "<3.7"}\nboth = [{version = "1"}, {version = "2"}]\n'
+        '[tool.poetry.group.test.dependencies]\npretend = "*"\n'
+        '[tool.poetry.group.docs.dependencies]\nsphinx = "*"\n'
+        '[tool.pdm.dev-dependencies]\ntests = ["six>=1", "-e file:///own", 3]\nlint = ["ruff"]\n'
+        '[tool.hatch.envs.default]\ndependencies = ["mock", "own @ {root:uri}"]\n'
+        '[tool.hatch.envs.test]\nextra-dependencies = ["furl"]\n'
+        '[tool.uv]\ndev-dependencies = ["attrs"]\n'
+    )
+    python = next(recipe for recipe in load_recipes() if recipe.name == "python")
+    found = declared(python, tmp_path)
+    assert found.extras == ("test",)
+    poetry = ("hypothesis", "pyyaml[libyaml]", "both", "pretend")
+    assert found.packages == (*poetry, "six>=1", "mock", "furl", "attrs")
+    assert declared(python, tmp_path).listed == found.packages
+    text = "[tool]\npoetry = 1\nuv.dev-dependencies = 'x'\n[tool.hatch.envs]\ntest = []\n"
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert declared(python, tmp_path).packages == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "chosen"), [("^3.11", "3.11"), (">=3.8,<3.12", "3.11"), ("^3.12", None)]
+)
+def test_the_python_that_poetry_names_is_held(
+    tmp_path: Path, find: Finder, version: str, chosen: str | None
+) -> None:
+    text = f'[tool.poetry.dependencies]\npython = "{version}"\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+    if chosen:
+        found = choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
+        assert found[1] == chosen
+    else:
+        with pytest.raises(EnvironmentBuildError):
+            choose_python(tmp_path, "2026-01-01T00:00:00Z", find, tmp_path / "log")
 
 
 def test_without_uv_nothing_is_read_and_doctor_tells(

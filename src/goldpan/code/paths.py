@@ -105,6 +105,14 @@ def is_test_file(path: str, content: str | None = None) -> bool:
     return _defines_tests(suffix, content[:_LONGEST])
 
 
+def holds_tests(path: str, content: str) -> bool:
+    """Return whether a runner finds tests in a file of tests, rather than data or helpers."""
+    file = PurePosixPath(path)
+    if file.name == "conftest.py":
+        return False
+    return bool(_COLLECTED.search(path)) or _defines_tests(file.suffix, content[:_LONGEST])
+
+
 def _defines_tests(suffix: str, content: str) -> bool:
     pattern = _SCRIPT if suffix in _SCRIPTS else _DEFINES.get(suffix)
     return pattern is not None and pattern.search(content) is not None

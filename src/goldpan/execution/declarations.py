@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from configparser import Error as ConfigError
 from configparser import RawConfigParser
 from dataclasses import dataclass
@@ -18,6 +18,10 @@ from packaging.specifiers import SpecifierSet
 from goldpan.execution.recipe import RunRecipe
 
 _PYTHON_REQUIRES = re.compile(r"""python_requires\s*=\s*["']?([^"'\n,)]+(?:,[^"'\n)]+)*)""")
+_CARET = re.compile(r"\^(\d+)[\d.]*")
+_FACTORS = re.compile(r"([\w!{}.,-]+):\s+(.+)")
+"""Names of tox's environments, before what they alone have: `tests,cov: pretend`."""
+_HATCH = ("dependencies", "extra-dependencies")
 _LARGEST = 1 << 20  # bytes
 
 
@@ -30,7 +34,7 @@ class Declared:
     files: tuple[str, ...]
     """Files of requirements."""
     packages: tuple[str, ...]
-    """Packages that tox and nox install to test, and that setuptools did."""
+    """Packages that tools such as tox and Poetry install to test, and that setuptools did."""
     listed: tuple[str, ...]
     """The same, and the packages in the files; lines that only pip reads are left out."""
 
@@ -38,7 +42,11 @@ class Declared:
 def declared(recipe: RunRecipe, testbed: Path) -> Declared:
     """Return the needs of a project's tests, which stand under the usual names."""
     project, setup = _pyproject(testbed), _configuration(testbed / "setup.cfg")
-    extras = set(_table(_table(project, "project"), "optional-dependencies"))
+    tool = _table(project, "tool")
+    extras = {
+        *_table(_table(project, "project"), "optional-dependencies"),
+        *_table(_table(tool, "poetry"), "extras"),
+    }
     if setup.has_section("options.extras_require"):
         extras.update(setup.options("options.extras_require"))
     script = _read(testbed / "setup.py")
@@ -49,7 +57,12 @@ def declared(recipe: RunRecipe, testbed: Path) -> Declared:
     files = tuple(name for name in recipe.fields.requirements if (testbed / name).is_file())
     deps = _configuration(testbed / "tox.ini").get("testenv", "deps", fallback="")
     tests_require = setup.get("options", "tests_require", fallback="")
-    lines = [*deps.splitlines(), *tests_require.splitlines(), *_installed_to_test(testbed)]
+    lines = [
+        *_without_factors(deps, names),
+        *tests_require.splitlines(),
+        *_installed_to_test(testbed),
+        *_of_managers(tool, names),
+    ]
     lines_of_files = [line for name in files for line in _read(testbed / name).splitlines()]
     return Declared(
         tuple(name for name in names if name in extras),
@@ -62,12 +75,17 @@ def declared(recipe: RunRecipe, testbed: Path) -> Declared:
 
 def required_python(testbed: Path) -> SpecifierSet:
     """Return the versions of Python that a project admits: all where it names none."""
-    requirement = _table(_pyproject(testbed), "project").get("requires-python")
+    project = _pyproject(testbed)
+    poetry = _table(_table(_table(project, "tool"), "poetry"), "dependencies")
+    requirement = _table(project, "project").get("requires-python", poetry.get("python"))
     if not isinstance(requirement, str):
         text = "\n".join(_read(testbed / name) for name in ("setup.cfg", "setup.py"))
         match = _PYTHON_REQUIRES.search(text)
         requirement = match[1].strip() if match else ""
     try:
+        requirement = _CARET.sub(
+            lambda match: f">={match[0][1:]},<{int(match[1]) + 1}", requirement
+        )
         specifiers = SpecifierSet(requirement)
         specifiers.contains("3")  # which reads its numbers
     except ValueError:  # of thousands of digits, too
@@ -102,6 +120,16 @@ def _requirements(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(requirements))
 
 
+def _without_factors(deps: str, names: Collection[str]) -> Iterator[str]:
+    """Yield the lines of `deps` of tox; of those for some factors alone, what tests' have."""
+    for line in deps.splitlines():
+        match = _FACTORS.fullmatch(line.strip())
+        if match is None:
+            yield line
+        elif not set(names).isdisjoint(re.split("[,-]", match[1])):
+            yield match[2]
+
+
 def _installed_to_test(testbed: Path) -> Iterator[str]:
     """Yield `tests_require` of setup.py, and what sessions of nox install to test."""
     for node in _nodes(testbed / "setup.py"):
@@ -114,6 +142,34 @@ def _installed_to_test(testbed: Path) -> Iterator[str]:
                 match node:
                     case ast.Call(func=ast.Attribute(attr="install"), args=items):
                         yield from _texts(items)
+
+
+def _of_managers(tool: dict[str, Any], names: Sequence[str]) -> Iterator[str]:
+    """Yield what Poetry, PDM, Hatch and uv install to test, of Poetry without versions."""
+    poetry = _table(tool, "poetry")
+    groups = _table(poetry, "group")
+    yield from _of_poetry(_table(poetry, "dev-dependencies"))
+    for name in names:
+        yield from _of_poetry(_table(_table(groups, name), "dependencies"))
+    pdm = _table(_table(tool, "pdm"), "dev-dependencies")
+    hatch = _table(_table(tool, "hatch"), "envs")
+    environments = [_table(hatch, name) for name in ("default", "hatch-test", *names)]
+    for listed in (
+        *(pdm.get(name) for name in names),
+        *(table.get(key) for table in environments for key in _HATCH),
+        _table(tool, "uv").get("dev-dependencies"),
+    ):
+        if isinstance(listed, list):
+            yield from (line for line in listed if isinstance(line, str))
+
+
+def _of_poetry(table: dict[str, Any]) -> Iterator[str]:
+    """Yield packages of the index for all Pythons; versions have signs of Poetry's own."""
+    for name, value in table.items():
+        about = value if isinstance(value, dict) else {"version": value}
+        if "version" in about and "python" not in about:
+            extras = about.get("extras")
+            yield f"{name}[{','.join(map(str, extras))}]" if isinstance(extras, list) else name
 
 
 def _texts(items: Iterable[ast.expr]) -> Iterator[str]:

@@ -14,8 +14,10 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
+from goldpan.code.paths import holds_tests
 from goldpan.core.plugins.registry import Registry, files_in
 from goldpan.core.settings.file import read_toml
+from goldpan.execution.checkout import leaves
 from goldpan.execution.command import SYSTEM_PATH
 from goldpan.execution.reports import ReportFormat
 
@@ -104,6 +106,21 @@ class RunRecipe:
         return tuple(
             sorted(path for path in paths if PurePosixPath(path).suffix in self.fields.suffixes)
         )
+
+    def given(self, testbed: Path, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return those test files that the runner is given, sorted; all tests run where none is.
+
+        Pytest finds no test in a Python file of data, which tests of other files read.
+        """
+        return tuple(path for path in self.runnable(paths) if not self._is_data(testbed, path))
+
+    def _is_data(self, testbed: Path, path: str) -> bool:
+        file = testbed / path
+        if not self.is_python or not file.is_file():
+            return False
+        if file.is_symlink() or leaves(testbed, path):  # to where nothing may be read
+            return False
+        return not holds_tests(path, file.read_text("utf-8", "replace"))
 
     def rebuilds(self, paths: Iterable[str]) -> bool:
         """Return whether a change of these files needs another build."""

@@ -135,7 +135,7 @@ FILES = "files"
 """The member of a record that has the digests of what lies beside it."""
 _SECONDS = "seconds"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_VERSION = 7
+_VERSION = 8
 """Raised where the same instance and settings would give another record."""
 
 

@@ -204,8 +204,10 @@ def _identifier(case: Mapping[str, str]) -> str:
     if not file.endswith(".py"):
         return f"{classname}.{name}" if classname else name
     module = file.removesuffix(".py").replace("/", ".")
-    if classname == module or not classname.startswith(f"{module}."):
+    if classname in (module, ""):
         return f"{file}::{name}"
+    if not classname.startswith(f"{module}."):  # inherited or made by this file
+        return f"{file}::{classname}::{name}"
     classes = classname.removeprefix(f"{module}.").replace(".", "::")
     return f"{file}::{classes}::{name}"
 

@@ -19,6 +19,7 @@ from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
+from goldpan.execution.checkout import leaves
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
 from goldpan.execution.records import (
@@ -50,6 +51,8 @@ def fail_tests(testbed: Path, files: Iterable[str]) -> bool:
     changed = False
     for path in files:
         target = testbed / path
+        if leaves(testbed, path):  # as a forged report may name it
+            continue
         if target.suffix != ".py" or target.is_symlink() or not target.is_file():
             continue
         failing = failing_tests(target.read_bytes())
@@ -243,6 +246,8 @@ def _forged(trial: Trial, answer: ScoringJob, change: Callable[[Path], None]) ->
     made to fail, and are none of them.
     """
     instance, tests = answer.job.instance, answer.tests
+    # Where the fix brings data alone, tests of other files are what it is judged by.
+    files = {*instance.test_files, *(test.partition("::")[0] for test in tests)}
 
     def passed(name: str, change: Callable[[Path], None]) -> set[str]:
         failing = False
@@ -250,7 +255,7 @@ def _forged(trial: Trial, answer: ScoringJob, change: Callable[[Path], None]) ->
         def control(testbed: Path) -> None:
             nonlocal failing
             change(testbed)
-            failing = fail_tests(testbed, instance.test_files)
+            failing = fail_tests(testbed, files)
 
         run = trial.run(name, control)
         return {test for test in tests if failing and run.get(test) == "passed"}

@@ -278,9 +278,9 @@ class Trial:
         """Run the test files that are there, all tests where none is for the runner."""
         seconds = min(self._limits.seconds, conditions.seconds or self._limits.seconds)
         limits = replace(self._limits, seconds=seconds)
-        runnable = self._recipe.runnable(self._instance.test_files)
-        present = [path for path in runnable if (self._testbed / path).is_file()]
-        if runnable and not present:
+        given = self._recipe.given(self._testbed, self._instance.test_files)
+        present = [path for path in given if (self._testbed / path).is_file()]
+        if given and not present:
             return {}
         log = self._logs / f"{name}.log"
         # All states run in the way in which the first reported a test.
