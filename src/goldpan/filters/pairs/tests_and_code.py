@@ -87,7 +87,7 @@ TESTS_AND_CODE = Criterion(
     subject="pair",
     definition="Keeps pairs whose pull request changes tests and code, all of it text.",
     source="Goldpan: a fix is proved by tests that fail before it and pass after it (SWE-bench)",
-    version=2,
     settings=TestsAndCodeSettings,
     judge=_judge,
+    version=2,
 )
