@@ -252,7 +252,7 @@ def test_suffix(tmp_path: Path) -> None:
         14: ["src/latest.py"],
         15: ["src/box.c", "README.md"],
         16: [],
-        17: ["a/Makefile"],
+        17: [".github/workflows/test.yml", "a/Makefile"],
         18: ["Box.JAVA"],
         19: ["\u202e/x\n.py"],
         20: ["src/query.sql"],

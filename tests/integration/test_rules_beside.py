@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldpan import Workspace
+from goldpan.builders import empty
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
 from goldpan.core.storage.parquet import read_table
 from goldpan.datasets.provenance import read_provenance
@@ -170,6 +171,14 @@ def test_an_own_profile_that_did_not_filter_is_named_by_its_path(
         run = f"un goldpan filter --repo {REPO} --profile {path}"
         assert error.value.remedy == ("R" + run, "Add --profile default, or r" + run)[count]
         lab.filter()
+
+
+def test_what_cannot_be_counted_is_not_called_empty() -> None:
+    def outdated(name: str) -> int:
+        raise WorkspaceError(f"The criterion of {name} changed", "Filter again")
+
+    assert empty._count("none", outdated) is None
+    assert empty._count("none", len) == 4
 
 
 def test_an_empty_dataset_names_what_emptied_it_and_the_profiles_that_do_not(

@@ -100,10 +100,15 @@ def test_parsers_load_only_when_they_are_needed() -> None:
         *("src/app.test.tsx", "src/app.spec.js", "src/__tests__/app.js"),
         *("core/src/test/java/org/x/Base.java", "core/ReaderTest.java", "core/TestReader.java"),
         *("spec/reader_spec.rb", "src/base58_unittest.cc", "test/runner.sh"),
+        *("src/UnitTests/Maps.cs", "src/Box.Tests/Base.cs", "Box.Test/Maps.cs", "box-tests/a.c"),
+        *("core/src/commonTest/kotlin/Base.kt", "core/src/testFixtures/java/Base.java"),
+        *("src/reader/tests.rs", "src/box_tests.rs", "types/box.test-d.ts", "e/box.cy.ts"),
+        *("gems/box/spec/spec_helper.rb", "packages/box/test/support/env.js"),
     ],
 )
 def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -> None:
     assert is_test_file(path)
+    assert is_test_file(path, "")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +116,8 @@ def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -
     [
         *("src/latest.py", "contest/entry.py", "src/attestation/verify.go", "src/protest.java"),
         *("docs/testing.md", "src/inspector.js", "src/Latest.java", "README.md"),
+        *("src/main/java/org/x/Test.java", "x/src/commonMain/kotlin/TypeSpec.kt"),
+        *("core/KeySpec.java", "src/CONTEST/a.c", "src/ABTest/panel.tsx", "src/cargo_test.rs"),
     ],
 )
 def test_letters_within_a_word_are_no_test(path: str) -> None:
@@ -126,3 +133,5 @@ def test_a_product_that_helps_testing_is_told_by_its_content() -> None:
     assert is_test_file("src/testing/checks.rs", "mod t {\n  #[test]\n  fn adds() {}\n}")
     assert not is_test_file("src/testing/kit.ts", "export const kit = 1;\n")
     assert is_test_file("src/testing/kit.ts", "describe('kit', () => {})\n")
+    assert is_test_file("src/BoxTest/Maps.cs", "class Maps\n{\n    [Fact]\n    void Is() {}\n}")
+    assert not is_test_file("src/BoxTest/Kit.cs", "class Kit\n{\n    [Obsolete]\n}")

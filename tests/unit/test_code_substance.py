@@ -327,3 +327,33 @@ def test_stripped_code_has_the_lines_of_the_text(change: tuple[str, bytes, bytes
     kinds: list[LexicalRules] = [language.lexis for language in LANGUAGES if language.lexis]
     for lexis in kinds:
         assert strip(text, lexis).code.count(b"\n") == lines
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "keep"),
+    [
+        ("a.rs", "fn f() { g(1, 2) }", "fn f() { g(\n1,\n2,\n) }", False),
+        ("a.py", "f(1, [2])", "f(\n  1,\n  [2,],\n)", False),
+        ("a.php", "<?php $a = [1, f(2)];", "<?php $a = [\n1,\nf(2),\n];", False),
+        ("a.ts", "f({ a: 1 }, [2]);", "f(\n{ a: 1, },\n[2],\n);", False),
+        ("a.go", "package a\nvar b = c(1, 2)\n", "package a\nvar b = c(\n1,\n2,\n)\n", False),
+        ("a.java", "class A { int[] a = {1, 2}; }", "class A { int[] a = {1, 2,}; }", False),
+        ("a.py", "a = (1)", "a = (1,)", True),
+        ("a.py", "a[1]", "a[1,]", True),
+        ("a.rs", "fn f() { let a = (1); }", "fn f() { let a = (1,); }", True),
+        ("a.rs", "fn f() { let (a) = b; }", "fn f() { let (a,) = b; }", True),
+        ("a.rs", "fn f(a: (T)) {}", "fn f(a: (T,)) {}", True),
+        ("a.rb", "a { |b| c }", "a { |b,| c }", True),
+        ("a.cs", "class A { int[] a; }", "class A { int[,] a; }", True),
+        ("a.cs", "class A { B a = typeof(C<>); }", "class A { B a = typeof(C<,>); }", True),
+        ("a.js", "a = [1,];", "a = [1,,];", True),
+        ("a.js", "a = [];", "a = [,];", True),
+        ("a.c", "int a = F(1);", "int a = F(1,);", True),
+    ],
+)
+def test_a_comma_after_the_last_item_is_layout_but_where_it_makes_a_tuple(
+    path: str, before: str, after: str, keep: bool
+) -> None:
+    for old, new in ((before, after), (after, before)):
+        substance = compare(old.encode(), new.encode(), path)
+        assert (substance.keep, substance.reason) == (keep, None if keep else "last-comma")

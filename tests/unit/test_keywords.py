@@ -264,10 +264,20 @@ def test_a_capitalised_keyword_on_its_own_line_is_not_negated() -> None:
         ("This does not fully fix #1", "partial"),
         ("does _not_ fix #1", "negated"),
         ('Revert "Fixes #1"', "negated"),
+        ('Revert "Prepend helpers. Fixes #1"', "negated"),
+        ('Revert "Read "a" and fix #1" (#3)', "negated"),
+        ('Revert "Revert "Prepend. Fixes #1""', "stated"),
+        ('Revert "Prepend helpers". Fixes #1', "stated"),
+        ('Revert "Prepend helpers"\n\nFixes #1, "whole"', "stated"),
     ],
 )
 def test_how_a_keyword_is_meant(text: str, stance: str) -> None:
     assert [keyword.stance for keyword in find_closing_keywords(text)] == [stance]
+
+
+def test_all_that_a_revert_quotes_is_undone() -> None:
+    found = find_closing_keywords('Revert "Fixes #1, fixes #2"', markdown=False)
+    assert [keyword.stance for keyword in found] == ["negated", "negated"]
 
 
 def test_place_and_excerpt() -> None:

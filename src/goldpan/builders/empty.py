@@ -30,7 +30,9 @@ def empty_dataset(
     `count` returns how many rows another profile gives that filtered all of the repositories.
     """
     others = set(basis[0].other_profiles).intersection(*(item.other_profiles for item in basis))
-    fuller = [(name, rows) for name in sorted(others) if (rows := _count(name, count))]
+    counts = {name: _count(name, count) for name in sorted(others)}
+    fuller = [(name, rows) for name, rows in counts.items() if rows]
+    empty = [name for name, rows in counts.items() if rows == 0]
     why = _why(recipe, profile, funnel, dropped, explained)
     problem = f"The dataset {recipe.family.name} would be empty: {why}"
     if fuller:
@@ -40,8 +42,8 @@ def empty_dataset(
         return DatasetError(
             problem, "Run goldpan mine with --include discussions, then goldpan filter"
         )
-    if others:
-        problem += f"; by {' and '.join(sorted(others))} it would be empty, too"
+    if empty:
+        problem += f"; by {' and '.join(empty)} it would be empty, too"
     rules = "".join({f" --rules {item.rules}" for item in basis if item.rules})
     return DatasetError(
         problem, f"Run goldpan funnel {profile.option}{rules} to see what is dropped"
@@ -77,7 +79,7 @@ def _why(
     )
 
 
-def _count(name: str, count: Callable[[str], int]) -> int:
+def _count(name: str, count: Callable[[str], int]) -> int | None:
     with suppress(GoldpanError):  # its verdicts are older than the tables, or not reviewed
         return count(name)
-    return 0
+    return None

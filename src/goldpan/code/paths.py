@@ -59,18 +59,29 @@ _COLLECTED = re.compile(
     (?:^|/)(?:
         test_[^/]*\.py | [^/]*_tests?\.py | (?:conftest|tests)\.py           # pytest, unittest
       | [^/]*_test\.go                                                      # go test
-      | [^/]*[._-](?:test|spec)s?\.[cm]?[jt]sx? | __tests__/.* | __mocks__/.*  # Jest, Mocha, Vitest
-      | src/(?:test|androidTest|integrationTest|it)/.*                      # Maven, Gradle, sbt
-      | (?:[A-Z]\w*)?(?:Tests?|TestCase|IT|Spec)\.(?:java|kt|kts|scala|groovy|cs|swift|php)
+      | [^/]*[._-](?:test|spec|cy)s?(?:-d)?\.[cm]?[jt]sx?               # Jest, Mocha, Cypress, tsd
+      | __tests__/.* | __mocks__/.*                                         # Jest, Vitest
+      | src/(?:test(?:[A-Z]\w*)?|[a-z]\w*Test|it)/.*                        # Maven, Gradle, sbt
+      | (?:[A-Z]\w*)?(?:Tests?|TestCase|IT)\.(?:java|kt|kts|scala|groovy|cs|swift|php)
+      | (?:[A-Z]\w*)?Spec\.(?:kt|kts|scala|groovy|swift|php)
       | Test[A-Z]\w*\.(?:java|kt|scala|groovy|php)
       | [^/]*_(?:test|spec)\.(?:rb|exs|dart|cc|cpp|cxx|c|lua|ml)
       | [^/]*(?:_unittest|_gtest)\.(?:cc|cpp|cxx)
+      | (?:[^/]*_)?tests\.rs                                                # `mod tests;`
+      | spec/.*\.rb                                                         # RSpec
     )$
     """,
     re.X,
 )
-_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|testing|testdata|test_data|fixtures|e2e)/", re.I)
-_PLURAL_OR_TOP = re.compile(r"(?:^|/)(?:tests|specs|testdata|test_data|e2e)/|^(?:test|spec)/", re.I)
+# Maven's and Gradle's folders for what is shipped: JUnit's own `Test.java` is no test.
+_SHIPPED = re.compile(r"(?:^|/)src/(?:main|[a-z]\w*Main)/")
+_MANY = r"(?:[^/]*[._-])?tests|specs|testdata|test_data|e2e|(?-i:[^/]*(?:[A-Za-z0-9]Tests|\.Test))"
+_FOLDER = re.compile(
+    rf"(?:^|/)(?:test|spec|testing|fixtures|(?-i:[^/]*[a-z0-9]Test)|{_MANY})/", re.I
+)
+_PLURAL_OR_TOP = re.compile(
+    rf"(?:^|/)(?:{_MANY})/|^(?:(?:packages|crates|apps|libs)/[^/]+/)?(?:test|spec)/", re.I
+)
 _DEFINES = {
     ".py": re.compile(
         r"^[ \t]*(?:async\s+)?def\s+test_?\w*\s*\(|^[ \t]*class\s+\w+\(.*TestCase\)", re.M
@@ -78,6 +89,7 @@ _DEFINES = {
     ".rs": re.compile(r"^[ \t]*#\[(?:\w+::)*test\b", re.M),
     ".go": re.compile(r"^func\s+(?:Test|Benchmark|Fuzz)[A-Z_]\w*\(", re.M),
     ".java": re.compile(r"^[ \t]*@(?:Parameterized|Repeated)?Test\b", re.M),
+    ".cs": re.compile(r"^[ \t]*\[(?:Fact|Theory|Test(?:Case|Method)?)\b", re.M),
     ".kt": re.compile(r"^[ \t]*@(?:Parameterized)?Test\b", re.M),
     ".rb": re.compile(r"^[ \t]*(?:describe|context|it)\b.*\bdo\b|^[ \t]*def\s+test_", re.M),
     ".php": re.compile(r"function\s+test\w+\s*\(|@test\b"),
@@ -95,7 +107,7 @@ def is_test_file(path: str, content: str | None = None) -> bool:
     `path` is relative to the root; `content` settles what the path leaves open. Without it, a
     file below a folder named for tests counts as one.
     """
-    if _COLLECTED.search(path):
+    if _COLLECTED.search(path) and not _SHIPPED.search(path):
         return True
     if not _FOLDER.search(path):
         return False

@@ -2,12 +2,14 @@
 
 The substance check of FAUN-Eval (section 3.3.2). Two versions are compared by the tokens of their
 code, with one mark for each string literal, and by how these tokens nest; a change of white space
-counts only where it changes what the code says, such as an indentation in Python. What an
+counts only where it changes what the code says, such as an indentation in Python, and a comma that
+formatters put after the last item of a list only where it makes a tuple. What an
 interpolation holds is code, and so are the paths of imports.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -153,7 +155,31 @@ def _within(node: Node, reading: ParsedCode, outer: Mark) -> list[Node]:
             waiting.extend(child.children[::-1])
         elif mark is not Mark.COMMENT:
             nodes.append(child)
+    if _has_last_comma(node, nodes):
+        del nodes[-2]
     return nodes
+
+
+def _has_last_comma(node: Node, within: list[Node]) -> bool:
+    """Return whether a comma stands before the closing bracket that says nothing."""
+    *_, item, comma, closing = (None, None, None, *(child.type for child in within))
+    if comma != "," or closing not in _CLOSING or item in _NO_ITEM:
+        return False
+    return node.type not in _COMMA_COUNTS and not ("tuple" in node.type and len(within) == 4)
+
+
+_CLOSING = frozenset(")]}>")
+_NO_ITEM = frozenset(",([{<")  # a comma after these is a hole, as in `[1,,]` and `Map<,>`
+# A macro may read each of its tokens, and `a[1,]` is another key than `a[1]`.
+_COMMA_COUNTS = frozenset({"token_tree", "subscript"})
+_LAST_COMMA = re.compile(rb"(?<![,(\[{<]),(?=[)\]}>])")
+
+
+def _same_but_for_commas(old: bytes, new: bytes) -> bool:
+    """Return whether squeezed codes are the same, but for commas before closing brackets."""
+    if len(old) - old.count(b",") != len(new) - new.count(b","):
+        return False
+    return old == new or _LAST_COMMA.sub(b"", old) == _LAST_COMMA.sub(b"", new)
 
 
 Parsed = Literal["tree", "failed", "tokens", "none"]
@@ -168,6 +194,7 @@ Reason = Literal[
     "strings",
     "comments-and-strings",
     "white-space",
+    "last-comma",
     "encoding",
     "rename-only",
     "mode-only",
@@ -273,7 +300,8 @@ def _normalize(text: bytes) -> bytes | None:
 def _by_lexis(old: bytes, new: bytes, language: Language, lexis: LexicalRules) -> Substance | None:
     """Judge by tokens alone; None where only a parser can tell."""
     before, after = strip(old, lexis), strip(new, lexis)
-    keep = squeeze(before.code, strings=False) != squeeze(after.code, strings=False)
+    squeezed = (squeeze(code, strings=False) for code in (before.code, after.code))
+    keep = not _same_but_for_commas(*squeezed)
     if not keep and language.grammar:
         return None
     keep = keep or tokens(before.code) != tokens(after.code)
@@ -292,9 +320,10 @@ def _by_grammar(old: bytes, new: bytes, first: Language, last: Language, path: s
         other = read(old, second.grammar)
         if other.clean and (another := read(new, second.grammar)).clean:
             before, after, clean, name = other, another, True, second.name
-    keep = squeeze(before.stripped.code) != squeeze(after.stripped.code)
+    squeezed = squeeze(before.stripped.code), squeeze(after.stripped.code)
+    keep = squeezed[0] != squeezed[1]
     if clean and before.grammar is after.grammar:
-        keep = keep or not same_structure(before, after)
+        keep = not _same_but_for_commas(*squeezed) or not same_structure(before, after)
     elif first is last:
         old_layout = _layout(before.stripped.code, last)
         keep = keep or old_layout != _layout(after.stripped.code, last)
@@ -328,7 +357,9 @@ def _verdict(
         count = changed_tokens(old_code.code, other.code)
         return Substance(True, None, language, parsed, count, evidence)
     comments, strings = old_code.comments != other.comments, old_code.strings != other.strings
-    reason: Reason = "comments" if comments else "strings" if strings else "white-space"
+    squeezed = squeeze(old_code.code), squeeze(other.code)
+    layout: Reason = "white-space" if squeezed[0] == squeezed[1] else "last-comma"
+    reason: Reason = "comments" if comments else "strings" if strings else layout
     reason = "comments-and-strings" if comments and strings else reason
     return Substance(False, reason, language, parsed, 0, evidence)
 

@@ -165,6 +165,8 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _REVERTED = re.compile(r"\brevert(?:s|ed|ing)?\b", re.IGNORECASE)
+# How git names the commit that takes another back: its quoted title closes what is now open again.
+_REVERTS = re.compile(r'\brevert:?\s+"(?:revert\s+")*', re.IGNORECASE)
 # "I was hoping that this would fix #1, but this does not help"; of what another reference follows,
 # as in "fixes #1, but it does not fix #2", it may say nothing.
 _DENIED_AFTER = re.compile(
@@ -250,6 +252,7 @@ def closing_keywords(
                 block.text[max(end_before, start - _NEAR) : start],
                 word[1],
                 block.text[_end_of_target(block, word.end(), mentions) :][:_NEAR],
+                _reverts(block.text, start),
             ),
             line=block.line,
             start=start,
@@ -282,14 +285,26 @@ def _end_of_target(block: MarkdownBlock, offset: int, mentions: dict[int, Mentio
     return node.end if node.href is not None or mention is None else mention.end
 
 
-def _stance(before: str, keyword: str, after: str) -> Stance:
+def _reverts(text: str, at: int) -> int:
+    """Return how many reverts quote a place, each taking back the one within."""
+    first, last = max(0, at - _NEAR), at + _NEAR
+    opening = _REVERTS.search(text, max(first, text.rfind("\n", first, at) + 1), at)
+    rest = text[at:last].partition("\n")[0]
+    if not opening or '"' not in rest or text.count('"', opening.end(), at) % 2:
+        return 0
+    return opening[0].count('"')
+
+
+def _stance(before: str, keyword: str, after: str, reverts: int) -> Stance:
     """Return how a keyword is meant, by the text before it and after its reference."""
+    if reverts % 2:
+        return "negated"
     own_line = keyword.istitle() and before.rstrip(" \t").endswith("\n")
     # A line of its own says nothing of the one before, as after "Do not merge yet".
     clause = "" if own_line else _CLAUSE_END.split(before)[-1]
     words = clause.split()
     near = " ".join(words[-4:])
-    if _REVERTED.search(clause) or _DENIED_AFTER.match(after):
+    if (not reverts and _REVERTED.search(clause)) or _DENIED_AFTER.match(after):
         return "negated"
     negations = list(_NEGATION.finditer(near))
     if negations:

@@ -84,9 +84,9 @@ def _judge(view: RepoView, settings: SuffixSettings) -> pa.Table:
     is_test = _TESTS[settings.tests]
 
     def fault(path: str) -> str | None:
-        if is_test(path):
-            return "test"
-        return None if PurePosixPath(path).suffix.lower() in suffixes else "no-code"
+        if PurePosixPath(path).suffix.lower() not in suffixes:
+            return "no-code"
+        return "test" if is_test(path) else None
 
     return answer_table(
         [_verdict(pair, fault) for pair in view.sql(_QUERY).to_pylist()], *KEYS["pair"]
@@ -112,4 +112,5 @@ SUFFIX = Criterion(
     source="FAUN-Eval, section 3.3.2, Suffix Detection",
     settings=SuffixSettings,
     judge=_judge,
+    version=2,
 )

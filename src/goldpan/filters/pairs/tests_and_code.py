@@ -89,4 +89,5 @@ TESTS_AND_CODE = Criterion(
     source="Goldpan: a fix is proved by tests that fail before it and pass after it (SWE-bench)",
     settings=TestsAndCodeSettings,
     judge=_judge,
+    version=2,
 )
