@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
@@ -77,17 +75,13 @@ class Lab:
         self.recipe = root / "shell.toml"
         self.recipe.write_text(RECIPE, encoding="utf-8")
         self.files: dict[bytes, Content] = {b"run.sh": RUNNER, b"value": b"1\n"}
+        self.tests: dict[bytes, bytes] = {}
+        """Further files of tests that a fix brings."""
 
-    def instance(
-        self,
-        test: str,
-        value: bytes = b"2\n",
-        tests: Mapping[bytes, bytes] = MappingProxyType({}),
-        **more: bytes,
-    ) -> FixInstance:
-        """Commit a fix that sets `value` and brings a test, and other files of tests."""
+    def instance(self, test: str, value: bytes = b"2\n", **more: bytes) -> FixInstance:
+        """Commit a fix that sets `value` and brings a test."""
         base = self.repository.commit(self.files, ref="refs/heads/main")
-        tests = {b"tests/check.sh": test.encode(), **tests}
+        tests = {b"tests/check.sh": test.encode(), **self.tests}
         extra = {name.encode(): content for name, content in more.items()}
         fixed = {**self.files, **extra, b"value": value}
         with_tests = self.repository.commit({**self.files, **tests}, base, ref="refs/heads/tests")
@@ -183,7 +177,8 @@ def test_a_test_that_reads_a_changed_file_runs_though_it_did_not_change(lab: Lab
     all_of_them = b'#!/bin/sh\n[ $# -gt 1 ] || set -- "$1" tests/*.sh\n'
     lab.files[b"run.sh"] = all_of_them + RUNNER.partition(b"\n")[2]
     lab.files[b"tests/reads.sh"] = b'test "$(cat value)" = "$(cat tests/expected 2> /dev/null)"\n'
-    instance = lab.instance("true", tests={b"tests/expected": b"2\n"})
+    lab.tests[b"tests/expected"] = b"2\n"
+    instance = lab.instance("true")
     assert instance.test_files == ("tests/check.sh", "tests/expected")
     record = lab.verify(instance)
     assert record.takes_all

@@ -20,7 +20,7 @@ from goldpan.execution.reports import Outcome, read_report
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 CALLED = '#!/bin/sh\necho "${0##*/} $*" >> "$LOG"\n'
-RUNNER = '#!/bin/sh\necho "MODE=$MODE $*" >> "$LOG"\n'
+RUNNER = '#!/bin/sh\necho "MODE=$MODE$NODE_EXTRA_CA_CERTS $*" >> "$LOG"\n'
 MODULE = """#!/usr/bin/env node
 const called = ["gc", typeof gc, ...process.argv.slice(2)].join(" ") + "\\n"
 require("fs").appendFileSync(process.env.LOG, called)
