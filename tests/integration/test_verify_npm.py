@@ -177,20 +177,23 @@ def test_reports_of_an_old_mocha_are_what_it_prints(checkout: Checkout) -> None:
     assert checkout.test("mocha-tap") == {"it subtracts": "failed", "it adds": "passed"}
 
 
-def test_jasmine_reports_by_a_helper(checkout: Checkout) -> None:
+@pytest.mark.parametrize("way", ["jasmine", "jasmine-reporter"])
+def test_jasmine_reports_by_a_helper_or_a_reporter(checkout: Checkout, way: str) -> None:
     results = [
         {"fullName": "it adds\n#2", "status": "passed"},
         {"fullName": "it waits", "status": "pending"},
         {"fullName": "it fails", "status": "failed"},
     ]
     jasmine = f"""{MODULE}
-const [config, helper] = process.argv.slice(2).map(word => word.split("=")[1])
-global.jasmine = {{getEnv: () => ({{addReporter: reporter => {{
+const [[, config], [option, file]] = process.argv.slice(2).map(word => word.split("="))
+const report = reporter => {{
   for (const result of {json.dumps(results)}) reporter.specDone(result)
-}}}})}}
-require(helper)
+}}
+if (option === "--helper") global.jasmine = {{getEnv: () => ({{addReporter: report}})}}
+const Reporter = require(file)
+if (option === "--reporter") report(new Reporter())
 """
     checkout.scripts(test="jasmine --config=jasmine.json")
     checkout.write({"node_modules/.bin/jasmine": jasmine})
     outcomes = {"it adds \\#2": "passed", "it waits": "skipped", "it fails": "failed"}
-    assert checkout.test("jasmine", "spec/a.js") == outcomes
+    assert checkout.test(way, "spec/a.js") == outcomes
