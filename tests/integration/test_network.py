@@ -69,6 +69,19 @@ def test_the_index_is_reached_by_both_kinds_of_request(
     assert not proxy.refused
 
 
+def test_what_is_still_connected_when_building_is_stopped_is_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(socket.socket(socket.AF_UNIX)) as client:
+        with open_proxy((), (), tmp_path / "log") as proxy:
+            client.settimeout(30)
+            client.connect(str(proxy.socket))
+            client.sendall(b"GET http://127.0.0.1:1/ HTTP/1.1\r\n")
+            ask(proxy, "x\r\n\r\n")  # until the one before is served, too
+        assert client.recv(1) == b""
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     "target",
     ["127.0.0.1:1", "localhost:PORT", "2130706433:PORT", "0x7f.1:PORT", "[::1]:PORT",

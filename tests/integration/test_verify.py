@@ -28,6 +28,7 @@ from goldpan.execution.records import (
     TrialSettings,
     hold_verification,
 )
+from goldpan.execution.resolve import resolve_all
 from goldpan.execution.verify import verify_all, verify_instance
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches
@@ -74,11 +75,13 @@ class Lab:
         self.recipe = root / "shell.toml"
         self.recipe.write_text(RECIPE, encoding="utf-8")
         self.files: dict[bytes, Content] = {b"run.sh": RUNNER, b"value": b"1\n"}
+        self.tests: dict[bytes, bytes] = {}
+        """Further files of tests that a fix brings."""
 
     def instance(self, test: str, value: bytes = b"2\n", **more: bytes) -> FixInstance:
         """Commit a fix that sets `value` and brings a test."""
         base = self.repository.commit(self.files, ref="refs/heads/main")
-        tests = {b"tests/check.sh": test.encode()}
+        tests = {b"tests/check.sh": test.encode(), **self.tests}
         extra = {name.encode(): content for name, content in more.items()}
         fixed = {**self.files, **extra, b"value": value}
         with_tests = self.repository.commit({**self.files, **tests}, base, ref="refs/heads/tests")
@@ -86,7 +89,8 @@ class Lab:
         clone(self.workspace, REPO, Notes(), source=self.repository.path)
         diffs = patches(self.workspace.clone(REPO), [(1, base, with_fix), (2, base, with_tests)])
         fix, test_patch = (patch.text or "" for patch in diffs)
-        return FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, ("tests/check.sh",))
+        names = tuple(sorted(name.decode() for name in tests))
+        return FixInstance("x:o/n#1+2", REPO, 1, 2, base, fix, test_patch, names)
 
     def verify(
         self, instance: FixInstance, settings: TrialSettings = QUICK, again: bool = False
@@ -167,6 +171,25 @@ def test_a_log_or_report_that_was_changed_is_told_and_made_anew(lab: Lab) -> Non
 )  # fmt: skip
 def test_what_proves_nothing_is_said_so(lab: Lab, test: str, value: bytes, verdict: str) -> None:
     assert lab.verify(lab.instance(test, value)).proof.verdict == verdict
+
+
+def test_a_test_that_reads_a_changed_file_runs_though_it_did_not_change(lab: Lab) -> None:
+    all_of_them = b'#!/bin/sh\n[ $# -gt 1 ] || set -- "$1" tests/*.sh\n'
+    lab.files[b"run.sh"] = all_of_them + RUNNER.partition(b"\n")[2]
+    lab.files[b"tests/reads.sh"] = b'test "$(cat value)" = "$(cat tests/expected 2> /dev/null)"\n'
+    lab.tests[b"tests/expected"] = b"2\n"
+    instance = lab.instance("true")
+    assert instance.test_files == ("tests/check.sh", "tests/expected")
+    record = lab.verify(instance)
+    assert record.takes_all
+    assert record.proof.fail_to_pass == ("tests/reads.sh",)
+    assert record.proof.pass_to_pass == ("tests/check.sh",)
+    answers = {instance.id: instance.patch}
+    settings = replace(QUICK, isolation=ISOLATIONS[0])
+    (resolution,) = resolve_all(
+        lab.workspace, [instance], answers, settings, Notes(), recipes=[lab.recipe]
+    )
+    assert resolution.outcome == "resolved"
 
 
 def test_a_patch_that_does_not_apply_is_told(lab: Lab) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -255,6 +256,18 @@ def test_what_isolated_code_can_fill_is_bounded_and_its_variables_stay_unlisted(
     assert output.endswith("s3cret\nends\n")
     assert not [word for word in ("wrote", "filled", "listed") if word in output]
     assert (tmp_path / "a").exists()
+
+
+@needs_isolation
+def test_isolated_tests_find_their_own_servers_by_name() -> None:
+    connect = (
+        "import socket; server = socket.create_server(('localhost', 0)); "
+        "print(socket.create_connection(('localhost', server.getsockname()[1])).fileno() > 0)"
+    )
+    command = [os.path.realpath(sys.executable), "-c", connect]
+    readable = [Path(command[0]).parent.parent]
+    lines = find_isolation("bubblewrap").printed_lines(command, CommandLimits(60), readable)
+    assert lines == ["True"]
 
 
 def test_a_log_without_end_is_stopped_and_cut(

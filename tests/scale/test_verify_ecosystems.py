@@ -56,6 +56,10 @@ SUREFIRE = f"{DEBIAN}/org/apache/maven/surefire/surefire-junit4"
 PROJECTS = {
     "node": Project("npm", "add.js", "add.test.js", "adds"),
     "mocha": Project("npm", "add.js", "test/add.js", "adds"),
+    "jasmine": Project("npm", "add.js", "spec/add.js", "adds"),
+    "vitest": Project("npm", "add.ts", "add.test.ts", "add.test.ts > adds"),
+    "pnpm": Project("npm", "add.js", "add.test.js", "adds"),
+    "yarn": Project("npm", "add.js", "add.test.js", "adds"),
     "cargo": Project("cargo", "src/lib.rs", "tests/add.rs", "tests/add.rs::adds"),
     "go": Project("go", "add.go", "add_test.go", "example.org/n.TestAdd"),
     "maven": Project("mvn", *JAVA, (JUNIT, SUREFIRE)),

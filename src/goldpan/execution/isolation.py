@@ -246,6 +246,8 @@ def _end_of(lines: Sequence[str]) -> str:
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _SETTINGS = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/passwd", "/etc/group")
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")
+_HOSTS = b"127.0.0.1 localhost\n::1 localhost\n"
+"""The names without a network: servers of tests, and Vitest's own, listen on localhost."""
 
 
 def _system_binds() -> list[str]:
@@ -296,13 +298,17 @@ class Bubblewrap(Isolation):
         for writable in command.writable:
             arguments += ["--bind", str(writable), str(writable)]
         arguments += ["--bind", str(command.testbed), TESTBED, "--chdir", TESTBED]
-        # The rest is in memory, too, which nothing bounds.
-        arguments += ["--remount-ro", "/dev", "--remount-ro", "/"]
         limited = below_limits(command, limits, own_users=True)
-        # Variables travel here and not as arguments, which every user of the machine can list.
-        return run_limited(
-            [*arguments, "--", *limited], command, limits, log, environment=environment_of(command)
-        )
+        with tempfile.NamedTemporaryFile(prefix="goldpan-") as hosts:
+            if not command.network:
+                hosts.write(_HOSTS)
+                hosts.flush()
+                arguments += ["--ro-bind", hosts.name, "/etc/hosts"]
+            # The rest is in memory, too, which nothing bounds.
+            arguments += ["--remount-ro", "/dev", "--remount-ro", "/", "--", *limited]
+            # Variables travel here and not as arguments, which every user of the machine can list.
+            variables = environment_of(command)
+            return run_limited(arguments, command, limits, log, environment=variables)
 
 
 @lru_cache(maxsize=1)

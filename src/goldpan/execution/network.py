@@ -60,7 +60,8 @@ class Proxy:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the one request of a connection."""
         ended = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
-        with suppress(*ended), closing(writer):
+        # Where building is stopped, asyncio of Python 3.11 would print that this was canceled.
+        with suppress(*ended, asyncio.CancelledError), closing(writer):
             async with self._slots:
                 async with asyncio.timeout(_HEAD_SECONDS):
                     head = await reader.readuntil(b"\r\n\r\n")

@@ -134,6 +134,8 @@ RECORD = "record.json"
 FILES = "files"
 """The member of a record that has the digests of what lies beside it."""
 _SECONDS = "seconds"
+ALL_TESTS = "all_tests"
+"""The member of an environment that says that all tests ran."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _VERSION = 8
 """Raised where the same instance and settings would give another record."""
@@ -241,6 +243,11 @@ class TrialRecord:
     environment: Mapping[str, Any] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
     """Seconds taken to `build` and to run the `tests`; empty where it ended early."""
+
+    @property
+    def takes_all(self) -> bool:
+        """True where all tests ran, for those of the changed files could not show the fix."""
+        return bool(self.environment.get(ALL_TESTS))
 
 
 @contextmanager

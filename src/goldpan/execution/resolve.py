@@ -197,7 +197,7 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
     stored = _read(logs, answer, digest)
     if stored:
         return stored
-    with open_trial(answer.job, logs) as trial:
+    with open_trial(answer.job, logs, answer.record) as trial:
         shutil.rmtree(logs, ignore_errors=True)
         make_directory(logs)
 

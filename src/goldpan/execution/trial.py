@@ -34,7 +34,7 @@ from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
 from goldpan.execution.packages import package_cache
 from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import USUAL, Conditions, EndedError, Run, TrialJob
+from goldpan.execution.records import USUAL, Conditions, EndedError, Run, TrialJob, TrialRecord
 from goldpan.execution.reports import (
     PROBE,
     VARIABLE,
@@ -64,6 +64,8 @@ class Trial:
         self._recipe: RunRecipe
         self._command: int | None = None
         """The recipe's command of tests that the first run found to report any."""
+        self.takes_all = False
+        """True where all tests run, not those of the changed files alone."""
         self._files: frozenset[str] = frozenset()
         """The project's Python files, as they were before anything was built."""
         self._copied: frozenset[str] = frozenset()
@@ -116,6 +118,19 @@ class Trial:
         with copied_tree(self._base, self._testbed):
             change(self._testbed)
             return self._run_tests(name, conditions)
+
+    @property
+    def has_more_tests(self) -> bool:
+        """True where tests that did not change may read what did: files that no runner takes.
+
+        Never in Python, where the control run of answers makes only the changed test files fail.
+        """
+        listed = self._instance.test_files
+        return not self.is_python and 0 < len(self._recipe.runnable(listed)) < len(listed)
+
+    def take_all(self) -> None:
+        """Run all tests from now on, in whichever way reports any."""
+        self.takes_all, self._command = True, None
 
     def beside(self, name: str) -> Self | None:
         """Return a trial of the same base and environment whose tests run beside this one's.
@@ -278,7 +293,8 @@ class Trial:
         """Run the test files that are there, all tests where none is for the runner."""
         seconds = min(self._limits.seconds, conditions.seconds or self._limits.seconds)
         limits = replace(self._limits, seconds=seconds)
-        given = self._recipe.given(self._testbed, self._instance.test_files)
+        listed = () if self.takes_all else self._instance.test_files
+        given = self._recipe.given(self._testbed, listed)
         present = [path for path in given if (self._testbed / path).is_file()]
         if given and not present:
             return {}
@@ -330,11 +346,15 @@ def _read(report: Path, form: ReportFormat, copy: Path) -> Run:
 
 
 @contextmanager
-def open_trial(job: TrialJob, logs: Path) -> Iterator[Trial]:
-    """Open a trial in directories of its own; raises `IsolationError` where nothing isolates."""
+def open_trial(job: TrialJob, logs: Path, record: TrialRecord | None = None) -> Iterator[Trial]:
+    """Open a trial in directories of its own, to run the tests that an earlier record is of.
+
+    Raises `IsolationError` where nothing isolates.
+    """
     isolation = find_isolation(job.settings.isolation, job.settings.image)
     with job.workspace.scratch() as scratch:
         trial = Trial(job, isolation, scratch, logs)
+        trial.takes_all = record is not None and record.takes_all
         trial.environment["isolation"] = isolation.name
         if isolation.image_id:
             trial.environment["image_id"] = isolation.image_id

@@ -22,6 +22,7 @@ from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
+    ALL_TESTS,
     EXPLAINED,
     RECORD,
     EndedError,
@@ -98,23 +99,37 @@ def _has_more_by_now(job: TrialJob, stored: TrialRecord) -> bool:
 
 
 def _prove(trial: Trial, job: TrialJob) -> Proof:
-    first_after = _run(trial, job, "after", 1)
+    """Run the tests of the changed files, and all where these do not show the fix."""
+    proof = _compare(trial, job)
+    if proof.verdict != "verified" and trial.has_more_tests:
+        trial.take_all()
+        with suppress(EndedError):
+            whole = _compare(trial, job, "all-")
+            if whole.verdict == "verified":
+                trial.environment[ALL_TESTS] = True
+                return whole
+    if proof.verdict == "no-tests-run":
+        raise EndedError(proof.verdict, "see after-1.log")
+    return proof
+
+
+def _compare(trial: Trial, job: TrialJob, kind: str = "") -> Proof:
+    """Run the tests before and after the fix; `kind` begins the names of the logs."""
+    first_after = _run(trial, job, "after", f"{kind}after-1")
     if not first_after:
-        raise EndedError("no-tests-run", "see after-1.log")
-    first_before = _run(trial, job, "before", 1)
-    _run(trial, job, "base", 1)
+        return Proof("no-tests-run")
+    first_before = _run(trial, job, "before", f"{kind}before-1")
+    _run(trial, job, "base", f"{kind}base-1")
     early = prove([first_before], [first_after])
     if early.verdict != "verified":
         return early
     more = range(2, job.settings.repeats + 1)
-    after = [first_after, *(_run(trial, job, "after", number) for number in more)]
-    before = [first_before, *(_run(trial, job, "before", number) for number in more)]
+    after = [first_after, *(_run(trial, job, "after", f"{kind}after-{at}") for at in more)]
+    before = [first_before, *(_run(trial, job, "before", f"{kind}before-{at}") for at in more)]
     return prove(before, after)
 
 
-def _run(
-    trial: Trial, job: TrialJob, state: Literal["base", "before", "after"], number: int
-) -> Run:
+def _run(trial: Trial, job: TrialJob, state: Literal["base", "before", "after"], name: str) -> Run:
     """Run the tests on the base commit, with the test patch, or with the fix as well."""
     instance = job.instance
     patches = {
@@ -127,7 +142,7 @@ def _run(
         for patch in patches:
             apply_or_end(testbed, patch)
 
-    run = trial.run(f"{state}-{number}", change)
+    run = trial.run(name, change)
     if trial.imports.outside:
         raise EndedError("outside-checkout", trial.imports.outside[0])
     if state == "after" and trial.imports.inside:

@@ -262,7 +262,7 @@ def _examine(unit: _Unit, logs: Path) -> tuple[dict[FindingName, Finding], dict[
     """
     findings: dict[FindingName, Finding] = {}
     details: dict[str, Any] = {}
-    with open_trial(unit.job, logs) as trial:
+    with open_trial(unit.job, logs, unit.record) as trial:
         started = time.monotonic()
         trial.prepare()
         again = RerunTrial(trial, unit.record, unit.lanes)
