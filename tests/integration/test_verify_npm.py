@@ -18,7 +18,10 @@ from goldpan.execution.command import CommandLimits
 from goldpan.execution.recipe import RunRecipe, load_recipes
 from goldpan.execution.reports import Outcome, read_report
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+pytestmark = [
+    pytest.mark.node,
+    pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js: install node"),
+]
 CALLED = '#!/bin/sh\necho "${0##*/} $*" >> "$LOG"\n'
 RUNNER = '#!/bin/sh\necho "MODE=$MODE$NODE_EXTRA_CA_CERTS $*" >> "$LOG"\n'
 MODULE = """#!/usr/bin/env node
@@ -58,7 +61,7 @@ class Checkout:
         """Return the calls of package managers that building makes."""
         self.write({f"bin/{name}": CALLED for name in ("npm", "pnpm", "yarn")})
         ways = self.recipe.builds(str(self.root), str(self.home), "2020-02-02T00:00:00Z")
-        self.run(ways[0][0], path=f"{self.root / 'bin'}:{os.environ['PATH']}")
+        self.run(ways[0][0])
         return self.calls
 
     def test(self, way: str, *files: str) -> dict[str, Outcome]:
@@ -69,9 +72,10 @@ class Checkout:
         content = self.report.read_bytes() if self.report.exists() else b""
         return read_report(content, self.recipe.format_of(number)) if content else {}
 
-    def run(self, command: Sequence[str], path: str = os.environ["PATH"]) -> None:
+    def run(self, command: Sequence[str]) -> None:
         """Run a command of the recipe below the usual limit of memory."""
         variables = {**self.recipe.variables(str(self.home)), "HOME": str(self.home)}
+        path = f"{self.root}/bin:{os.environ['PATH']}"
         subprocess.run(
             ["prlimit", f"--as={CommandLimits().memory}", *command],
             cwd=self.root,
@@ -118,7 +122,7 @@ def test_peers_that_do_not_fit_are_let_pass(checkout: Checkout) -> None:
     strict = f"{CALLED}case $* in *legacy-peer-deps) exit 0;; *) exit 1;; esac\n"
     checkout.write({"bin/npm": strict})
     ways = checkout.recipe.builds("", "", "")
-    checkout.run(ways[0][0], path=f"{checkout.root / 'bin'}:{os.environ['PATH']}")
+    checkout.run(ways[0][0])
     assert [call.split()[-1] for call in checkout.calls] == ["--no-fund", "--legacy-peer-deps"]
 
 
@@ -145,12 +149,12 @@ def test_options_of_the_projects_own_script_are_kept(
 
 
 def test_what_the_tests_are_of_is_built_with_the_fix(checkout: Checkout) -> None:
-    checkout.write({"node_modules/.bin/mocha": RUNNER})
-    checkout.scripts(test="mocha", build='echo built >> "$LOG"')
+    checkout.write({"node_modules/.bin/mocha": RUNNER, "bin/npm": CALLED})
+    checkout.scripts(test="mocha", build="tsc")
     checkout.test("mocha")
-    checkout.scripts(test="npm run build && mocha", build='echo built >> "$LOG"')
+    checkout.scripts(test="npm run build && mocha", build="tsc")
     checkout.test("mocha")
-    assert [call.split()[0] for call in checkout.calls] == ["MODE=", "built", "MODE="]
+    assert [call.split()[0] for call in checkout.calls] == ["MODE=", "npm", "MODE="]
 
 
 def test_names_of_files_are_no_patterns_to_jest(checkout: Checkout) -> None:
