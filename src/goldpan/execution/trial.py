@@ -123,7 +123,7 @@ class Trial:
     def has_more_tests(self) -> bool:
         """True where tests that did not change may read what did: files that no runner takes.
 
-        Never in Python, where the control run of answers makes only the changed test files fail.
+        In Python `RunRecipe.given` decides what runs, by what the changed files hold.
         """
         listed = self._instance.test_files
         return not self.is_python and 0 < len(self._recipe.runnable(listed)) < len(listed)
