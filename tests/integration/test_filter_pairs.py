@@ -160,6 +160,34 @@ def test_a_false_claim_costs_the_true_pair_nothing(tmp_path: Path) -> None:
     assert dropped(judge(workspace, "one-to-one", doubted=True)) == both
 
 
+def branch_pull(number: int, head: str, base: str, hour: int, **fields: object) -> Row:
+    refs = {"head_ref": head, "head_repo": REPO, "base_ref": base}
+    return pull(number, merged_at=NOON + timedelta(hours=hour), **{**refs, **fields})
+
+
+def test_a_release_of_what_others_fixed_is_no_fix(tmp_path: Path) -> None:
+    pulls = [
+        branch_pull(11, "mend", "dev", 1, head_repo="someone/gem"),
+        branch_pull(12, "dev", "main", 2),
+        branch_pull(13, "DEV", "main", 3),
+        # What went into the branch before it was last merged is not in this one any more.
+        branch_pull(14, "dev", "main", 4),
+        branch_pull(15, "tidy", "dev", 5, merged=False),
+        branch_pull(16, "dev", "main", 6, head_repo="someone/gem"),
+        branch_pull(17, "late", "dev", 8),
+        branch_pull(18, "dev", "main", 7, head_repo=None),
+        branch_pull(19, "dev", "main", 9),
+    ]
+    pairs = [*(pair(n - 10, n) for n in range(11, 20)), pair(1, 12)]
+    workspace = build(tmp_path, [*map(issue, range(1, 10)), *pulls], pairs=pairs)
+    verdicts = judge(workspace, "own-work")
+    assert dropped(verdicts) == dict.fromkeys([(1, 12), (2, 12), (9, 19)], "integration-branch")
+    assert verdicts[2, 12]["evidence"] == "dev had taken in #11"
+    assert verdicts[9, 19]["evidence"] == "dev had taken in #17"
+    assert (1, 11) not in dropped(judge(workspace, "one-to-one"))
+    assert dropped(judge(workspace, "one-to-one", doubted=True))[1, 11] == "many-pulls"
+
+
 @pytest.mark.nightly
 def test_one_to_one_is_fast_where_one_pull_fixes_thousands(tmp_path: Path) -> None:
     pairs = [pair(n, 5_000) for n in range(1, 2_000)]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion, query_judge
+from goldpan.filters.pairs.pull_request import TAKEN_IN
 from goldpan.filters.repo_view import RepoView
 
 
@@ -81,14 +82,17 @@ class OneToOneSettings:
     """True where only pairs with a merged pull request count, as the paper drops the rest before;
     those of pull requests in repositories that were not mined always do."""
     doubted: bool = False
-    """True where pairs count whose claim does not, by the criterion `says-fixes` with its defaults:
-    "does not fix #1" says nothing against the pull request that does."""
+    """True where pairs count that `says-fixes`, with its defaults, or `own-work` drops: neither a
+    release nor "does not fix #1" says anything against the pull request that does."""
 
 
 _PARTNERS = f"""
-WITH {_CLAIMS}, named AS (
+WITH {_CLAIMS}, {TAKEN_IN}, named AS (
   SELECT *, lower(pull_repo) AS place,
-         (NOT $merged OR merged IS NOT FALSE) AND ($doubted OR j.reason IS NULL) AS counts,
+         (NOT $merged OR merged IS NOT FALSE)
+           AND ($doubted OR j.reason IS NULL AND (
+             lower(pull_repo) <> lower(repo) OR pull NOT IN (SELECT number FROM taken_in)
+           )) AS counts,
          CASE WHEN lower(pull_repo) = lower(repo) THEN '' ELSE pull_repo END || '#' || pull AS name
   FROM pairs JOIN (SELECT issue, pull_repo, pull, reason FROM judged) j
     USING (issue, pull_repo, pull)
@@ -126,4 +130,5 @@ ONE_TO_ONE = Criterion(
     source="FAUN-Eval, section 3.3.2, One-to-One Fix Check",
     settings=OneToOneSettings,
     judge=_judge,
+    version=2,
 )

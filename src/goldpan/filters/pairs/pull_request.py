@@ -1,4 +1,4 @@
-"""Criteria on the pull request of a pair: merged, in the same repository, and as git tells it."""
+"""Criteria on the pull request of a pair: merged, its own work, of the same repository."""
 
 from __future__ import annotations
 
@@ -21,6 +21,40 @@ MERGED = Criterion(
     source="FAUN-Eval, section 3.3.2, Merged Check",
     settings=NoSettings,
     judge=query_judge(_MERGED),
+)
+
+
+TAKEN_IN = """
+branch_merges AS (
+  SELECT *, lag(merged_at) OVER (PARTITION BY head_ref, base_ref ORDER BY merged_at, number) AS last
+  FROM pulls WHERE merged AND lower(head_repo) = lower(repo)
+), taken_in AS (
+  SELECT m.number, any_value(m.head_ref) AS branch, count(*) AS n,
+         string_agg('#' || p.number, ', ' ORDER BY p.number) AS others
+  FROM branch_merges m JOIN pulls p ON p.base_ref = m.head_ref AND p.number <> m.number
+  WHERE p.merged AND p.merged_at <= m.merged_at AND (m.last IS NULL OR p.merged_at > m.last)
+  GROUP BY m.number
+)
+"""
+"""The query's part that gives each pull request that merges a branch of the repository, with those
+that were merged into that branch since it was last merged."""
+
+_OWN = f"""
+WITH {TAKEN_IN}
+SELECT p.issue, p.pull_repo, p.pull, t.n IS NULL AS keep,
+       CASE WHEN t.n > 0 THEN 'integration-branch' END AS reason, t.n AS value,
+       left(t.branch || ' had taken in ' || t.others, 200) AS evidence
+FROM pairs p LEFT JOIN taken_in t ON t.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
+"""  # noqa: S608 - both parts are our own
+
+
+OWN_WORK = Criterion(
+    name="own-work",
+    subject="pair",
+    definition="Keeps pairs whose pull request merges no branch into which others were merged.",
+    source="Goldpan: a release merges what others fixed, with all that their commits say",
+    settings=NoSettings,
+    judge=query_judge(_OWN),
 )
 
 
