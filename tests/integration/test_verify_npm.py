@@ -100,7 +100,11 @@ def checkout(tmp_path: Path, recipe: RunRecipe) -> Checkout:
         ({}, ["npm install", "--no-package-lock --before=2020-02-02T00:00:00Z"]),
         ({"package-lock.json": "{}"}, ["npm ci"]),
         ({"yarn.lock": "# yarn lockfile v1\n"}, ["yarn@1", "yarn install --frozen-lockfile"]),
-        ({"yarn.lock": "__metadata:\n"}, ["npm install", "--before="]),
+        ({"yarn.lock": "__metadata:\n  version: 6\n\na:\n  version: 9.0\n"},
+         ["@yarnpkg/cli-dist@3", "yarn install"]),
+        ({"yarn.lock": "__metadata:\n  version: 8\n",
+          "package.json": '{"packageManager": "yarn@4.1.0"}'},
+         ["@yarnpkg/cli-dist@4.1.0", "yarn install"]),
         ({"pnpm-lock.yaml": "lockfileVersion: '6.0'\n"}, ["pnpm@8", "pnpm install --frozen"]),
         ({"pnpm-lock.yaml": "lockfileVersion: 5.3\n"}, ["pnpm@6", "pnpm install --frozen"]),
         ({"pnpm-lock.yaml": "lockfileVersion: '9.0'\n",
@@ -137,6 +141,8 @@ def test_peers_that_do_not_fit_are_let_pass(checkout: Checkout) -> None:
         ("node --expose-gc node_modules/.bin/mocha.js --config=c.json",
          "gc function --config=c.json --reporter xunit"),
         ("MODE=$HOME mocha", "MODE= --reporter xunit"),
+        ("mocha --compilers js:babel-register --recursive",
+         "MODE= --compilers js:babel-register --reporter xunit"),
     ],
 )  # fmt: skip
 def test_options_of_the_projects_own_script_are_kept(
