@@ -207,3 +207,25 @@ if (option === "--reporter") report(new Reporter())
     checkout.write({"node_modules/.bin/jasmine": jasmine})
     outcomes = {"it adds \\#2": "passed", "it waits": "skipped", "it fails": "failed"}
     assert checkout.test(way, "spec/a.js") == outcomes
+
+
+@pytest.mark.parametrize(
+    ("way", "printed", "outcomes"),
+    [
+        ("ava", "TAP version 13\n# a › adds\nok 1 - a › adds\n# a › waits\nok 2 - a › waits # SKIP",
+         {"a › adds": "passed", "a › waits": "skipped"}),
+        ("tap", "# Subtest: a.js\n    # Subtest: adds\n        not ok 1 - 2\n    not ok 1 - adds\n",
+         {"a.js > adds > 2": "failed", "a.js > adds": "failed"}),
+        ("tape", "# adds\nok 1 small\nnot ok 2 large\n# subtracts\nok 3 small\n# tests 3",
+         {"adds > small": "passed", "adds > large": "failed", "subtracts > small": "passed"}),
+    ],
+)  # fmt: skip
+def test_what_these_runners_print_is_their_report(
+    checkout: Checkout, way: str, printed: str, outcomes: dict[str, Outcome]
+) -> None:
+    runner = f"{RUNNER}cat <<'END'\n{printed}\nEND\n"
+    checkout.scripts(test=f"nyc {way} --require a/env 'test/**/*.js'")
+    checkout.write({f"node_modules/.bin/{way}": runner})
+    assert checkout.test(way, "a.js") == outcomes
+    kept = {"ava": "--tap", "tap": "--require a/env", "tape": "--require a/env"}[way]
+    assert checkout.calls == [f"MODE= {kept} a.js"]
