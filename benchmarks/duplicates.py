@@ -42,7 +42,8 @@ from goldpan.miners.tables.normalize import normalize
 
 WORKERS = 2
 BATCH = 5_000
-OWN = "benchmarks.duplicates_goldpan"
+# Its processes import the module by name, so it must not run as the main one.
+OWN = ("-c", "from benchmarks.duplicates_goldpan import main; main()")
 PEER = Path(__file__).with_name("duplicates_datatrove.py")
 RANGES = ((0.0, 0.5), (0.5, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.0), (1.0, 1.1))
 
@@ -212,7 +213,7 @@ def main() -> None:
             f"{settings.shingle_words}-word shingles, {settings.bands} bands of {settings.rows}"
         )
         results = [
-            measure([sys.executable, "-m", OWN, name, str(WORKERS), args.engine], name, "goldpan")
+            measure([sys.executable, *OWN, name, str(WORKERS), args.engine], name, "goldpan")
         ]
         show("goldpan", results[0], args.texts)
         if args.datatrove_python:

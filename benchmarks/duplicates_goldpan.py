@@ -50,7 +50,3 @@ def main() -> None:
             opened = stack.enter_context(open_engine(Execution(workers=workers)))
         table = find_duplicates(parts, DuplicateSettings(), scratch=directory, engine=opened)
     pq.write_table(table.select(["number", "cluster"]), directory / "goldpan.parquet")
-
-
-if __name__ == "__main__":
-    main()
