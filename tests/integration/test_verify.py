@@ -301,6 +301,17 @@ def test_a_fix_applies_where_building_writes_files_of_the_commit(lab: Lab) -> No
     assert record.proof.verdict == "verified", record.detail
 
 
+def test_what_a_fix_declares_to_need_is_installed_if_it_can_be(lab: Lab) -> None:
+    lab.files[b"needs"] = b"one\n"
+    instance = lab.instance("grep -q . installed && grep -q 2 value", needs=b"two\n", lock=b"two\n")
+    for wanted, declared in (("two", ["needs"]), ("one", None)):
+        build = f'build = [["/bin/sh", "-c", "test ! -f lock && grep {wanted} needs > installed"]]'
+        lab.recipe.write_text(f'{build}\ndeclaring = ["needs", "lock"]\n{RECIPE}', encoding="utf-8")
+        record = lab.verify(instance)
+        assert record.proof.verdict == "verified", record.detail
+        assert record.environment.get("declared_by_fix") == declared
+
+
 def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) -> None:
     other = Repository.create(tmp_path / "other.git")
     data = other.commit({b"answer": b"42\n"}, ref="refs/heads/main")

@@ -59,6 +59,9 @@ class _Fields(BaseModel):
     """Formats that the commands report in, one for all or one for each."""
     compiled: tuple[str, ...] = ()
     """Suffixes whose change needs another build."""
+    declaring: tuple[str, ...] = ()
+    """Names of files that declare dependencies, as in `steering`: what the fix makes of those that
+    are there is installed, so that a fix may need another package."""
     steering: tuple[str, ...] = ()
     """Names of files that configure the runner, or run before it; ``*`` stands for any text. A
     name without ``/`` counts in each folder. A patch that is scored cannot change them."""
@@ -128,11 +131,11 @@ class RunRecipe:
 
     def steers(self, path: str) -> bool:
         """Return whether a file configures the runner of tests, or runs before it."""
-        name = PurePosixPath(path).name
-        return any(
-            fnmatchcase(path if "/" in pattern else name, pattern)
-            for pattern in self.fields.steering
-        )
+        return _matches(path, self.fields.steering)
+
+    def declares(self, path: str) -> bool:
+        """Return whether a file declares dependencies."""
+        return _matches(path, self.fields.declaring)
 
     def builds(self, testbed: str, home: str, date: str) -> list[list[list[str]]]:
         """Return the commands that fetch and build, then those of the fallback if there is one.
@@ -231,6 +234,11 @@ def choose_recipe(
     return max(
         fitting, key=lambda recipe: (recipe.is_own, len(recipe.runnable(test_files))), default=None
     )
+
+
+def _matches(path: str, patterns: Iterable[str]) -> bool:
+    name = PurePosixPath(path).name
+    return any(fnmatchcase(path if "/" in pattern else name, pattern) for pattern in patterns)
 
 
 def _in_home(value: str) -> str:

@@ -94,7 +94,7 @@ class Trial:
         version = nearest_version(self._clone, self._instance.base_commit)
         log = self._logs / "build.log"
         try:
-            is_fallback = self._build(date, version, log)
+            is_fallback = self._build_as_declared(date, version, log)
         except EnvironmentBuildError as error:
             if error.exceeded:
                 raise EndedError("limit-exceeded", f"{error.exceeded}, build") from None
@@ -225,6 +225,27 @@ class Trial:
                 apply_or_end(trial, patch, kind)
         if recipe.rebuilds(part.path for part in split_patch(self._instance.patch)):
             raise EndedError("needs-rebuild")
+
+    def _build_as_declared(self, date: str, version: str, log: Path) -> bool:
+        """Build what the fix declares that it needs or, where that fails, what its base does."""
+        instance = self._instance
+        declared = [
+            part
+            for part in (*split_patch(instance.patch), *split_patch(instance.test_patch))
+            if self._recipe.declares(part.path) and (self._testbed / part.path).is_file()
+        ]
+        if not declared:
+            return self._build(date, version, log)
+        apply_or_end(self._testbed, "".join(part.text for part in declared))
+        try:
+            is_fallback = self._build(date, version, log)
+        except EnvironmentBuildError as error:
+            if error.exceeded:
+                raise
+            self._check_out()
+            return self._build(date, version, log)
+        self.environment["declared_by_fix"] = [part.path for part in declared]
+        return is_fallback
 
     def _build(self, date: str, version: str, log: Path) -> bool:
         """Build, and say whether only the recipe's fallback did it.
