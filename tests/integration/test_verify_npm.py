@@ -142,7 +142,7 @@ def test_peers_that_do_not_fit_are_let_pass(checkout: Checkout) -> None:
          "gc function --config=c.json --reporter xunit"),
         ("MODE=$HOME mocha", "MODE= --reporter xunit"),
         ("mocha --compilers js:babel-register --recursive",
-         "MODE= --compilers js:babel-register --reporter xunit"),
+         "MODE= --compilers js:babel-register --recursive --reporter xunit"),
     ],
 )  # fmt: skip
 def test_options_of_the_projects_own_script_are_kept(
@@ -152,6 +152,13 @@ def test_options_of_the_projects_own_script_are_kept(
     checkout.write({"node_modules/.bin/mocha": RUNNER, "node_modules/.bin/mocha.js": MODULE})
     checkout.test("mocha", "test/a.js")
     assert checkout.calls == [f"{given} -O output={checkout.report} test/a.js"]
+
+
+def test_all_tests_are_those_of_the_projects_own_script(checkout: Checkout) -> None:
+    checkout.scripts(test="mocha -r a.js --reporter spec test 'lib/**/*.js'")
+    checkout.write({"node_modules/.bin/mocha": RUNNER, "a.js": "", "test/a.js": ""})
+    checkout.test("mocha")
+    assert checkout.calls[0].endswith(f" output={checkout.report} test lib/**/*.js")
 
 
 def test_what_the_tests_are_of_is_built_with_the_fix(checkout: Checkout) -> None:
