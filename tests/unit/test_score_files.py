@@ -323,6 +323,13 @@ def test_folds_are_no_seeds_of_one_test_set(tmp_path: Path) -> None:
         compared(of_folds(tmp_path / "folds.csv", 3))
 
 
+def test_no_test_that_is_called_none_is_named(tmp_path: Path) -> None:
+    text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
+    result = compared(write(tmp_path / "x.csv", text), ComparisonQuestion("wilcoxon"))
+    first = file_sentences(result)[0]
+    assert "1.000. It cannot be told which model is better: There is 1 task" in first
+
+
 def spelled(path: Path, answers: Sequence[str]) -> Path:
     """Write the answers of a good model, and those of one that may write labels in its own way."""
     truths = ["bug", "bug", "docs"] * 4

@@ -52,7 +52,7 @@ def where(test: ChosenTest, tasks: Sequence[str]) -> str:
     """Return the beginning of a sentence: where an answer holds, or by which test it does."""
     if test.question == "new rows" and len(tasks) == 1:
         return f"On new rows of {tasks[0]}"
-    return _WHERE.get(test.question, f"By the {test.name} test")
+    return _WHERE.get(test.question, "" if test.name == "none" else f"By the {test.name} test")
 
 
 def rank_range(standing: Standing) -> str:
@@ -90,7 +90,8 @@ def answer(comparison: Comparison, model: str) -> str:
             groups.setdefault(comparison.decision(model, other), []).append(other)
     others = len(comparison.models) - 1
     if comparison.test.name == "none":
-        return f"{start} it cannot be told which model is better: {comparison.test.why}."
+        it = f"{start} it" if start else "It"
+        return f"{it} cannot be told which model is better: {comparison.test.why}."
     words = decision_words(comparison.test)
     clauses = []
     for decision in ("better", "equal", "undecided", "worse"):
