@@ -320,7 +320,8 @@ def test_nul_and_long_fields_are_read(tmp_path: Path) -> None:
         ('{"rows": []}', "\\[ is missing"),
         ("[{}", ", or ] is"),
         (r'[{"title": "\ud83d"}]', "half of a surrogate pair"),
-        ("{}\n3\n", "1.: is not an object"),
+        ("{}\n\n3\n", "line 3: is not an object"),
+        ('{}\n\n{"kind": NaN}\n', "line 3: .* column 10"),
     ],
 )
 def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str) -> None:
