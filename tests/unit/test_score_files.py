@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, GoldpanError
@@ -198,6 +201,25 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
         read_scores(path)
     with pytest.raises(GoldpanError, match="does not exist"):
         read_scores(tmp_path / "no.csv")
+
+
+def test_numbers_of_data_frames_are_labels(tmp_path: Path) -> None:
+    """Where an answer is missing, pandas holds the others as floats, and polars holds NaN."""
+    rows = [
+        {"model": model, "task": "t", "id": at, "truth": at % 2, "answer": float(at % 2)}
+        for model in "ab"
+        for at in range(4)
+    ]
+    rows[-1]["answer"] = float("nan")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    file = read_scores(tmp_path / "x.parquet")
+    assert [row.answer for key in file.keys for row in file.predictions[key]][-2:] == ["0", ""]
+    pq.write_table(
+        pa.Table.from_pylist([row | {"truth": math.nan} for row in rows]),
+        path := tmp_path / "y.parquet",
+    )
+    with pytest.raises(EvaluationError, match=r"Row 1 .* has no truth"):
+        read_scores(path)
 
 
 def test_metrics_and_parts_that_are_not_there_are_named(tmp_path: Path) -> None:
