@@ -131,6 +131,11 @@ def _label_problems(values: Counter[str], empty: int, kind: TaskType, label: str
         yield f"at least {_FEWEST_ROWS} rows are needed to train and test, and there are {rows:,}"
     elif len(values) < 2:
         yield f"all rows have the same {label}"
+    elif lists := [value for value in values if value.startswith(("['", '["'))]:
+        yield (
+            f"{label} holds lists, such as {lists[0][:40]!r}: several labels a row need a task's "
+            'file with type = "multi-label"'
+        )
     elif kind == "multi-class" and len(values) > min(_MOST_LABELS, rows // 2):
         few = ", ".join(repr(value[:40]) for value, _ in values.most_common(3))
         yield (
