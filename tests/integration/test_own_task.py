@@ -87,6 +87,14 @@ def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
     assert "rows without y: 10" in missing.stderr
 
 
+def test_a_label_may_hold_a_comma(tmp_path: Path, table: Path) -> None:
+    table.write_text(table.read_text(encoding="utf-8").replace("alpha", '"a, b"'), encoding="utf-8")
+    columns = (str(table), "--text", "title", "--label", "team")
+    made = say(tmp_path / "lab", "tasks", "add", "mine", *columns)
+    assert made.stdout.count("the other") == 1
+    assert "the positive class is beta, the other a, b" in made.stdout
+
+
 def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
     nothing = say(tmp_path / "lab", "tasks", "add", "Mine")
     assert nothing.exit_code == UsageError.exit_code

@@ -48,14 +48,12 @@ class AddedTask(Result):
         """Yield the import, a summary of the file, and the next step."""
         yield from self.imported.blocks()
         task = self.imported.task
-        names = ", ".join(
-            sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]
-        )
+        names = [sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]]
         more = len(task.label_names) - _MOST_LISTED
         answers = {
             "regression": "numbers",
-            "binary": f"the positive class is {names.replace(', ', ', the other ')}",
-        }.get(task.type, f"labels {names}{f' and {more:,} more' if more > 0 else ''}")
+            "binary": f"the positive class is {', the other '.join(names)}",
+        }.get(task.type, f"labels {', '.join(names)}{f' and {more:,} more' if more > 0 else ''}")
         yield Line(f"{self.file}: {task.type}, {answers}")
         yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
 
