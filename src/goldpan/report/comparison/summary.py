@@ -215,6 +215,7 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
         return (
             f"{comparison}, so nothing is ranked. What there is stands below.",
             *_best(compared),
+            *_elsewhere(compared),
         )
     texts = [_first(comparison), *_undecided_pairs(comparison)]
     if compared.new_tasks is not None:
@@ -226,12 +227,21 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     if compared.new_tasks is not None:
         tests.append(compared.new_tasks.test)
     texts += filter(None, [_on_what(compared, comparison), *map(meaning, tests)])
-    if compared.block.left_out:
-        more = len(compared.block.left_out) - _MOST_LEFT_OUT
-        ending = f"; and {more} more" if more > 0 else ""
-        shown = "; ".join(compared.block.left_out[:_MOST_LEFT_OUT])
-        texts.append(f"Outside the ranking: {shown}{ending}.")
-    return tuple(texts)
+    texts += _some("Outside the ranking", compared.block.left_out)
+    return (*texts, *_elsewhere(compared))
+
+
+def _elsewhere(compared: ComparisonResult) -> Iterator[str]:
+    runs = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
+    return _some("Not compared, as these runs are on other data or another split", runs)
+
+
+def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:
+    """Yield the first of what is left out, if any, as a sentence."""
+    more = len(left_out) - _MOST_LEFT_OUT
+    ending = f"; and {more} more" if more > 0 else ""
+    if left_out:
+        yield f"{start}: {'; '.join(left_out[:_MOST_LEFT_OUT])}{ending}."
 
 
 def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str, ...]:
