@@ -184,6 +184,7 @@ def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> Non
     runs = [run for run in read_runs(workspace) if run not in result.systems[0].every()]
     apart = sentences(compare_runs(runs, runs, load_tasks(), ComparisonQuestion()))
     assert apart[0].startswith("There is one model, ")
+    assert "requirement_type: two has the highest macro_f1, " in apart[1]
     assert apart[-1].startswith(left_out)
 
 

@@ -319,8 +319,8 @@ def _best(compared: ComparisonResult) -> Iterator[str]:
             highest = max(scored.values())
             models = [name for name, mean in scored.items() if mean == highest]
             verb = "has" if len(models) == 1 else "have"
-            metric = compared.metrics[task]
-            yield f"{task}: {listed(models)} {verb} a {metric} of {formatted(highest)}."
+            best = f"the highest {compared.metrics[task]}, {formatted(highest)}"
+            yield f"{task}: {listed(models)} {verb} {best}."
 
 
 def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
