@@ -108,7 +108,7 @@ def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
     for part in (
         "'subject', 'kinds' (did you mean kind?)",
         "'title', 'body', 'urgent'",
-        "none.csv does not exist",
+        "none.csv does not exist (give the path of a file)",
     ):
         assert part in wrong.stderr
     free = say(

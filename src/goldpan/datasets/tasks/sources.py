@@ -118,7 +118,7 @@ def _read(path: Path, columns: Sequence[str], label: str, values: Counter[str]) 
                 return
             values[cell_text(row.get(label)).strip()] += 1
     except GoldpanError as error:
-        yield error.problem
+        yield f"{error.problem} ({error.remedy[:1].lower()}{error.remedy[1:]})"
 
 
 def _label_problems(values: Counter[str], empty: int, kind: TaskType, label: str) -> Iterator[str]:
