@@ -179,6 +179,13 @@ def test_runs_on_another_split_are_kept_apart(workspace: WorkspaceLayout) -> Non
     result = compared(workspace)
     assert {run.scores.examples for system in result.systems for run in system.every()} == {60}
     assert [(run.model, run.scores.examples) for run in result.elsewhere] == [("one", 50)]
+    left_out = "Not compared, as these runs are on other data or another split: "
+    assert sentences(result)[-1] == f"{left_out}one on requirement_type."
+    runs = [run for run in read_runs(workspace) if run not in result.systems[0].every()]
+    apart = sentences(compare_runs(runs, runs, load_tasks(), ComparisonQuestion()))
+    assert apart[0].startswith("There is one model, ")
+    assert "requirement_type: two has the highest macro_f1, " in apart[1]
+    assert apart[-1].startswith(left_out)
 
 
 def test_gaps_leave_the_ranking_and_are_named(workspace: WorkspaceLayout) -> None:

@@ -59,6 +59,13 @@ def test_the_confident_joint_is_that_of_the_paper() -> None:
     assert others.tolist() == [1, 1, 1, 0, 0]
 
 
+def test_a_label_of_one_row_makes_no_others_suspect() -> None:
+    """No model knows the label when its row is held out, so its mean is 0."""
+    probabilities = np.array([[0.9, 0.1, 0.0], [0.7, 0.3, 0.0], [0.4, 0.6, 0.0]])
+    labels = np.array([0, 0, 2], np.int64)
+    assert _suspects(probabilities, labels).tolist() == [False, False, False]
+
+
 def test_a_row_of_several_labels_is_ranked_by_its_least_probable_one() -> None:
     task = find_task("comment_type_java")
     first, second = task.label_names[:2]

@@ -72,6 +72,29 @@ def test_labels_are_whole_numbers_where_tables_hold_floats(tmp_path: Path) -> No
     assert "the positive class is 1, the other 0" in made.stdout
 
 
+def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
+    tags = [["ui", "db"], ["db", "ui"], ["ui"]]
+    rows = [
+        {"title": f"Crash {at}", "tags": tags[at % 3], "y": (1.0, 0.0, float("nan"))[at % 3]}
+        for at in range(30)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "reports.parquet")
+    columns = (str(tmp_path / "reports.parquet"), "--text", "title", "--label")
+    several = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "tags")
+    assert "tags holds lists, such as \"['ui', 'db']\"" in several.stderr
+    assert "multi-label" in several.stderr
+    missing = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y")
+    assert "rows without y: 10" in missing.stderr
+
+
+def test_a_label_may_hold_a_comma(tmp_path: Path, table: Path) -> None:
+    table.write_text(table.read_text(encoding="utf-8").replace("alpha", '"a, b"'), encoding="utf-8")
+    columns = (str(table), "--text", "title", "--label", "team")
+    made = say(tmp_path / "lab", "tasks", "add", "mine", *columns)
+    assert made.stdout.count("the other") == 1
+    assert "the positive class is beta, the other a, b" in made.stdout
+
+
 def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
     nothing = say(tmp_path / "lab", "tasks", "add", "Mine")
     assert nothing.exit_code == UsageError.exit_code
@@ -85,7 +108,7 @@ def test_all_that_lacks_is_said_at_once(tmp_path: Path, table: Path) -> None:
     for part in (
         "'subject', 'kinds' (did you mean kind?)",
         "'title', 'body', 'urgent'",
-        "none.csv does not exist",
+        "none.csv does not exist (give the path of a file)",
     ):
         assert part in wrong.stderr
     free = say(

@@ -71,6 +71,40 @@ def test_a_table_stands_beside_the_print(toys: tuple[object, ...]) -> None:
     assert (file["state"], file["name"]) == ("as published", "scores.csv")
 
 
+def test_a_score_of_zero_is_a_score(tmp_path: Path) -> None:
+    rows = [
+        {"model": "A", "task": task, "f1": f1, "error": None}
+        for task, f1 in (("toys", 0.0), ("points", None), ("other", 0.1))
+    ]
+    data = tmp_path / "data" / "kit"
+    data.mkdir(parents=True)
+    (data / "scores.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    recipe = write_recipe(tmp_path, ("kit/scores.csv", "kit/scores.jsonl"))
+    _, result = reproduce(recipe, "--data", data.parent, "--workspace", tmp_path, "--table", "1")
+    assert cells(result["tables"][0])["toys", "A"]["here"] == 0
+    assert not any("no score on toys" in note for note in result["tables"][0]["notes"])
+
+
+def test_names_that_the_table_has_not_are_told(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "data")
+    recipe = write_recipe(tmp_path, ('columns = ["A", "B"]', 'columns = ["X", "Y"]'))
+    _, result = reproduce(recipe, "--data", data, "--workspace", tmp_path, "--table", "1")
+    assert {cell["state"] for cell in result["tables"][0]["cells"]} == {"untested"}
+    assert any("No score of scores is of this" in note for note in result["tables"][0]["notes"])
+
+
+def test_a_cell_without_a_distance_is_named_where_it_alone_differs(tmp_path: Path) -> None:
+    """The print has an F1 of 0 where there is none, and all others agree."""
+    scores = 'file = "scores", value = ["f1", "1-error"], models = { a = "A" }'
+    counts = 'counts = { x = [0, 0, 10, 5] }, metrics = { A = "f1", B = "accuracy" }'
+    method = ('method = "published-scores"\nfiles = ["scores"]', 'method = "confusion"')
+    printed = ("toys = [0.80, 0.62]", "x = [0.00, 0.67]")
+    recipe = write_recipe(tmp_path, method, (scores, counts), printed)
+    done = invoke("reproduce", str(recipe), "--workspace", str(tmp_path), "--table", "1")
+    text = " ".join(done.stdout.split())
+    assert "1 agrees to the printed digits; the furthest is x, A: - here, 0.00 in print" in text
+
+
 def test_models_run_and_what_lacks_is_untested_with_a_reason(toys: tuple[object, ...]) -> None:
     code, result = reproduce(*toys, "--table", "2", "--no-run")
     assert {cell["state"] for cell in cells(result["tables"][0]).values()} == {"untested"}

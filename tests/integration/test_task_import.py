@@ -130,6 +130,24 @@ def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
     assert not train & test
 
 
+def test_rows_that_a_split_leaves_out_are_told(tmp_path: Path) -> None:
+    task = toy(tmp_path, ("[settings]", '[settings]\ncreated_at = "at"'))
+    (path,) = own_files(tmp_path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    dated = [f"{line},{at}" for line, at in zip(lines, ["at", *["2020-01-01"] * 4], strict=True)]
+    later = [line.replace("2020", "2023") for line in dated[1:3]]
+    path.write_text("\n".join([*dated, *later, "New,text,B,2023-01-01"]), encoding="utf-8")
+    result = import_files(WorkspaceLayout(tmp_path), task, [path], QUIET, split="time:2022-01-01")
+    assert {split.name: split.rows for split in result.written.splits} == {"train": 4, "test": 1}
+    assert any(
+        "2 dropped: their text is in another split" in str(block) for block in result.blocks()
+    )
+    card = (result.written.directory / "README.md").read_text(encoding="utf-8")
+    assert "Rows with the same text are never on two sides" in card
+    assert "2 examples of 2 groups that lay on another side were left out" in card
+    assert "Near duplicates" not in card
+
+
 def test_several_processes_give_the_same_rows(tmp_path: Path) -> None:
     task, (path,) = toy(tmp_path), own_files(tmp_path)
     lines = [f"a  {number},b,B\n" for number in range(5_000)]

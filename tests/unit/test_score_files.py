@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, GoldpanError
@@ -199,6 +203,25 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
         read_scores(tmp_path / "no.csv")
 
 
+def test_numbers_of_data_frames_are_labels(tmp_path: Path) -> None:
+    """Where an answer is missing, pandas holds the others as floats, and polars holds NaN."""
+    rows = [
+        {"model": model, "task": "t", "id": at, "truth": at % 2, "answer": float(at % 2)}
+        for model in "ab"
+        for at in range(4)
+    ]
+    rows[-1]["answer"] = float("nan")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    file = read_scores(tmp_path / "x.parquet")
+    assert [row.answer for key in file.keys for row in file.predictions[key]][-2:] == ["0", ""]
+    pq.write_table(
+        pa.Table.from_pylist([row | {"truth": math.nan} for row in rows]),
+        path := tmp_path / "y.parquet",
+    )
+    with pytest.raises(EvaluationError, match=r"Row 1 .* has no truth"):
+        read_scores(path)
+
+
 def test_metrics_and_parts_that_are_not_there_are_named(tmp_path: Path) -> None:
     text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     with pytest.raises(EvaluationError, match="give no kappa"):
@@ -212,7 +235,10 @@ def test_metrics_and_parts_that_are_not_there_are_named(tmp_path: Path) -> None:
     ("rows", "problem"),
     [
         ("a,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\nb,t,2,x,y\n", "do not agree on row '2'"),
-        ("a,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\n", "1 row of t, such as '2', is not there for both b"),
+        (
+            "a,t,1,x,x\na,t,2,y,y\nb,t,1,x,x\n",
+            "of b and of the first model on t do not share the row '2'",
+        ),
         ("a,t,1,0.0,0\na,t,2,1.0,1\nb,t,1,0.0,1\nb,t,2,1.0,0\n", r"\(0, 1\) is one of its truths"),
     ],
 )
@@ -288,3 +314,54 @@ def test_scores_and_decisions_are_of_the_same_labels(tmp_path: Path) -> None:
     assert (pair.first, pair.decision) == ("good", "better")
     assert pair.low is not None and pair.high is not None
     assert pair.low < pair.difference < pair.high
+
+
+def of_folds(path: Path, folds: int, *, lacking: str = "") -> Path:
+    """Write answers of two models to six tasks in folds, each with rows of its own."""
+    lines = ["model,task,fold,id,truth,answer"]
+    for model in "ab":
+        for task in range(6):
+            for fold in range(folds):
+                for at in range(4):
+                    line = f"{model},t{task},{fold},{fold}-{at},{at % 2},{at % (3 - task % 2) % 2}"
+                    lines += [line] if f"{model}{task}{fold}{at}" != lacking else []
+    return write(path, "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("approach", ["bayesian", "frequentist", "wilcoxon"])
+def test_every_method_refuses_models_with_other_rows(tmp_path: Path, approach: Method) -> None:
+    question = ComparisonQuestion(approach)
+    assert compared(of_folds(tmp_path / "whole.csv", 3), question).comparison.test.name != "none"
+    short = of_folds(tmp_path / "short.csv", 3, lacking="b123")
+    with pytest.raises(EvaluationError, match=r"on t1 do not share the row '2-3 of fold 2'"):
+        compared(short, question)
+    counts = "model,task,label,tp,fp,tn,fn\na,t,x,1,1,1,1\na,t,y,1,1,1,1\nb,t,x,1,1,1,1\n"
+    with pytest.raises(EvaluationError, match="no counts of b for the label 'y'"):
+        compared(write(tmp_path / "counts.csv", counts), question)
+
+
+def test_folds_are_no_seeds_of_one_test_set(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"folds of t0 .* Leave out the column fold"):
+        compared(of_folds(tmp_path / "folds.csv", 3))
+
+
+def test_no_test_that_is_called_none_is_named(tmp_path: Path) -> None:
+    text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
+    result = compared(write(tmp_path / "x.csv", text), ComparisonQuestion("wilcoxon"))
+    first = file_sentences(result)[0]
+    assert "1.000. It cannot be told which model is better: There is 1 task" in first
+
+
+def spelled(path: Path, answers: Sequence[str]) -> Path:
+    """Write the answers of a good model, and those of one that may write labels in its own way."""
+    truths = ["bug", "bug", "docs"] * 4
+    rows = [f"good,t,{at},{truth},{truth}" for at, truth in enumerate(truths)]
+    rows += [f"odd,t,{at},{truth},{answers[at % 3]}" for at, truth in enumerate(truths)]
+    return write(path, "model,task,id,truth,answer\n" + "\n".join(rows))
+
+
+def test_answers_that_are_no_label_are_told(tmp_path: Path) -> None:
+    odd = compared(spelled(tmp_path / "x.csv", ["bug", "bug", "Docs"]))
+    assert "33.3 % of the answers of odd are none of the truths" in file_sentences(odd)[-1]
+    with pytest.raises(EvaluationError, match=r"no answer of odd to t \(Bug, Docs\) is one of its"):
+        compared(spelled(tmp_path / "y.csv", ["Bug", "Bug", "Docs"]))

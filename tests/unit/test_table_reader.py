@@ -131,6 +131,22 @@ def test_numbers_of_pandas_are_labels(tmp_path: Path) -> None:
     assert [row["label"] for row in rows] == ["bug", "wish"]
 
 
+def test_cells_that_are_no_number_are_missing(tmp_path: Path) -> None:
+    """Tables of polars and R hold NaN where a number is missing, and pandas writes it as null."""
+    nothing = {"title": "x", "body": float("nan"), "kind": "B", "doc": float("nan")}
+    pq.write_table(pa.Table.from_pylist([nothing]), tmp_path / "toy.parquet")
+    task = toy(tmp_path, ("[settings]", '[settings]\ndocument = "doc"'))
+    (row,) = table.read(task, [tmp_path / "toy.parquet"])
+    assert (row["text"], row["document"]) == ("x\n", None)
+
+
+@pytest.mark.parametrize("written", ["nan", "-inf", "1e999", "1,5", ""])
+def test_a_target_that_is_no_finite_number_is_told(tmp_path: Path, written: str) -> None:
+    content = f'title,body,kind\nx,y,3\nx,y,"{written}"\n'
+    with pytest.raises(DatasetError, match=rf"row 2: '{written}' is not a finite number\. Fix"):
+        rows_of(tmp_path, content, ("multi-class", "regression"))
+
+
 def test_a_missing_column_that_chooses_rows_is_told(tmp_path: Path) -> None:
     only = ("[settings]", '[settings]\nonly = { language = "en" }')
     with pytest.raises(DatasetError, match="has no column 'language'"):
@@ -320,7 +336,8 @@ def test_nul_and_long_fields_are_read(tmp_path: Path) -> None:
         ('{"rows": []}', "\\[ is missing"),
         ("[{}", ", or ] is"),
         (r'[{"title": "\ud83d"}]', "half of a surrogate pair"),
-        ("{}\n3\n", "1.: is not an object"),
+        ("{}\n\n3\n", "line 3: is not an object"),
+        ('{}\n\n{"kind": NaN}\n', "line 3: .* column 10"),
     ],
 )
 def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str) -> None:

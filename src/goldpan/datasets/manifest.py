@@ -218,8 +218,8 @@ class CardInputs:
     """How the rows were made; empty for what is mined from repositories with all replies kept."""
     changes: str = ""
     """Markdown on what changed since an older version, put into the card as it is."""
-    apart: bool = True
-    """True where near duplicates were kept on one side of the split."""
+    apart: str = "Near duplicates"
+    """The rows that were kept on one side of the split; empty for none."""
     near_duplicates: str = ""
     """How they were kept apart, in words, where they were not by groups."""
     redacted: bool = True

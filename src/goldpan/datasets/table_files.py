@@ -91,11 +91,12 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                     yield from _separated(lines, "\t" if form == "tsv" else "", path, unquoted)
             case "jsonl" | "ndjson":
                 with open_bytes(path) as lines:
-                    filled = (line.removeprefix(codecs.BOM_UTF8) for line in lines if line.strip())
-                    yield from _objects(map(orjson.loads, filled))
+                    yield from _objects(_lines_of_json(lines))
             case "json":
                 with open_text(path, newline="") as file:
-                    yield from _objects(read_array(file))
+                    yield from _objects(
+                        (f"[{n}]", value) for n, value in enumerate(read_array(file))
+                    )
             case "parquet":
                 plain = path.suffix.lower() == ".parquet"
                 with pq.ParquetFile(path if plain else _whole(path)) as table:
@@ -113,10 +114,20 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
                 raise UsageError(f"{path} is not a table that can be read", f"Give {FORMS}")
 
 
-def _objects(values: Iterable[object]) -> Iterator[dict[str, Any]]:
-    for number, value in enumerate(values):
+def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                value = orjson.loads(line.removeprefix(codecs.BOM_UTF8))
+            except orjson.JSONDecodeError as error:
+                raise FieldError(f"line {number}", f"{error.msg}, column {error.colno}") from None
+            yield f"line {number}", value
+
+
+def _objects(values: Iterable[tuple[str, object]]) -> Iterator[dict[str, Any]]:
+    for place, value in values:
         if not isinstance(value, dict):
-            raise FieldError(f"[{number}]", "is not an object")
+            raise FieldError(place, "is not an object")
         yield value
 
 

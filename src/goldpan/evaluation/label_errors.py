@@ -2,8 +2,9 @@
 
 Northcutt, Jiang and Chuang, "Confident Learning: Estimating Uncertainty in Dataset Labels", JAIR
 2021. Every row gets probabilities from a model that has not learned from it, nor from an equal
-text. A label is suspect where another label is as probable as it is on average for rows that have
-it; the order is by the normalized margin, the probability of the label less that of the next.
+text. A label is suspect where another is more probable, and as probable as it is on average for
+rows that have it; the order is by the normalized margin, the probability of the label less that of
+the next.
 """
 
 from __future__ import annotations
@@ -212,14 +213,14 @@ def _margins(probabilities: Numbers, labels: Labels) -> tuple[Numbers, Labels]:
 def _suspects(probabilities: Numbers, labels: Labels) -> npt.NDArray[np.bool_]:
     """Return which rows lie off the diagonal of the confident joint (section 3.1 of the paper).
 
-    A row counts for the most probable of the labels whose probability reaches the mean over the
-    rows that have them.
+    A row counts for a label that is more probable than its own and reaches the mean over the rows
+    that have it. The mean alone, near 0 for a label of few rows, would be reached by all rows.
     """
     thresholds = np.full(probabilities.shape[1], np.inf)
     for label in np.unique(labels):
         thresholds[label] = probabilities[labels == label, label].mean()
-    reached = np.where(probabilities >= thresholds, probabilities, -1.0)
-    return np.asarray((reached.max(axis=1) >= 0) & (reached.argmax(axis=1) != labels))
+    own = probabilities[np.arange(len(labels)), labels][:, None]
+    return np.asarray(((probabilities >= thresholds) & (probabilities > own)).any(axis=1))
 
 
 def _suggested(task: Task, labels: tuple[str, ...], name: str, other: int) -> tuple[str, ...]:

@@ -100,14 +100,6 @@ class TableResult:
         """Return whether any cell was: a table of untested cells shows the print alone."""
         return any(cell.state != "untested" for cell in self.cells)
 
-    def furthest(self, states: Iterable[State] = STATES) -> Cell | None:
-        """Return the cell of those states whose distance is largest, None without any."""
-        accepted = set(states)
-        measured = [
-            cell for cell in self.cells if cell.state in accepted and cell.distance is not None
-        ]
-        return max(measured, key=lambda cell: abs(cell.distance or 0.0), default=None)
-
     def differing(self) -> tuple[Cell, ...]:
         """Return the cells that do not agree to the printed digits."""
         return tuple(cell for cell in self.cells if cell.same is False)

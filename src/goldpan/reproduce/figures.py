@@ -44,6 +44,7 @@ from goldpan.core.resources import write_file
 from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.table_files import table_rows
+from goldpan.datasets.tasks.table_reader import cell_text
 from goldpan.evaluation.metrics.curves import BinaryConfusion
 from goldpan.evaluation.statistics.decide import compare
 from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
@@ -109,7 +110,7 @@ def _text_of(row: Mapping[str, Any], column: str, path: object) -> str:
             f"{path} has no column {column!r}; it has {', '.join(map(str, row))}",
             "Give the file as its authors publish it",
         )
-    return str(row[column] or "")
+    return cell_text(row[column])
 
 
 def _value(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> float | None:
@@ -133,13 +134,15 @@ def published_scores(
     context: PaperContext, table: TableRecipe, settings: ScoreColumns
 ) -> Iterator[CellOutcome]:
     """Yield each score of a model and task that the table has."""
-    names_of_table = (*table.rows, *table.columns)
-    columns = settings.model_copy(update={"tasks": settings.tasks or names_of_table})
+    columns = settings.model_copy(update={"tasks": settings.tasks or (*table.rows, *table.columns)})
+    found = False
     for (name, task), value in read_scores(context, columns).items():
         model = context.recipe.model(name)
-        names = [name] if model is None else [model.title, model.name]
-        for cell in table.cells_of(task, names):
+        for cell in table.cells_of(task, [model.title, model.name] if model else [name]):
+            found = True
             yield CellOutcome(*cell, value, "recomputed", facts={"file": settings.file})
+    if not found:
+        context.note(f"No score of {settings.file} is of this table: see its `models` and `tasks`.")
 
 
 _NAMES = {"none": "Negligible", "small": "Small", "medium": "Medium", "large": "Large"}
@@ -296,9 +299,8 @@ def derived(
                 note += "; their rounding explains the distance"
             yield CellOutcome(row, column, value, "recomputed", note)
     if impossible:
-        context.note(
-            f"The print does not agree with itself: {'; '.join(dict.fromkeys(impossible))}."
-        )
+        named = "; ".join(dict.fromkeys(impossible))
+        context.note(f"The print does not agree with itself: {named}.")
 
 
 def _ranks(table: TableRecipe, source: TableRecipe, rule: Rule) -> Iterator[CellOutcome]:
@@ -381,8 +383,7 @@ def confusion(
     for row, answers in counts.items():
         for column, metric in metrics.items():
             value = metric_of(BinaryConfusion(*answers), metric)
-            shown = undefined if value is None else value
-            yield CellOutcome(row, column, shown, "recomputed")
+            yield CellOutcome(row, column, undefined if value is None else value, "recomputed")
 
 
 def metric_of(confusion: BinaryConfusion, name: str) -> float | None:

@@ -111,12 +111,13 @@ def sentences(table: TableResult) -> Iterator[str]:
         compared = [cell for cell in table.cells if cell.state == state and cell.same is not None]
         if not compared:
             continue
-        same = sum(cell.same is True for cell in compared)
+        differing = [cell for cell in compared if cell.same is False]
+        same = len(compared) - len(differing)
         verb = "agrees" if same == 1 else "agree"
         sentence = f"Of {count(len(compared), 'cell')} {state}, {same:,} {verb}"
         sentence += " to the printed digits"
-        furthest = table.furthest((state,))
-        if furthest is not None and same < len(compared):
+        if differing:
+            furthest = max(differing, key=lambda cell: abs(cell.distance or 0.0))
             sentence += (
                 f"; the furthest is {furthest.row}, {furthest.column}: "
                 f"{shown(furthest.here, furthest.decimals)} here, "

@@ -114,6 +114,7 @@ class ImportResult(Result):
         """Yield the splits, and every count that differs."""
         yield Title(self.task.name, f": {self.written.rows:,} rows")
         yield Table(("split", "rows"), [(split.name, split.rows) for split in self.written.splits])
+        yield from self.written.dropped_blocks("their text is")
         yield from map(Line, self.warnings())
         if self.missing:
             names = ", ".join(self.missing[:_MOST_MISSING])
@@ -218,7 +219,7 @@ def import_files(
                 languages=(task.language,),
                 subjects="rows",
                 made=_preparation(task, names),
-                apart=plan.kind != "given",
+                apart="" if plan.kind == "given" else "Rows with the same text",
                 redacted=False,
             ),
         )

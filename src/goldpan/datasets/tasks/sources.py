@@ -48,14 +48,12 @@ class AddedTask(Result):
         """Yield the import, a summary of the file, and the next step."""
         yield from self.imported.blocks()
         task = self.imported.task
-        names = ", ".join(
-            sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]
-        )
+        names = [sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]]
         more = len(task.label_names) - _MOST_LISTED
         answers = {
             "regression": "numbers",
-            "binary": f"the positive class is {names.replace(', ', ', the other ')}",
-        }.get(task.type, f"labels {names}{f' and {more:,} more' if more > 0 else ''}")
+            "binary": f"the positive class is {', the other '.join(names)}",
+        }.get(task.type, f"labels {', '.join(names)}{f' and {more:,} more' if more > 0 else ''}")
         yield Line(f"{self.file}: {task.type}, {answers}")
         yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
 
@@ -120,7 +118,7 @@ def _read(path: Path, columns: Sequence[str], label: str, values: Counter[str]) 
                 return
             values[cell_text(row.get(label)).strip()] += 1
     except GoldpanError as error:
-        yield error.problem
+        yield f"{error.problem} ({error.remedy[:1].lower()}{error.remedy[1:]})"
 
 
 def _label_problems(values: Counter[str], empty: int, kind: TaskType, label: str) -> Iterator[str]:
@@ -131,6 +129,11 @@ def _label_problems(values: Counter[str], empty: int, kind: TaskType, label: str
         yield f"at least {_FEWEST_ROWS} rows are needed to train and test, and there are {rows:,}"
     elif len(values) < 2:
         yield f"all rows have the same {label}"
+    elif lists := [value for value in values if value.startswith(("['", '["'))]:
+        yield (
+            f"{label} holds lists, such as {lists[0][:40]!r}: several labels a row need a task's "
+            'file with type = "multi-label"'
+        )
     elif kind == "multi-class" and len(values) > min(_MOST_LABELS, rows // 2):
         few = ", ".join(repr(value[:40]) for value, _ in values.most_common(3))
         yield (

@@ -8,9 +8,11 @@ Where authors publish a source in several forms, `[settings]` has `layouts`, eac
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import chain
@@ -163,7 +165,7 @@ def _rows(table: OpenTable, problems: dict[str, GoldpanError]) -> Iterator[dict[
         else:
             yield result
     name, task = table.path.name, table.task
-    fault = "not a number" if task.type == "regression" else f"not a label of {task.name}"
+    fault = "not a finite number" if task.type == "regression" else f"not a label of {task.name}"
     for answer, count in wrong.most_common(_SHOWN):
         number, problem = first[answer]
         where = f"in {count:,} rows, first in row {number:,}"
@@ -339,18 +341,18 @@ def _marked(task: Task, value: Any, column: str, where: str) -> bool:
 
 
 def _number(task: Task, value: Any, where: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise WrongAnswerError(
-            cell_text(value).strip(),
-            f"{where}: {cell_text(value)[:80]!r} is not a number",
-            f"Fix that row of the file{source_address(task)}",
-        ) from None
+    with suppress(TypeError, ValueError):
+        if math.isfinite(number := float(value)):
+            return number
+    raise WrongAnswerError(
+        cell_text(value).strip(),
+        f"{where}: {cell_text(value)[:80]!r} is not a finite number",
+        f"Fix that row of the file{source_address(task)}",
+    )
 
 
 def _moment(task: Task, value: Any, where: str) -> datetime | None:
-    if value is None or value == "":
+    if not cell_text(value):
         return None
     try:
         moment = value if isinstance(value, datetime) else _parsed(str(value))
@@ -378,7 +380,10 @@ def _repo(text: str) -> str | None:
 
 
 def cell_text(value: Any) -> str:
-    """Return the text of a cell: whole numbers without .0, as workbooks and pandas have floats."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    """Return the text of a cell: whole numbers without .0, as workbooks and pandas have floats.
+
+    None and NaN, which data frames have for a number that is missing, are empty.
+    """
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else None if math.isnan(value) else value
     return "" if value is None else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -32,24 +33,50 @@ from goldpan.evaluation.statistics.scores import (
     score_matrix,
 )
 
+Runs = Mapping[tuple[str, str], Sequence[Key]]
+"""The runs on each data set by each model, by seed and fold."""
 _NAMED = 5
 """Labels that a sentence names."""
 
 
-def check_rows(
-    path: Path, dataset: str, model: str, first: Sequence[Prediction], rows: Sequence[Prediction]
+def check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+    """Raise `EvaluationError` where models do not share rows, truths or labels with the others."""
+    if file.layout == "predictions":
+        _check_answers(file, matrix, runs)
+        _check_labels(file, [key for key in chain(*runs.values()) if key.dataset in matrix.tasks])
+    elif file.layout == "counts":
+        _check_counts(file, matrix, runs)
+
+
+def _check_answers(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+    for dataset in matrix.tasks:
+        first: Mapping[str, str] = {}
+        for model in matrix.models:
+            for truths in _truths(file, runs[dataset, model]):
+                first = first or truths
+                _check_rows(file.path, dataset, model, first, truths)
+
+
+def _truths(file: ScoreFile, keys: Sequence[Key]) -> Iterator[Mapping[str, str]]:
+    """Yield the truths of each seed by row; each fold has rows of its own."""
+    truths: dict[int, dict[str, str]] = defaultdict(dict)
+    for key in keys:
+        fold = f" of fold {key.fold}" if key.fold else ""
+        truths[key.seed].update((row.id + fold, row.truth) for row in file.predictions[key])
+    yield from truths.values()
+
+
+def _check_rows(
+    path: Path, dataset: str, model: str, truths: Mapping[str, str], others: Mapping[str, str]
 ) -> None:
-    """Raise `EvaluationError` where a model answered other rows than the first, or other truths."""
-    truths, others = ({row.id: row.truth for row in table} for table in (first, rows))
     if truths == others:
         return
     remedy = "Give all models and seeds the same rows with the same truths"
     if missing := sorted(truths.keys() ^ others.keys()):
-        count = "1 row" if len(missing) == 1 else f"{len(missing):,} rows"
-        verb = "is" if len(missing) == 1 else "are"
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         raise EvaluationError(
-            f"{path}: {count} of {dataset}, such as {missing[0]!r}, {verb} not there for both"
-            f" {model} and the first model",
+            f"{path}: the runs of {model} and of the first model on {dataset} do not share the row"
+            f" {missing[0]!r}{more}",
             remedy,
         )
     id_ = next(name for name in truths if truths[name] != others[name])
@@ -60,18 +87,34 @@ def check_rows(
     )
 
 
-def check_labels(
-    path: Path, dataset: str, by_model: Mapping[str, Sequence[Sequence[Prediction]]]
-) -> None:
-    """Raise `EvaluationError` where no answer of any model is one of the labels."""
-    rows = [row for runs in by_model.values() for run in runs for row in run]
-    truths, answers = {row.truth for row in rows}, {row.answer for row in rows if row.answer}
-    if answers and not truths & answers:
-        named = [", ".join(sorted(texts)[:_NAMED]) for texts in (answers, truths)]
-        raise EvaluationError(
-            f"{path}: no answer to {dataset} ({named[0]}) is one of its truths ({named[1]})",
-            "Write the labels of both columns alike, one label per row",
-        )
+def _check_counts(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
+    for dataset in matrix.tasks:
+        keys = [key for model in matrix.models for key in runs[dataset, model]]
+        labels = set().union(*map(file.counts.__getitem__, keys))
+        for key in keys:
+            if missing := sorted(labels - file.counts[key].keys()):
+                raise EvaluationError(
+                    f"{file.path} has no counts of {key.model} for the label {missing[0]!r} of"
+                    f" {dataset}",
+                    "Give every model's counts for every label",
+                )
+
+
+def _check_labels(file: ScoreFile, tests: Sequence[Key]) -> None:
+    """Raise `EvaluationError` where no answer of a model is one of the truths of its task."""
+    truths: dict[str, set[str]] = defaultdict(set)
+    answers: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for key in tests:
+        truths[key.task].update(row.truth for row in file.predictions[key])
+        answers[key.task, key.model].update(row.answer for row in file.predictions[key])
+    for (task, model), given in answers.items():
+        if given - {""} and not given & truths[task]:
+            named = [", ".join(sorted(texts)[:_NAMED]) for texts in (given - {""}, truths[task])]
+            raise EvaluationError(
+                f"{file.path}: no answer of {model} to {task} ({named[0]}) is one of its truths"
+                f" ({named[1]})",
+                "Write the labels of both columns alike, one label per row",
+            )
 
 
 _COUNTS = 4
@@ -122,10 +165,9 @@ def _mean_over_labels(metric: str, labels: int) -> Callable[[Floats], Floats]:
 
 
 def prediction_evidence(
-    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
+    file: ScoreFile, matrix: ScoreMatrix, runs: Runs
 ) -> tuple[TaskEvidence, ...]:
-    """Return evidence on data sets whose rows all models answered."""
-    runs = _runs(tests)
+    """Return evidence on data sets; raises `EvaluationError` for folds with rows of their own."""
     tasks = []
     for dataset in matrix.tasks:
         by_model = {
@@ -133,12 +175,13 @@ def prediction_evidence(
             for model in matrix.models
         }
         first = by_model[matrix.models[0]][0]
-        for name, answered in by_model.items():
-            for rows in answered:
-                check_rows(file.path, dataset, name, first, rows)
-        check_labels(file.path, dataset, by_model)
         labels = sorted({row.truth for row in first})
-        ids, documents = [row.id for row in first], [row.document or None for row in first]
+        ids, documents = _ids(first), [row.document or None for row in first]
+        if any(_ids(rows) != ids for rows in chain.from_iterable(by_model.values())):
+            raise EvaluationError(
+                f"{file.path}: the folds of {dataset} have different rows, so they do not compare",
+                "Leave out the column fold, or choose another approach, which takes scores alone",
+            )
         units = units_of(ids, [None] * len(ids), documents)
         order = sorted(range(len(ids)), key=units.names.__getitem__)
         tasks.append(
@@ -157,36 +200,25 @@ def prediction_evidence(
     return task_evidence(tasks)
 
 
-def count_evidence(
-    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key]
-) -> tuple[TaskEvidence, ...]:
+def _ids(rows: Sequence[Prediction]) -> list[str]:
+    return [row.id for row in rows]
+
+
+def count_evidence(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> tuple[TaskEvidence, ...]:
     """Return evidence on data sets of which only counts are known, and no rows."""
-    runs = _runs(tests)
-    return tuple(
-        _counted(file, matrix, dataset, {model: runs[dataset, model] for model in matrix.models})
-        for dataset in matrix.tasks
-    )
+    return tuple(_counted(file, matrix, dataset, runs) for dataset in matrix.tasks)
 
 
-def _counted(
-    file: ScoreFile, matrix: ScoreMatrix, dataset: str, keys: Mapping[str, Sequence[Key]]
-) -> TaskEvidence:
-    counts = {model: [file.counts[key] for key in own_keys] for model, own_keys in keys.items()}
-    counts_of_all = [by_label for runs in counts.values() for by_label in runs]
-    labels = sorted({label for by_label in counts_of_all for label in by_label})
-    for model, runs in counts.items():
-        missing = [label for by_label in runs for label in labels if label not in by_label]
-        if missing:
-            raise EvaluationError(
-                f"{file.path} has no counts of {model} for the label {missing[0]!r} of {dataset}",
-                "Give every model's counts for every label",
-            )
+def _counted(file: ScoreFile, matrix: ScoreMatrix, dataset: str, runs: Runs) -> TaskEvidence:
+    labels = sorted(file.counts[runs[dataset, matrix.models[0]][0]])
     measure = _mean_over_labels(matrix.metric, len(labels))
     models: dict[str, ModelEvidence] = {}
-    for model, runs in counts.items():
-        sums = [_spread([by_label[label] for label in labels]) for by_label in runs]
-        models[model] = model_evidence(np.stack(sums), measure, file.training(keys[model]))
-    rows = max(count.size for by_label in counts_of_all for count in by_label.values())
+    rows = 0
+    for model in matrix.models:
+        counts = [[file.counts[key][label] for label in labels] for key in runs[dataset, model]]
+        rows = max(rows, *(count.size for count in chain.from_iterable(counts)))
+        training = file.training(runs[dataset, model])
+        models[model] = model_evidence(np.stack([*map(_spread, counts)]), measure, training)
     return TaskEvidence(
         dataset, dataset, "rows", rows, rows, np.arange(BINS), models, measure, paired=False
     )
@@ -255,16 +287,18 @@ def compare_file(
             "Name its tasks and models, or leave out the column part",
         )
     values = {name: _values(file, keys, name) for name in shown}
+    runs = _runs(tests)
     matrix = score_matrix(
         [
             RunScore(model, dataset, number, values[shown[0]][key])
-            for (dataset, model), own_keys in _runs(tests).items()
+            for (dataset, model), own_keys in runs.items()
             for number, key in enumerate(own_keys)
         ],
         shown[0],
         drop_incomplete_tasks=True,
     )
-    comparison, new_tasks = _compared(file, matrix, tests, question)
+    check_alike(file, matrix, runs)
+    comparison, new_tasks = _compared(file, matrix, runs, question)
     return FileComparison(
         file=file,
         metric=shown[0],
@@ -308,7 +342,7 @@ def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
 
 
 def _compared(
-    file: ScoreFile, matrix: ScoreMatrix, tests: Sequence[Key], question: ComparisonQuestion
+    file: ScoreFile, matrix: ScoreMatrix, runs: Runs, question: ComparisonQuestion
 ) -> tuple[Comparison, Comparison | None]:
     if question.approach != "calibrated":
         return question.over_tasks(matrix), None
@@ -318,7 +352,7 @@ def _compared(
         on_rows = no_rows(len(matrix.models), why, criteria.alpha)
         return arrange(matrix, on_rows), arrange(matrix, new_tasks_by_scores(matrix, criteria))
     make = prediction_evidence if file.layout == "predictions" else count_evidence
-    evidence = make(file, matrix, tests)
+    evidence = make(file, matrix, runs)
     answers = answer_questions(evidence, matrix.models, criteria)
     return arrange(matrix, answers.new_rows), arrange(matrix, answers.new_tasks)
 

@@ -16,6 +16,7 @@ import orjson
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.table_files import form_of, open_text, table_rows
+from goldpan.datasets.tasks.table_reader import cell_text
 from goldpan.evaluation.metrics.curves import BinaryConfusion
 
 Part = Literal["train", "validation", "test"]
@@ -174,7 +175,7 @@ class _Row:
         value = self.values.get(name)
         if isinstance(value, list | dict):
             raise self.error(f"has a list as its {name}", "Give one value a row and column")
-        text = "" if value is None else str(value).strip()
+        text = cell_text(value).strip()
         if needed and not text:
             raise self.error(f"has no {name}", f"Fill in the column {name}, or take the row out")
         return text

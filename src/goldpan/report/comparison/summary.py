@@ -52,7 +52,7 @@ def where(test: ChosenTest, tasks: Sequence[str]) -> str:
     """Return the beginning of a sentence: where an answer holds, or by which test it does."""
     if test.question == "new rows" and len(tasks) == 1:
         return f"On new rows of {tasks[0]}"
-    return _WHERE.get(test.question, f"By the {test.name} test")
+    return _WHERE.get(test.question, "" if test.name == "none" else f"By the {test.name} test")
 
 
 def rank_range(standing: Standing) -> str:
@@ -90,7 +90,8 @@ def answer(comparison: Comparison, model: str) -> str:
             groups.setdefault(comparison.decision(model, other), []).append(other)
     others = len(comparison.models) - 1
     if comparison.test.name == "none":
-        return f"{start} it cannot be told which model is better: {comparison.test.why}."
+        it = f"{start} it" if start else "It"
+        return f"{it} cannot be told which model is better: {comparison.test.why}."
     words = decision_words(comparison.test)
     clauses = []
     for decision in ("better", "equal", "undecided", "worse"):
@@ -214,6 +215,7 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
         return (
             f"{comparison}, so nothing is ranked. What there is stands below.",
             *_best(compared),
+            *_elsewhere(compared),
         )
     texts = [_first(comparison), *_undecided_pairs(comparison)]
     if compared.new_tasks is not None:
@@ -225,12 +227,21 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     if compared.new_tasks is not None:
         tests.append(compared.new_tasks.test)
     texts += filter(None, [_on_what(compared, comparison), *map(meaning, tests)])
-    if compared.block.left_out:
-        more = len(compared.block.left_out) - _MOST_LEFT_OUT
-        ending = f"; and {more} more" if more > 0 else ""
-        shown = "; ".join(compared.block.left_out[:_MOST_LEFT_OUT])
-        texts.append(f"Outside the ranking: {shown}{ending}.")
-    return tuple(texts)
+    texts += _some("Outside the ranking", compared.block.left_out)
+    return (*texts, *_elsewhere(compared))
+
+
+def _elsewhere(compared: ComparisonResult) -> Iterator[str]:
+    runs = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
+    return _some("Not compared, as these runs are on other data or another split", runs)
+
+
+def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:
+    """Yield the first of what is left out, if any, as a sentence."""
+    more = len(left_out) - _MOST_LEFT_OUT
+    ending = f"; and {more} more" if more > 0 else ""
+    if left_out:
+        yield f"{start}: {'; '.join(left_out[:_MOST_LEFT_OUT])}{ending}."
 
 
 def warnings(compared: ComparisonResult, distances: Iterable[str]) -> tuple[str, ...]:
@@ -308,8 +319,8 @@ def _best(compared: ComparisonResult) -> Iterator[str]:
             highest = max(scored.values())
             models = [name for name, mean in scored.items() if mean == highest]
             verb = "has" if len(models) == 1 else "have"
-            metric = compared.metrics[task]
-            yield f"{task}: {listed(models)} {verb} a {metric} of {formatted(highest)}."
+            best = f"the highest {compared.metrics[task]}, {formatted(highest)}"
+            yield f"{task}: {listed(models)} {verb} {best}."
 
 
 def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:

@@ -335,7 +335,7 @@ def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.Ca
     return data.CardInputs(
         summary=request.profile.description + ".",
         made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {origin}.",
-        apart=request.profile.near_duplicates != "keep",
+        apart="" if request.profile.near_duplicates == "keep" else "Near duplicates",
         redacted=request.profile.redact,
         languages=(request.profile.language,) if request.profile.language else (),
         subjects="closings",
