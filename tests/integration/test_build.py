@@ -167,13 +167,19 @@ def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "criterion"),
-    [("code-edit", "merged"), ("fault-localization", "merged"), ("code-edit", "substance")],
+    ("family", "criterion", "said"),
+    [
+        ("code-edit", "merged", "none of which gives a row: 1 no-history"),
+        ("fault-localization", "merged", "none of which gives a row: 1 no-history"),
+        ("code-edit", "substance", "substance drops or cannot judge the last 1: 1 no-history"),
+    ],
 )
-def test_pairs_without_history_are_told(tmp_path: Path, family: str, criterion: str) -> None:
+def test_pairs_without_history_are_told(
+    tmp_path: Path, family: str, criterion: str, said: str
+) -> None:
     """Substance cannot be judged without one, and what is undecided is not kept."""
     workspace = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
-    with pytest.raises(DatasetError, match="would be empty"):
+    with pytest.raises(DatasetError, match=rf"{said} \(the history of the code was not cloned"):
         make(workspace, family, f'["{criterion}"]')
 
 
