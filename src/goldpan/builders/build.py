@@ -360,7 +360,8 @@ def _card(
             FunnelStep(
                 step.criterion,
                 profile.criteria()[step.criterion].definition,
-                step.out + step.undecided,
+                step.out,
+                step.undecided,
                 step.left,
                 profile.settings_of(step.criterion),
             )
