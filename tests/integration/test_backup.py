@@ -154,6 +154,18 @@ def test_files_without_entries_are_passed_over(tmp_path: Path) -> None:
     )
 
 
+def test_pull_requests_of_another_repository_are_told(tmp_path: Path) -> None:
+    notes, other = Notes(), pull()
+    other["pull"]["base"]["repo"]["full_name"] = "octo/pebble"
+    take(tmp_path, as_lines(tmp_path, [issue(), pull()]), notes)
+    assert not notes.lines
+    take(tmp_path, as_lines(tmp_path, [issue(), other]), notes)
+    assert notes.lines == [
+        "Took 1 pull requests as those of octo/gem, though they name another repository: "
+        "entries.jsonl:2 names octo/pebble. If it was not renamed, mine it by its own name"
+    ]
+
+
 def test_several_streams_in_one_file_are_read(tmp_path: Path) -> None:
     first, second = (lzma.compress(lines([entry])) for entry in (issue(), pull()))
     assert take(tmp_path, save(tmp_path, first + bytes(8) + second, ".xz")).complete
