@@ -36,7 +36,7 @@ CARD = CardInputs(
     summary="Made for a test.",
     subjects="issues",
     considered=500,
-    funnel=(FunnelStep("bots", "Issues that a human wrote.", 10, 490),),
+    funnel=(FunnelStep("bots", "Issues that a human wrote.", 9, 1, 490),),
     limits=("It is small.",),
 )
 

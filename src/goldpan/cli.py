@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from io import TextIOWrapper
 from typing import NoReturn
 
 from goldpan.core.errors import GoldpanError, StoppedError
@@ -25,6 +26,9 @@ def mine_main() -> None:
 
 
 def _run(words: Sequence[str]) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a locale may lack characters of GitHub's texts
+            stream.reconfigure(errors="backslashreplace")
     spare_pandas()
     register_environment()
     exit_code = _exit_code(partial(_start, words))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +155,32 @@ def test_files_without_entries_are_passed_over(tmp_path: Path) -> None:
         "Passed over 4 files without entries: README.md; labels/labels.json; metadata.json; "
         "state.json"
     )
+
+
+def test_pull_requests_of_another_repository_are_told(tmp_path: Path) -> None:
+    notes, other = Notes(), pull()
+    other["pull"]["base"]["repo"]["full_name"] = "octo/pebble"
+    take(tmp_path, as_lines(tmp_path, [issue(), pull()]), notes)
+    assert not notes.lines
+    take(tmp_path, as_lines(tmp_path, [issue(), other]), notes)
+    assert notes.lines == [
+        "Took 1 pull requests as those of octo/gem, though they name another repository: "
+        "entries.jsonl:2 names octo/pebble. If it was not renamed, mine it by its own name"
+    ]
+
+
+def test_a_terminal_without_unicode_shows_escapes(tmp_path: Path) -> None:
+    take_entries(tmp_path, issue(), pull())
+    words = ["why", f"{GEM}#1", "--workspace", str(tmp_path / "workspace")]
+    done = subprocess.run(
+        [sys.executable, "-m", "goldpan", *words],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Crash \\u27e8U+0000\\u27e9 and \\U0001fa99" in done.stdout
 
 
 def test_several_streams_in_one_file_are_read(tmp_path: Path) -> None:

@@ -79,6 +79,15 @@ def test_questions_come_with_answer_and_dialogue(tmp_path: Path) -> None:
     assert row["dialogue"][2]["comment_id"] == row["answer_comment_id"]
 
 
+def test_the_card_tells_that_a_reply_that_asks_gives_way(tmp_path: Path) -> None:
+    asks = [comment(1, "Which one?", "erin", author_association="member")]
+    workspace = filtering.build(tmp_path, [issue(1, author_association="none")], [*asks, *talk(1)])
+    built = make(workspace)
+    assert [row["answer"] for row in rows(built)] == ["Tighten the bolts"]
+    card = (built.written.directory / "README.md").read_text("utf-8")
+    assert "one that ends with a question gives way to the next of the same kind." in card
+
+
 def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = range(1, 13)
     replies = [reply for number in numbers for reply in talk(number)]
@@ -167,13 +176,19 @@ def test_every_kept_subject_without_a_row_has_a_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "criterion"),
-    [("code-edit", "merged"), ("fault-localization", "merged"), ("code-edit", "substance")],
+    ("family", "criterion", "said"),
+    [
+        ("code-edit", "merged", "none of which gives a row: 1 no-history"),
+        ("fault-localization", "merged", "none of which gives a row: 1 no-history"),
+        ("code-edit", "substance", "substance drops or cannot judge the last 1: 1 no-history"),
+    ],
 )
-def test_pairs_without_history_are_told(tmp_path: Path, family: str, criterion: str) -> None:
+def test_pairs_without_history_are_told(
+    tmp_path: Path, family: str, criterion: str, said: str
+) -> None:
     """Substance cannot be judged without one, and what is undecided is not kept."""
     workspace = filtering.build(tmp_path, [issue(1), pull(2)], talk(1), pairs=[pair(1, 2)])
-    with pytest.raises(DatasetError, match="would be empty"):
+    with pytest.raises(DatasetError, match=rf"{said} \(the history of the code was not cloned"):
         make(workspace, family, f'["{criterion}"]')
 
 

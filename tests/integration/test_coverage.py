@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.schemas import ENTRIES, LEDGER, UNKNOWN
+from goldpan.core.schemas import ENTRIES, LEDGER, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
@@ -45,6 +45,7 @@ def begin(workspace: WorkspaceLayout, *, end: bool = True, **plan: Any) -> None:
 def build(root: Path, *ledger: Row, unknown: tuple[Row, ...] = (), **plan: Any) -> WorkspaceLayout:
     workspace = WorkspaceLayout(root / "it's")
     put_table(workspace, GEM, ENTRIES, [])
+    put_table(workspace, GEM, REPOSITORIES, [])
     put_table(workspace, GEM, LEDGER, ledger)
     put_table(workspace, GEM, UNKNOWN, unknown)
     begin(workspace, **plan)

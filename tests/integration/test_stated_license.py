@@ -12,9 +12,11 @@ from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import read_provenance
+from tests.backups import as_lines, issue, pull
 from tests.demo_workspace import make_tables
 from tests.drawing import daily
 from tests.mining import copy_mined, rows
+from tests.places import files_below
 from tests.twin import Twin, synthetic_world
 
 REPO = "prospector/sluice"
@@ -97,3 +99,29 @@ def test_a_license_that_nobody_can_look_up(lab: Workspace) -> None:
         lab.normalize(license="Apache-2")
     assert "https://spdx.org/licenses" in error.value.remedy
     assert license(lab)[1] == "GitHub"
+
+
+def test_spelling_and_order_of_the_names_change_no_byte(tmp_path: Path) -> None:
+    lab = Workspace(tmp_path / "lab")
+    for number, name in enumerate(("octo/gem", "Cave/Ore")):
+        told = pull()
+        told["pull"]["base"]["repo"]["full_name"] = {"octo/gem": "Octo/Gem"}.get(name, name)
+        talk = {**issue()["events"][0], "id": number, "body": f"Hold the valve {number} shut"}
+        asked = {**issue(), "events": [talk]}
+        lab.mine(name, from_backup=as_lines(tmp_path / str(number), [asked, told]), license="MIT")
+    lab.pair()
+    own = tmp_path / "own.toml"
+    own.write_text('decide = ["bots"]\n[answer]\nchoice = "first"\n')
+    lab.filter(profile=own)
+    named = [(), ("octo/gem", "cave/ore", "OCTO/gem"), ("Cave/Ore", "Octo/Gem")]
+    built = [
+        lab.build.qa(*names, profile="own", output=tmp_path / f"qa{place}")
+        for place, names in enumerate(named)
+    ]
+    assert len(built[0]) == 2
+    first, *others = (files_below(data.path) for data in built)
+    assert others == [first, first]
+    for repo in ("Octo/Gem", "Cave/Ore"):
+        assert f"| {repo} | MIT, stated by the user | 1 |".encode() in first["README.md"]
+        assert f"| {repo} | backup | 20".encode() in first["README.md"]
+    assert [status.coverage.repo for status in lab.status()] == ["Cave/Ore", "Octo/Gem"]

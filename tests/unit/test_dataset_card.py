@@ -45,7 +45,8 @@ def test_the_card_tells_people_what_they_need(tmp_path: Path) -> None:
     for line in (
         "Made for a test.",
         "mined until 2024-05-02",
-        "| bots | Issues that a human wrote. |  | 10 | 490 |",
+        "| criterion | what it keeps | settings | drops by itself | cannot judge | left |",
+        "| bots | Issues that a human wrote. |  | 9 | 1 | 490 |",
         "Of 500 issues, these criteria of the profile default decided",
         "| no-answer | 3 |",
         "| MIT | 1 | 20 |",
@@ -146,6 +147,7 @@ def test_the_card_tells_whose_license_it_is_and_how_labels_were_made(tmp_path: P
     first, _, _ = text.partition("## Use")
     assert "Labels: the best reply;" in first
     assert "without a review. 71% were whole answers." in first
+    assert "issues. Stated by the user: the license MIT of o/n.\n" in first
     unknown = write(tmp_path / "x", QA, examples(QA, 1), card=replace(card, label_accuracy=""))
     text = (unknown.directory / "README.md").read_text()
     assert "How right they are was not measured." in text

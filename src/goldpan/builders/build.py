@@ -55,7 +55,8 @@ AnswerChoice = Choice | Literal["reviewed"]
 
 _CHOICES: dict[AnswerChoice, str] = {
     "best": "the reply that the rules of the criterion `answer` find best",
-    "first": "the first reply of another person, of those who speak for the repository if any do",
+    "first": "the first reply of another person, of those who speak for the repository if any do, "
+    "else of contributors; one that ends with a question gives way to the next of the same kind",
     "all": "each reply of another person that is no mere note, a row each",
     "reviewed": "the reply that the review `question-answer` names as the answer",
 }
@@ -360,7 +361,8 @@ def _card(
             FunnelStep(
                 step.criterion,
                 profile.criteria()[step.criterion].definition,
-                step.out + step.undecided,
+                step.out,
+                step.undecided,
                 step.left,
                 profile.settings_of(step.criterion),
             )

@@ -64,18 +64,26 @@ def _why(
         before = funnel.rows
         for step in funnel.steps:
             if step.left == 0:
+                why = f"drops the last {before:,}"
+                if step.undecided:
+                    reasons = _counted(Counter(step.reasons), explained)
+                    why = f"drops or cannot judge the last {before:,}: {reasons}"
                 return (
                     f"of {funnel.rows:,} {subjects} the profile {profile.name} keeps none; "
-                    f"the criterion {step.criterion} drops the last {before:,}"
+                    f"the criterion {step.criterion} {why}"
                 )
             before = before if step.left is None else step.left
-    reasons = ", ".join(
-        f"{number:,} {reason}" + (f" ({explained[reason]})" if reason in explained else "")
-        for reason, number in dropped.most_common(_MOST)
-    )
     return (
         f"the profile {profile.name} keeps {funnel.kept:,} of {funnel.rows:,} {subjects}, "
-        f"none of which gives a row: {reasons}"
+        f"none of which gives a row: {_counted(dropped, explained)}"
+    )
+
+
+def _counted(reasons: Counter[str], explained: Mapping[str, str]) -> str:
+    """Return how many subjects the most frequent reasons drop, and what the reasons mean."""
+    return ", ".join(
+        f"{number:,} {reason}" + (f" ({explained[reason]})" if reason in explained else "")
+        for reason, number in reasons.most_common(_MOST)
     )
 
 

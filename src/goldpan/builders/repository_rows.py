@@ -59,7 +59,7 @@ def mined_source(
     facts = read_table(workspace.table(repo, "repositories")).to_pylist()
     repository = facts[0] if facts else {}
     source = MinedSource(
-        repo,
+        repository.get("repo") or repo,
         datetime.fromisoformat(times[0]) if times else None,
         datetime.fromisoformat(times[-1]) if times else None,
         inputs,

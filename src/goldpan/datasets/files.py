@@ -276,8 +276,8 @@ def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:
     """
     if not len(facts):
         raise DatasetError(
-            f"The dataset {family.name} would be empty",
-            "See goldpan funnel for what the filters drop, or choose another profile",
+            f"The dataset {family.name} would be empty: nothing that was read gives a row",
+            "Give more repositories, or other options",
         )
     groups: dict[str, str] = {}
     candidates = []

@@ -159,7 +159,9 @@ class FunnelStep:
     criterion: str
     definition: str
     alone: int
-    """Subjects that it drops or cannot judge, whatever the others say."""
+    """Subjects that it drops, whatever the others say."""
+    undecided: int
+    """Subjects that it cannot judge, which therefore are not left."""
     left: int
     """Subjects left after it and those before it."""
     settings: Mapping[str, Any] = field(default_factory=dict)

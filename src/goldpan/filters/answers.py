@@ -125,7 +125,7 @@ def named_comment(evidence: str | None) -> int | None:
 def first_answer(question: AskedQuestion, replies: Sequence[IssueReply]) -> IssueReply | None:
     """Return the earliest reply by who speaks for the repository, else a contributor, else anybody.
 
-    A reply that only asks back gives way to the next of the same rank, if there is one.
+    A reply that ends with a question gives way to the next of the same rank, if there is one.
     """
     others = [reply for reply in replies if reply.author is None or reply.author != question.author]
     if not others:

@@ -256,10 +256,12 @@ class Commit:
 def cloned_repositories(workspace: WorkspaceLayout, named: Sequence[str]) -> list[str]:
     """Return these repositories, else all of which the workspace has a clone.
 
-    Raises `UsageError` where there is none.
+    Each comes once, in lower case and in order, however they are named. Raises `UsageError`
+    where there is none.
     """
     clones = (workspace.root / "git").glob("*/*.git")
-    names = list(named) or sorted(f"{path.parent.name}/{path.stem}" for path in clones)
+    cloned = sorted(f"{path.parent.name}/{path.stem}" for path in clones)
+    names = sorted({name.lower() for name in named}) or cloned
     if not names:
         raise UsageError(
             f"{workspace.root} holds no history of code",

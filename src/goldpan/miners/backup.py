@@ -89,7 +89,8 @@ def _take(
         is_new = not archive.records
         journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
-            repository_entry = _archive(journal, repo, entries, task, parsing if is_new else None)
+            own = _noting_others(entries, backup, repo)
+            repository_entry = _archive(journal, repo, own, task, parsing if is_new else None)
         if repository_entry is not None or read_facts(archive.records) is None:
             facts = orjson.dumps(repository_entry or {"full_name": repo})
             journal.keep("repository", [], {"file": backup.name}, _reply(facts))
@@ -101,6 +102,11 @@ def _take(
         journal.end({})
         if (skipped := backup.without_entries).count:
             reporter.note(f"Passed over {skipped.count:,} files without entries: {skipped}")
+        if (others := backup.elsewhere).count:
+            reporter.note(
+                f"Took {others.count:,} pull requests as those of {repo}, though they name another "
+                f"repository: {others}. If it was not renamed, mine it by its own name"
+            )
         archived = read_facts(archive.records)
         if not is_new or archived is None or archived.repo != parsed.repo:
             return None
@@ -110,6 +116,15 @@ def _take(
         archive.records.clear()
         parsing.publish(repo, archived, live, seals, reporter)
         return runs
+
+
+def _noting_others(
+    entries: Iterator[BackupEntry], backup: Backup, repo: str
+) -> Iterator[BackupEntry]:
+    for entry in entries:
+        if isinstance(entry.base, str) and not _same(entry.base, repo):
+            backup.elsewhere.add(f"{entry.location} names {entry.base}")
+        yield entry
 
 
 def _archive(

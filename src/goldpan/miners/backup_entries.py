@@ -82,6 +82,8 @@ class Backup:
     """Files without entries."""
     unreadable: Tally = field(default_factory=Tally)
     """Entries that cannot be read."""
+    elsewhere: Tally = field(default_factory=Tally)
+    """Pull requests that name another repository than the one that is mined."""
 
 
 def list_files(source: Path) -> Backup:

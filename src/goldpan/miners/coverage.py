@@ -16,8 +16,11 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.journal import UNSEEN
 from goldpan.miners.tables.current_records import NOT_YET, find_current_records
 
-_LEDGER = ("number", "part", "announced", "stored", "state", "reason")
-_UNKNOWN = ("kind", "name", "count", "number")
+_COLUMNS = {
+    "ledger": ("number", "part", "announced", "stored", "state", "reason"),
+    "unknown": ("kind", "name", "count", "number"),
+    "repositories": ("repo",),
+}
 _WELL = pa.array(("complete", "unseen"))
 """Ledger states of parts that are not missing."""
 _COUNTED = ("comments", "reviews", "review_comments", "commits", "files")
@@ -131,14 +134,15 @@ def measure_coverage(
     begin, finished, newest = _last_run(workspace, repo, records)
     plan = begin.meta["plan"]
     if workspace.table(repo, "entries").exists():
-        tables = read_tables(workspace, repo, {"ledger": _LEDGER, "unknown": _UNKNOWN})
+        tables = read_tables(workspace, repo, _COLUMNS)
         counts, gaps = _counts(tables["ledger"]), _gaps(tables["ledger"])
         unknown = [Unknown(**row) for row in tables["unknown"].to_pylist()]
         unknown.sort(key=lambda item: (item.kind, item.name))
+        name = next(filter(None, tables["repositories"]["repo"].to_pylist()), repo)
     else:
-        counts, gaps, unknown = *_without_tables(records), []
+        (counts, gaps), unknown, name = _without_tables(records), [], repo
     return Coverage(
-        repo,
+        name,
         plan["via"],
         plan["since"],
         newest.meta["at"],

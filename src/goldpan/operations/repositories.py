@@ -25,17 +25,18 @@ def known_repositories(
 ) -> list[str]:
     """Return the named repositories, else all of the workspace; `below` is raw or tables.
 
-    Raises `UsageError` for a name that is none and a workspace that is missing, `WorkspaceError`
-    for a repository that is not there.
+    Each comes once, in lower case and in order, however they are named. Raises `UsageError` for
+    a name that is none and a workspace that is missing, `WorkspaceError` for a repository that is
+    not there.
     """
     held = existing(layout).repositories(below)
-    names = list(dict.fromkeys(map(repository_name, repos or ()))) or held
+    names = sorted({repository_name(repo).lower() for repo in repos or ()}) or held
     if not names:
         raise WorkspaceError(
             f"{layout.root} holds no repository", "Run goldpan mine --repo OWNER/NAME"
         )
     for name in names:
-        if name.lower() not in held:
+        if name not in held:
             remedy = question(name, held) or f"Run goldpan mine --repo {name}"
             raise WorkspaceError(f"{layout.root} does not hold {name}", remedy)
     return names

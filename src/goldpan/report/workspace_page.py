@@ -19,7 +19,7 @@ from goldpan.miners.coverage import Coverage, measure_coverage
 from goldpan.report.document import Cell, Content, Report, ReportTable, Section, cut, listed
 from goldpan.report.html import document_page, write_page
 
-_COLUMNS = {"repositories": ("language", "license"), "entries": ("kind", "updated_at")}
+_COLUMNS = {"repositories": ("repo", "language", "license"), "entries": ("kind", "updated_at")}
 _MOST = 5_000
 _PAIRS = "fix pairs by default rules"
 _REPOSITORY = (
@@ -48,7 +48,7 @@ def write_workspace_page(
 
     Raises `WorkspaceError` where a table is damaged or the file cannot be written.
     """
-    by_repo = {coverage.repo: coverage for coverage in coverages}
+    by_repo = {coverage.repo.lower(): coverage for coverage in coverages}
     repos = workspace.repositories("tables")
     rows = [_repository(workspace, repo, by_repo.get(repo)) for repo in repos]
     page = document_page(
@@ -68,7 +68,7 @@ def _repository(workspace: WorkspaceLayout, repo: str, coverage: Coverage | None
     facts: dict[str, str | None] = next(iter(tables["repositories"].to_pylist()), {})
     pairs = workspace.pairs(repo, DEFAULT_RULES)
     return {
-        "repository": repo,
+        "repository": facts.get("repo") or repo,
         "language": facts.get("language") or "",
         "license": facts.get("license") or "",
         "issues": kinds.get("issue", 0),

@@ -265,6 +265,10 @@ def test_nothing_is_left(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"None of 1 closings .* \(1 as no label means one"):
         build(tmp_path)
     assert not (tmp_path / "datasets").exists()
+    write_mined(tmp_path, "Sluice/Pan", "MIT", [{"kind": "issue", "state": "closed", "number": 1}])
+    with pytest.raises(DatasetError) as error:
+        build(tmp_path, origin="mined", repos=("Sluice/Pan",))
+    assert error.value.remedy == "Take more repositories, or another profile"
 
 
 def test_no_hours(tmp_path: Path) -> None:

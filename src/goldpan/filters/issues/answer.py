@@ -30,7 +30,8 @@ class AnswerSettings:
 
     choice: Choice = "best"
     """`best`: the reply that the rules find best; `first`: the first of another person, of those
-    who speak for the repository if there are any; `all`: every reply of another that is no note."""
+    who speak for the repository if there are any, else of contributors, where one that ends with a
+    question gives way to the next; `all`: every reply of another that is no note."""
     least: int = LEAST
     """The points that the best reply needs."""
 

@@ -56,7 +56,7 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
     names = (
         known_repositories(lab.layout, repos, "tables")
         if source == "mined" or labels
-        else list(dict.fromkeys(map(repository_name, repos)))
+        else sorted({repository_name(repo).lower() for repo in repos})
     )
     if labels:
         return list_labels(lab.layout, names, chosen, output)
@@ -138,8 +138,7 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
         host=settings.git_host,
     )
     labels = comment_build.Annotations(several(annotations), several(require), several(corrections))
-    named = list(dict.fromkeys(map(repository_name, repos)))
-    named = cloned_repositories(lab.layout, named)
+    named = cloned_repositories(lab.layout, [repository_name(repo) for repo in repos])
     commits = find_commits(lab.layout, named, revision)
     chosen = find_task(task, tasks_directory(lab.path)) if task else None
     name = f"{task}-fresh" if task else comment_build.CODE_COMMENTS.name

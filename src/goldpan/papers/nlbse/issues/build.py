@@ -174,7 +174,7 @@ def build_issue_types(
         chosen = selection.choose(search, units, request.balance, request.seed, engine)
         if not chosen.labels:
             raise data.DatasetError(
-                _nothing(results, chosen), "Take more hours, or another profile"
+                _nothing(results, chosen), f"Take more {source.noun}, or another profile"
             )
         written = [
             _write(request, plan, directory, results, chosen)
@@ -196,8 +196,7 @@ def _find(
     search: Search, units: Sequence[SourceUnit], engine: data.Engine, reporter: data.Reporter
 ) -> list[SourceUnitResult]:
     results = []
-    noun = "repositories" if search.source.origin == "mined" else "hours"
-    with reporter.task(f"{noun} searched", len(units)) as task:
+    with reporter.task(f"{search.source.noun} searched", len(units)) as task:
         for result in engine.map(partial(find_candidates, search), units):
             if not search.candidates(result.unit).exists():
                 raise data.EngineError(

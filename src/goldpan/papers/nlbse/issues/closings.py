@@ -91,6 +91,11 @@ class EventSource:
     origin: Origin
     repos: tuple[str, ...]
 
+    @property
+    def noun(self) -> str:
+        """What is read."""
+        return "repositories" if self.origin == "mined" else "hours"
+
     def units(self) -> list[SourceUnit]:
         """Return what there is to read, in order of time or name.
 
