@@ -329,3 +329,13 @@ def test_a_row_without_official_split_has_no_side() -> None:
         candidate = SplitCandidate("x", "x", "", None, partition=partition)
         with pytest.raises(DatasetError, match="x has no official split"):
             assign_splits([candidate], SplitPlan.parse("given"))
+
+
+def test_a_project_without_rows_cannot_be_tested_on() -> None:
+    rows = [row(1), row(2, repo="o/m")]
+    assert sides(rows, SplitPlan.parse("project:O/M,no/pe")) == {
+        "qa:o/n#1": "train",
+        "qa:o/m#2": "test",
+    }
+    with pytest.raises(DatasetError, match=r"No row is of no/pe.*such as o/m, o/n"):
+        assign_splits(rows, SplitPlan.parse("project:no/pe"))

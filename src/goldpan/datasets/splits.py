@@ -114,6 +114,7 @@ def _draw(seed: int, name: str) -> bytes:
     return hashlib.sha256(f"{seed}\0{name}".encode()).digest()
 
 
+_SHOWN = 3  # projects that a message names
 Kind = Literal["random", "time", "repository", "project", "stratified", "given", "none"]
 _NAMES = {1: ("test",), 2: ("train", "test"), 3: ("train", "validation", "test")}
 SPLIT_FORMS = (
@@ -209,8 +210,8 @@ class Splits:
 def assign_splits(rows: Sequence[SplitCandidate], plan: SplitPlan) -> Splits:
     """Assign each row to a split, whatever the order of the rows.
 
-    Raises `DatasetError` where a plan by time meets a row without one, or the plan `given` a row
-    without an official split.
+    Raises `DatasetError` where a plan by time meets a row without one, the plan `given` a row
+    without an official split, or a plan by project no row of its projects.
     """
     own = _own_sides(rows, plan)
     first: dict[str, int] = {}
@@ -256,7 +257,14 @@ def _own_sides(rows: Sequence[SplitCandidate], plan: SplitPlan) -> list[int]:
         case "repository":
             return _sides_by_hash([row.repo.lower() for row in rows], plan)
         case "project":
-            return [int(row.repo.lower() in plan.projects) for row in rows]
+            sides = [int(row.repo.lower() in plan.projects) for row in rows]
+            if 1 not in sides:
+                few = ", ".join(sorted({row.repo for row in rows})[:_SHOWN])
+                raise DatasetError(
+                    f"No row is of {', '.join(plan.projects)}, so {plan} leaves no rows to test on",
+                    f"Name projects that have rows, such as {few}",
+                )
+            return sides
         case "stratified":
             return _stratified(rows, plan)
         case "given":
