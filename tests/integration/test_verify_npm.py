@@ -194,6 +194,14 @@ def test_reports_of_an_old_mocha_are_what_it_prints(checkout: Checkout) -> None:
     assert checkout.test("mocha-tap") == {"it subtracts": "failed", "it adds": "passed"}
 
 
+def test_lab_writes_junit_xml(checkout: Checkout) -> None:
+    lab = (
+        '#!/bin/sh\necho \'<testsuite><testcase classname="a" name="adds"/></testsuite>\' > "$4"\n'
+    )
+    checkout.write({"node_modules/.bin/lab": lab})
+    assert checkout.test("lab", "a.js") == {"a.adds": "passed"}
+
+
 @pytest.mark.parametrize("way", ["jasmine", "jasmine-reporter"])
 def test_jasmine_reports_by_a_helper_or_a_reporter(checkout: Checkout, way: str) -> None:
     results = [
