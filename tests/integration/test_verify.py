@@ -18,8 +18,6 @@ from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.checkout import applies, check_out
-from goldpan.execution.command import IsolationError
-from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import (
     RECORD,
     FixInstance,
@@ -310,6 +308,8 @@ def test_what_a_fix_declares_to_need_is_installed_if_it_can_be(lab: Lab) -> None
         record = lab.verify(instance)
         assert record.proof.verdict == "verified", record.detail
         assert record.environment.get("declared_by_fix") == declared
+        log = (lab.record_folder / "build.log").read_text()
+        assert ("so what the base declares is built" in log) == (not declared)
 
 
 def test_submodules_come_from_clones_in_the_workspace(lab: Lab, tmp_path: Path) -> None:
@@ -341,23 +341,6 @@ def test_no_two_processes_run_tests_in_one_workspace(lab: Lab) -> None:
         pytest.raises(WorkspaceError, match="Another goldpan is running tests"),
     ):
         lab.verify(lab.instance("true"))
-
-
-def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(IsolationError, match="can isolate the code of repositories"):
-        find_isolation()
-    assert find_isolation("none").name == "none"
-
-
-@needs_isolation
-def test_bubblewrap_works_wherever_its_program_lies(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Isolated commands see the system's folders alone, so what `PATH` names may not be there."""
-    (tmp_path / "bwrap").symlink_to(shutil.which("bwrap") or "")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_isolation("bubblewrap").name == "bubblewrap"
 
 
 @needs_isolation

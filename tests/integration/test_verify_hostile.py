@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from goldpan.execution.checkout import (
     make_accessible,
     nearest_version,
 )
-from goldpan.execution.command import CommandLimits, Finished, SandboxCommand
+from goldpan.execution.command import CommandLimits, Finished, IsolationError, SandboxCommand
 from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.python_env import build_python_env
@@ -307,3 +308,20 @@ def test_pytests_settings_steer_it() -> None:
     steering = ("conftest.py", "a/b/conftest.py", "setup.cfg", "_pytest/main.py", "pytest.py")
     assert all(map(python.steers, steering))
     assert not any(map(python.steers, ("src/pytest_x.py", "a.py", "src/pytest/a.py")))
+
+
+def test_no_isolation_has_to_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(IsolationError, match="can isolate the code of repositories"):
+        find_isolation()
+    assert find_isolation("none").name == "none"
+
+
+@needs_isolation
+def test_bubblewrap_works_wherever_its_program_lies(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Isolated commands see the system's folders alone, so what `PATH` names may not be there."""
+    (tmp_path / "bwrap").symlink_to(shutil.which("bwrap") or "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_isolation("bubblewrap").name == "bubblewrap"
