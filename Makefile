@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKS := requirements
 DEMO_READY := $(VENV)/demo-ready
+QUICK_READY := $(VENV)/quick-ready
 TEST_READY := $(VENV)/test-ready
 DOCS_READY := $(VENV)-docs/ready
 # From locks that list every file's hash, so nothing has to be resolved.
@@ -18,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # One that an installation left half made is not ready, whatever it holds.
 ifneq ($(wildcard $(VENV)/installing),)
-$(shell rm -f $(DEMO_READY) $(TEST_READY))
+$(shell rm -f $(DEMO_READY) $(QUICK_READY) $(TEST_READY))
 endif
 
 .PHONY: demo demo-annotate quick test scale nightly check bench chaos docs lock clean
@@ -29,7 +30,7 @@ demo: $(DEMO_READY)  ## run the whole pipeline offline on a small repository
 demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's own
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
-quick: $(TEST_READY)  ## run the tests to run while working
+quick: $(QUICK_READY)  ## run the tests to run while working
 	$(PYTEST) --numprocesses 2 -m "not nightly" tests/unit
 
 test: $(TEST_READY)  ## run all tests but those of scale, or those CHOSEN by their marks
@@ -80,8 +81,12 @@ $(DEMO_READY): pyproject.toml $(LOCKS)/demo.txt
 	$(INSTALL) $(VENV) demo goldpan
 	touch $@
 
-$(TEST_READY): $(DEMO_READY) $(LOCKS)/test.txt $(LOCKS)/torch.txt $(LOCKS)/torch-cpu.txt
-	$(INSTALL) $(VENV) test torch
+$(QUICK_READY): $(DEMO_READY) $(LOCKS)/test.txt
+	$(INSTALL) $(VENV) test
+	touch $@
+
+$(TEST_READY): $(QUICK_READY) $(LOCKS)/torch.txt $(LOCKS)/torch-cpu.txt
+	$(INSTALL) $(VENV) torch
 	touch $@
 
 $(DOCS_READY): $(LOCKS)/docs.txt
