@@ -10,10 +10,10 @@ from goldpan.evaluation.statistics.scores import (
     Floats,
     Measure,
     TaskEvidence,
-    Unit,
     bins_of,
     models_evidence,
 )
+from goldpan.evaluation.units import Unit
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,9 @@ from scipy import stats  # type: ignore[import-untyped]
 from benchmarks.calibration_methods import NEW_ROWS, NEW_TASKS
 from benchmarks.calibration_runs import LIMIT, above_limit, rates
 from benchmarks.null_models import Cell, draw, macro_f1, mean_of
-from goldpan.evaluation.statistics.calibrated import (
-    Criteria,
-    answer_questions,
-    compare_over_sources,
-    new_tasks_by_scores,
-    sources_needed,
-)
+from goldpan.evaluation.statistics.calibrated import Criteria, answer_questions, new_tasks_by_scores
+from goldpan.evaluation.statistics.over_sources import compare_over_sources, sources_needed
+from goldpan.evaluation.statistics.power import Needed
 from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
 from goldpan.evaluation.statistics.scores import (
     BINS,
@@ -253,13 +249,13 @@ def test_scores_that_happen_to_agree_are_no_certainty() -> None:
 def test_sources_needed_have_the_power_they_promise() -> None:
     difference, spread = 0.04, 0.06
     needed, none_seen, too_small = sources_needed(
-        np.array([difference, 0.0, 1e-6]), np.array([spread, 0.1, 0.1]), 0.05
+        np.array([difference, 0.0, 1e-6]), np.array([spread, 0.1, 0.1]), 0.05, 5
     )
-    assert needed is not None
-    assert (none_seen, too_small) == (None, None)
-    shift = difference * math.sqrt(needed) / spread
-    limit = stats.t.isf(0.025, needed - 1)
-    power = float(stats.nct.sf(limit, needed - 1, shift))
+    assert (none_seen, too_small) == (Needed(), Needed())
+    assert needed.units is not None
+    shift = difference * math.sqrt(needed.units) / spread
+    limit = stats.t.isf(0.025, needed.units - 1)
+    power = float(stats.nct.sf(limit, needed.units - 1, shift))
     assert 0.75 < power < 0.9
 
 

@@ -15,7 +15,6 @@ from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.registry import find_task, load_tasks
-from goldpan.evaluation.comparison.evidence import projects
 from goldpan.evaluation.comparison.question import (
     ComparisonQuestion,
     ComparisonResult,
@@ -287,10 +286,3 @@ def test_alpha_is_checked_on_one_task_too(workspace: WorkspaceLayout, alpha: flo
     add_runs(workspace, two_labels(), {"a": 0.8, "b": 0.8})
     with pytest.raises(StatisticsError, match="alpha"):
         compared(workspace, ComparisonQuestion(alpha=alpha))
-
-
-def test_projects_are_swapped_whole_only_where_that_can_decide() -> None:
-    six = [f"octo/{number % 6}" for number in range(60)]
-    assert projects(six, pairs=1, alpha=0.05) == six
-    assert projects(six, pairs=3, alpha=0.05) is None
-    assert projects(six, pairs=1, alpha=0.03) is None

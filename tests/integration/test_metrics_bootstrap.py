@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from goldpan.evaluation.metrics.estimate import estimate, means, resample
-from tests.scoring import make_task, scored
+from goldpan.evaluation.score import score
+from goldpan.evaluation.units import Units, units_of
+from tests.scoring import make_predictions, make_task, scored
 
 LABELS = ("bug", "feature", "question")
 TASK = make_task("multi-class", LABELS)
 
 
+def units(repos: Sequence[str | None], documents: Sequence[str | None] = ()) -> Units:
+    ids = [str(at) for at in range(len(repos))]
+    return units_of(ids, repos, documents or [None] * len(repos))
+
+
 def interval(values: list[float], repos: list[str | None], *, seed: int = 0) -> tuple[float, float]:
-    drawing = resample(repos, seed=seed, resamples=2_000)
+    drawing = resample(units(repos), seed=seed, resamples=2_000)
     (metric,) = estimate([means({"mean": np.array(values)})], drawing)
     assert metric.interval
     return metric.interval.low, metric.interval.high
@@ -31,22 +40,96 @@ def test_the_interval_of_a_mean_is_what_theory_says() -> None:
 
 
 def test_projects_are_drawn_as_a_whole() -> None:
-    """All examples of a project agree, so 8 projects tell as much as 8 examples."""
-    values = [float(project % 2) for project in range(8) for _ in range(50)]
-    repos: list[str | None] = [f"o/r{project}" for project in range(8) for _ in range(50)]
-    clustered, plain = interval(values, repos), interval(values, [None] * 400)
-    eight = interval(values[::50], [None] * 8)
-    assert clustered == pytest.approx(eight, abs=0.13)
+    """All examples of a project agree, so 12 projects tell as much as 12 examples."""
+    values = [float(project % 2) for project in range(12) for _ in range(50)]
+    repos: list[str | None] = [f"o/r{project}" for project in range(12) for _ in range(50)]
+    clustered, plain = interval(values, repos), interval(values, [None] * 600)
+    twelve = interval(values[::50], [None] * 12)
+    assert clustered == pytest.approx(twelve, abs=0.1)
     assert clustered[1] - clustered[0] > 4 * (plain[1] - plain[0])
 
 
-def test_examples_without_a_project_are_drawn_alone() -> None:
-    drawing = resample(["a", "b", "a", None, None, ""], seed=0, resamples=10)
-    assert (drawing.unit, drawing.units) == ("project", 5)
-    assert drawing.unit_of.tolist() == [0, 1, 0, 2, 3, 4]
-    for repos in ([None, None], ["a", "a"], ["a", None]):
-        alone = resample(repos, seed=0, resamples=10)
-        assert (alone.unit, alone.units) == ("example", 2)
+def test_one_rule_says_what_is_drawn() -> None:
+    """Projects where there are ten, else documents, else rows; scores and comparisons share it."""
+    ten = [f"o/r{at % 10}" for at in range(40)]
+    some: list[str | None] = [f"d{at // 2}" for at in range(40)]
+    for repos, documents, kind, many in (
+        (ten, some, "projects", 10),
+        ([*ten[:38], None, ""], some, "projects", 12),
+        (ten[:9] * 4, [f"d{at // 2}" for at in range(36)], "documents", 36),
+        (ten[:3] * 10, [f"d{at}" for at in range(30)], "rows", 30),
+        (["o/r"] * 4, ["a", "a", "b", None], "documents", 3),
+        ([None] * 4, [None] * 4, "rows", 4),
+        ([], [], "rows", 0),
+    ):
+        found = units(repos, documents)
+        assert (found.kind, len(set(found.names))) == (kind, many)
+        assert resample(found, seed=0, resamples=1).units == many
+    table = make_predictions("multi-class", ["bug"] * 9, ["bug"] * 9, repos=ten[:9])
+    scores = score(TASK, table)
+    assert (scores.unit, scores.units, scores.projects) == ("rows", 9, 9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_few_units_have_no_interval_and_say_so(count: int) -> None:
+    """Draws of five documents cover four fifths where they say 95 %."""
+    truths = [LABELS[at % 3] for at in range(60)]
+    table = make_predictions("multi-class", truths, truths[1:] + truths[:1])
+    documents = pa.array([f"d{at % count}" for at in range(60)])
+    at = table.schema.get_field_index("document")
+    metric = score(TASK, table.set_column(at, "document", documents)).metric("accuracy")
+    noun = "1 document gives" if count == 1 else f"{count} documents give"
+    assert (metric.interval, metric.reason) == (
+        None,
+        f"no interval: {noun} none that covers, 6 would",
+    )
+
+
+def test_units_of_unequal_size_count_as_fewer() -> None:
+    values = np.random.default_rng(3).random(12)
+    sizes = [200] * 2 + [5] * 10
+    repos: list[str | None] = [f"o/r{at}" for at, size in enumerate(sizes) for _ in range(size)]
+    drawing = resample(units(repos), seed=0, resamples=100)
+    assert (drawing.units, round(drawing.alike, 1)) == (12, 2.5)
+    low, high = interval([values[at] for at, size in enumerate(sizes) for _ in range(size)], repos)
+    assert low <= values.min() + 0.05 and high >= values[:2].max()
+
+
+@pytest.mark.parametrize(("right", "low", "high"), [(8, 0.63, 1.0), (0, 0.0, 0.37)])
+def test_all_right_or_all_wrong_is_no_certainty(right: int, low: float, high: float) -> None:
+    """Eight of eight: Clopper and Pearson's interval begins at 63 %."""
+    answers = ["bug"] * right + ["feature"] * (8 - right)
+    metric = scored(TASK, ["bug"] * 8, answers, resamples=200).metric("accuracy")
+    assert metric.interval
+    assert (metric.interval.low, metric.interval.high) == pytest.approx((low, high), abs=0.005)
+
+
+def test_a_label_that_a_draw_lacks_does_not_count_there() -> None:
+    """Without a row of it, right or answered, its F1 is no 0: a perfect model is perfect."""
+    truths = ["bug", "feature"] * 30 + ["question"]
+    metric = scored(TASK, truths, truths, resamples=300).metric("macro_f1")
+    assert metric.value == 1 and metric.interval
+    assert metric.interval.low > 0.9
+
+
+def test_a_part_of_a_test_is_scored_on_the_labels_that_it_has() -> None:
+    """Scikit-learn's default: the labels that occur, right or answered."""
+    sklearn = pytest.importorskip("sklearn.metrics")
+    truths, answers = ["bug", "bug", "feature"], ["bug", "feature", "feature"]
+    table = make_predictions("multi-class", truths, answers)
+    for part, labels in ((True, None), (False, LABELS)):
+        for name in ("f1", "precision", "recall"):
+            expected = getattr(sklearn, f"{name}_score")(
+                truths, answers, labels=labels, average="macro", zero_division=0
+            )
+            scores = score(TASK, table, resamples=0, part=part)
+            assert scores.value(f"macro_{name}") == pytest.approx(expected)
+    several = make_task("multi-label", LABELS)
+    one = make_predictions("multi-label", [["bug"], []], [["bug"], []])
+    assert score(several, one, resamples=0, part=True).value("macro_f1") == 1
+    assert score(several, one, resamples=0).value("macro_f1") == pytest.approx(1 / 3)
+    none = make_predictions("multi-label", [[], []], [[], []])
+    assert score(several, none, resamples=0, part=True).value("macro_f1") is None
 
 
 def test_the_seed_decides() -> None:
@@ -57,7 +140,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_every_draw_has_as_many_units_as_there_are() -> None:
-    drawing = resample([None] * 3_000, seed=0, resamples=3_000)
+    drawing = resample(units([None] * 3_000), seed=0, resamples=3_000)
     draws = list(drawing.draws())
     assert sum(len(weights) for weights in draws) == 3_000
     assert len(draws) > 1
@@ -70,15 +153,17 @@ def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
     result = scored(TASK, truths, answers, resamples=200, scores=scores)
     recall = result.metric("recall", "question")
     assert recall.value == 1 and recall.interval  # 63 % of draws hold the one question
-    few = ["bug", "bug", "question"]
-    rare = scored(TASK, few, few, resamples=200, repos=["a", "b", "b"]).metric("mcc")
-    assert rare.interval is not None or "undefined in" in rare.reason
+    few = ["bug"] * 6 + ["question"]
+    rare = scored(TASK, few, ["bug"] * 7, resamples=200).metric("precision", "question")
+    assert (rare.value, rare.reason) == (None, "the label was never answered")
+    two = scored(TASK, few * 8, ["bug"] * 55 + ["question"], resamples=200)
+    assert two.metric("precision", "question").interval is not None
 
 
 def test_one_example_has_no_interval() -> None:
     metric = scored(TASK, ["bug"], ["bug"], resamples=10).metric("accuracy")
     assert (metric.value, metric.interval) == (1, None)
-    assert metric.reason == "no interval: fewer than two units"
+    assert metric.reason == "no interval: 1 row gives none that covers, 6 would"
 
 
 @pytest.mark.nightly

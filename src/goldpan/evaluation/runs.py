@@ -26,7 +26,7 @@ from goldpan.evaluation.metrics.estimate import Scores, added_names
 from goldpan.evaluation.model import Model
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.record import RunRecord
-from goldpan.evaluation.score import RESAMPLES, score
+from goldpan.evaluation.score import score
 from goldpan.evaluation.slices import leaks_of, scores_by
 from goldpan.evaluation.task_input import PLACE, values_of
 
@@ -64,11 +64,11 @@ def scored(
     predictions = tables[PREDICTIONS]
 
     def scoring(rows: pa.Table, resamples: int) -> Scores:
-        return score(task, rows, seed=seed, resamples=resamples, files=files)
+        return score(task, rows, seed=seed, resamples=resamples, files=files, part=True)
 
     return {
         "leaks": asdict(leaks_of(scoring, predictions, task, kinds=kinds, learned=learns)),
-        "scores": asdict(scoring(predictions, RESAMPLES)),
+        "scores": asdict(score(task, predictions, seed=seed, files=files)),
         "scores_by": {
             name: asdict(scores_by(scoring, predictions, name, task.metric))
             for name in dict.fromkeys(by)

@@ -46,6 +46,7 @@ from goldpan.evaluation.metrics.words_and_numbers import (
 )
 from goldpan.evaluation.model import Answers
 from goldpan.evaluation.task_input import PATCHES, PATHS
+from goldpan.evaluation.units import units_of
 
 _FROM_ONE = ("smape",)
 """Errors of which 1 - error is the score (SELU, IV-C); others change their sign."""
@@ -75,6 +76,11 @@ def ranking_metric(metric: Metric) -> Metric:
 def ranking_name(metric: str) -> str:
     """Return what the ranking score of an error is called."""
     return f"1 - {metric}" if metric in _FROM_ONE else f"-{metric}"
+
+
+def is_bounded(ranking: str) -> bool:
+    """Return whether a score that ranks has a scale of about 1, as errors in points have none."""
+    return not ranking.startswith("-") or ranking == ranking_name("hamming_loss")
 
 
 def ranking_values(metric: str, values: Floats) -> Floats:
@@ -164,7 +170,7 @@ def invalid_answers(predictions: pa.Table) -> list[dict[str, Any]]:
 
 
 RESAMPLES = 1_000
-_READ = ("id", "repo", "truth", "answer", "scores")
+_READ = ("id", "repo", "document", "truth", "answer", "scores")
 _Rows = Mapping[str, list[Any]]
 _Files = Mapping[str, str] | None
 
@@ -188,25 +194,28 @@ def score(
     seed: int = 0,
     resamples: int = RESAMPLES,
     files: Mapping[str, str] | None = None,
+    part: bool = False,
 ) -> Scores:
     """Return every metric of the task's type with its 95 % bootstrap interval.
 
     `predictions` has the columns of `predictions_schema`; the order of rows does not matter.
     Answers that are not valid count as wrong. `files` gives the file before the edit by example,
-    for tasks that ask for patches; without it no patch is applied.
+    for tasks that ask for patches; without it no patch is applied. Of a `part` of a test, such as
+    a project, labels that it has in neither truths nor answers do not count in macro averages.
 
     Raises `EvaluationError` where the table is no predictions table of the task.
     """
     rows = _checked(task, predictions)
-    outcomes = outcomes_of(task, rows, files or {})
-    drawing = resample(rows["repo"], seed=seed, resamples=resamples)
+    outcomes = outcomes_of(task, rows, files or {}, part=part)
+    units = units_of(rows["id"], rows["repo"], rows["document"])
+    drawing = resample(units, seed=seed, resamples=resamples)
     return Scores(
         task=task.name,
         task_type=task.type,
         main=task.metric,
         examples=len(rows["id"]),
         invalid=outcomes.invalid,
-        unit=drawing.unit,
+        unit=drawing.kind,
         units=drawing.units,
         resamples=resamples,
         seed=seed,
@@ -216,14 +225,19 @@ def score(
         ),
         confusion=outcomes.confusion,
         label_confusions=outcomes.label_confusions,
+        projects=units.projects,
     )
 
 
 def outcomes_of(
-    task: Task, rows: Mapping[str, list[Any]], files: Mapping[str, str] | None
+    task: Task,
+    rows: Mapping[str, list[Any]],
+    files: Mapping[str, str] | None,
+    *,
+    part: bool = False,
 ) -> ExampleOutcomes:
     """Return the evidence of truths, answers and scores by column; no patch without `files`."""
-    return _METRICS[task.type](task, rows, files)
+    return _METRICS[task.type](task, rows, files, part)
 
 
 def metric_names(task: Task) -> list[str]:
@@ -287,14 +301,14 @@ def _indicated(task: Task, truths: list[Any], answers: list[Any]) -> LabelAnswer
         ) from None
 
 
-def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
+def _single_label(task: Task, rows: _Rows, _: _Files, part: bool) -> ExampleOutcomes:
     positive = positive_label(task)
     truths = [[label] for label in rows["truth"]]
     answers = [None if label is None else [label] for label in rows["answer"]]
     data = _indicated(task, truths, answers)
     scores, reason = check_scores(rows["scores"], len(task.labels))
     return ExampleOutcomes(
-        single_label_evidence(data, positive, scores),
+        single_label_evidence(data, positive, scores, part=part),
         data.invalid,
         _areas_missing(reason, binary=positive is not None),
         confusion_matrix(data),
@@ -302,18 +316,18 @@ def _single_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     )
 
 
-def _multi_label(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
+def _multi_label(task: Task, rows: _Rows, _: _Files, part: bool) -> ExampleOutcomes:
     data = _indicated(task, rows["truth"], rows["answer"])
     scores, reason = check_scores(rows["scores"], len(task.labels))
     return ExampleOutcomes(
-        multi_label_evidence(data, scores),
+        multi_label_evidence(data, scores, part=part),
         data.invalid,
         _areas_missing(reason, binary=False),
         label_confusions=label_confusions(data),
     )
 
 
-def _numbers(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
+def _numbers(task: Task, rows: _Rows, _: _Files, __: bool) -> ExampleOutcomes:
     if count_invalid_numbers(rows["truth"]):
         raise EvaluationError(
             f"A right answer of {task.name} is not a finite number", "Correct the task's data"
@@ -322,17 +336,17 @@ def _numbers(task: Task, rows: _Rows, _: _Files) -> ExampleOutcomes:
     return ExampleOutcomes(evidence, count_invalid_numbers(rows["answer"]))
 
 
-def _tags(_: Task, rows: _Rows, __: _Files) -> ExampleOutcomes:
+def _tags(_: Task, rows: _Rows, __: _Files, ___: bool) -> ExampleOutcomes:
     truths, answers = rows["truth"], rows["answer"]
     return ExampleOutcomes(entity_evidence(truths, answers), count_invalid_tags(truths, answers))
 
 
-def _masked_words(_: Task, rows: _Rows, __: _Files) -> ExampleOutcomes:
+def _masked_words(_: Task, rows: _Rows, __: _Files, ___: bool) -> ExampleOutcomes:
     evidence = masked_word_evidence(rows["truth"], rows["answer"])
     return ExampleOutcomes(evidence, _nulls(rows["answer"]))
 
 
-def _texts(task: Task, rows: _Rows, files: _Files) -> ExampleOutcomes:
+def _texts(task: Task, rows: _Rows, files: _Files, _: bool) -> ExampleOutcomes:
     truths, answers = rows["truth"], rows["answer"]
     if task.source.builder == PATHS:
         evidence = path_evidence(truths, answers)
@@ -348,7 +362,7 @@ def _nulls(answers: list[Any]) -> int:
     return sum(answer is None for answer in answers)
 
 
-_METRICS: Mapping[TaskType, Callable[[Task, _Rows, _Files], ExampleOutcomes]] = {
+_METRICS: Mapping[TaskType, Callable[[Task, _Rows, _Files, bool], ExampleOutcomes]] = {
     "binary": _single_label,
     "multi-class": _single_label,
     "multi-label": _multi_label,

@@ -51,7 +51,7 @@ class PartScore:
     score: float | None
     """In the run's main metric."""
     interval: Interval | None
-    """95 %, by bootstrap over these rows."""
+    """95 %, by bootstrap over the units of these rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ByColumn:
 
 
 Scoring = Callable[[pa.Table, int], Scores]
-"""Scores predictions; takes the number of draws of the bootstrap too."""
+"""Scores a part of a test's predictions; takes the number of draws of the bootstrap too."""
 
 
 def scores_by(scoring: Scoring, predictions: pa.Table, column: str, main: str) -> ByColumn:
@@ -147,7 +147,7 @@ def score_by_length(
         rows = predictions.filter(
             pc.is_in(predictions["id"], pa.array(members.tolist(), pa.string()))
         )
-        scores = score(task, rows, seed=seed, resamples=resamples, files=files)
+        scores = score(task, rows, seed=seed, resamples=resamples, files=files, part=True)
         parts.append(Third(name, lengths[members[0]], lengths[members[-1]], scores))
     return tuple(parts)
 

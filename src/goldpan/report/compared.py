@@ -230,21 +230,15 @@ def file_sentences(compared: FileComparison) -> tuple[str, ...]:
         tests.append(compared.new_tasks.test)
     texts += filter(None, map(meaning, tests))
     texts += [f"Left out: {reason}." for reason in compared.matrix.left_out[:12]]
-    return (*texts, *_no_labels(compared))
+    return (*compared.doubts, *texts, *_invalid(compared))
 
 
-def _no_labels(compared: FileComparison) -> Iterator[str]:
-    """Yield how many answers of each model are none of the truths, from 1 % on."""
-    for model in compared.matrix.models:
-        whole = wrong = 0
-        for key, rows in compared.file.predictions.items():
-            if (key.model, key.part) == (model, "test") and key.dataset in compared.matrix.tasks:
-                labels = {row.truth for row in rows}
-                whole += len(rows)
-                wrong += sum(row.answer not in labels for row in rows)
-        if whole and wrong / whole > 0.01:
-            share = f"{100 * wrong / whole:.1f} % of the answers of {model}"
-            yield f"{share} are none of the truths, or empty, and count as wrong."
+def _invalid(compared: FileComparison) -> Iterator[str]:
+    """Yield how many answers of each model are none of the task, from 1 % on."""
+    for model, share in compared.invalid.items():
+        if share > 0.01:
+            answers = f"{100 * share:.1f} % of the answers of {model}"
+            yield f"{answers} are none of the truths, or empty, and count as wrong."
 
 
 def file_report(compared: FileComparison) -> Report:

@@ -1,8 +1,4 @@
-"""Evidence on many models from their stored predictions, unit by unit.
-
-Units are the projects of a test set where it has enough of them, else its documents, else its
-rows: rows of one document are seldom independent of each other.
-"""
+"""Evidence on many models from their stored predictions, unit by unit."""
 
 from __future__ import annotations
 
@@ -23,11 +19,11 @@ from goldpan.evaluation.score import outcomes_of, ranking_values
 from goldpan.evaluation.statistics.scores import (
     ModelEvidence,
     TaskEvidence,
-    Unit,
     add_up,
     bins_of,
     model_evidence,
 )
+from goldpan.evaluation.units import Units, units_of
 
 _NAMES = ("id", "repo", "document")
 
@@ -45,11 +41,13 @@ class ExampleNumbers:
     """From sums of columns to the score that ranks, higher is better."""
 
 
-def example_numbers(task: Task, predictions: pa.Table, metric: str) -> ExampleNumbers | None:
+def example_numbers(
+    task: Task, predictions: pa.Table, metric: str, *, part: bool = False
+) -> ExampleNumbers | None:
     """Return the share of each example in a metric, None where it is no function of sums."""
     table = predictions.take(pc.sort_indices(predictions, sort_keys=[("id", "ascending")]))
     kinds, kind_of = _kinds(table)
-    for evidence in _evidence(task, kinds):
+    for evidence in _evidence(task, kinds, part):
         if not isinstance(evidence, Totals):
             continue
         for measure in evidence.measures:
@@ -98,18 +96,6 @@ def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, E
     }
 
 
-def projects(repos: Sequence[str | None], pairs: int, alpha: float) -> list[str] | None:
-    """Return the project of each example, None where too few are named for a test of them.
-
-    Swapping whole projects has two outcomes a project, which bounds p of the surest of `pairs`
-    pairs from below.
-    """
-    count = len({repo for repo in repos if repo})
-    if pairs * 2.0 ** (1 - count) >= alpha:
-        return None
-    return [repo or f"\0{index}" for index, repo in enumerate(repos)]
-
-
 def _mean_of_seeds(measure: Callable[[Floats], Floats], seeds: int) -> Callable[[Floats], Floats]:
     def mean(sums: Floats) -> Floats:
         by_seed = np.hsplit(sums, seeds)
@@ -124,29 +110,17 @@ def _ranking_values(measure: Measure) -> Callable[[Floats], Floats]:
     return lambda sums: ranking_values(measure.name, measure.compute(sums))
 
 
-def _evidence(task: Task, table: pa.Table) -> list[MetricEvidence]:
+def _evidence(task: Task, table: pa.Table, part: bool) -> list[MetricEvidence]:
     truths, answers = table["truth"].to_pylist(), table["answer"].to_pylist()
     rows = {"truth": truths, "answer": answers, "scores": [None] * len(truths)}
-    evidence = outcomes_of(task, rows, None).evidence
+    evidence = outcomes_of(task, rows, None, part=part).evidence
     if task.type not in ("binary", "multi-class"):
         return evidence
     right = np.array([truth == answer for truth, answer in zip(truths, answers, strict=True)])
     # The matrix counts the pairs of labels that occur, which differ between models.
     shared = [item for item in evidence if not any(part.name == "mcc" for part in item.measures)]
-    return [*shared, means({"accuracy": right.astype(np.float64)})]
-
-
-MANY_PROJECTS = 10
-"""Fewest projects that are units; with fewer, answers hold for these projects."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Units:
-    """The independent units of a test set."""
-
-    kind: Unit
-    names: tuple[str, ...]
-    """Unit of each row, in the order of ids."""
+    shares = {"accuracy": right.astype(np.float64), "hamming_loss": 1.0 - right}
+    return [*shared, means(shares, lower=frozenset({"hamming_loss"}))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,23 +162,6 @@ def evidence_of(
             )
         )
     return task_evidence(answers)
-
-
-def units_of(
-    ids: Sequence[str], repos: Sequence[str | None], documents: Sequence[str | None]
-) -> Units:
-    """Return the units of rows: projects where there are ten, else documents, else rows."""
-    if len({repo for repo in repos if repo}) >= MANY_PROJECTS:
-        names = (repo or f"\0{row}" for row, repo in zip(ids, repos, strict=True))
-        return Units("projects", tuple(names))
-    if any(documents):
-        named = tuple(
-            f"{repo or ''}\0{document}" if document else f"\0\0{row}"
-            for row, repo, document in zip(ids, repos, documents, strict=True)
-        )
-        if len(set(named)) < len(named):
-            return Units("documents", named)
-    return Units("rows", tuple(ids))
 
 
 def answers_of(systems: Sequence[System], task: Task) -> dict[str, list[ExampleNumbers]] | str:

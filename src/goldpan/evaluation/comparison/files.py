@@ -11,9 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparison.evidence import TaskAnswers, Units, task_evidence, units_of
+from goldpan.evaluation.comparison.file_answers import SHORT, FileAnswers, Runs, file_answers
 from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.score_files import PARTS, Key, Prediction, ScoreFile
+from goldpan.evaluation.comparison.score_files import (
+    PARTS,
+    Key,
+    ScoreFile,
+    Truth,
+    check_range,
+    mixed_scales,
+)
 from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
 from goldpan.evaluation.metrics.classification import Formula, LabelCounts
 from goldpan.evaluation.metrics.curves import BinaryConfusion
@@ -33,33 +40,27 @@ from goldpan.evaluation.statistics.scores import (
     score_matrix,
 )
 
-Runs = Mapping[tuple[str, str], Sequence[Key]]
-"""The runs on each data set by each model, by seed and fold."""
-_NAMED = 5
-"""Labels that a sentence names."""
-
 
 def check_alike(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
     """Raise `EvaluationError` where models do not share rows, truths or labels with the others."""
     if file.layout == "predictions":
         _check_answers(file, matrix, runs)
-        _check_labels(file, [key for key in chain(*runs.values()) if key.dataset in matrix.tasks])
     elif file.layout == "counts":
         _check_counts(file, matrix, runs)
 
 
 def _check_answers(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
     for dataset in matrix.tasks:
-        first: Mapping[str, str] = {}
+        first: Mapping[str, Truth] = {}
         for model in matrix.models:
             for truths in _truths(file, runs[dataset, model]):
                 first = first or truths
                 _check_rows(file.path, dataset, model, first, truths)
 
 
-def _truths(file: ScoreFile, keys: Sequence[Key]) -> Iterator[Mapping[str, str]]:
+def _truths(file: ScoreFile, keys: Sequence[Key]) -> Iterator[Mapping[str, Truth]]:
     """Yield the truths of each seed by row; each fold has rows of its own."""
-    truths: dict[int, dict[str, str]] = defaultdict(dict)
+    truths: dict[int, dict[str, Truth]] = defaultdict(dict)
     for key in keys:
         fold = f" of fold {key.fold}" if key.fold else ""
         truths[key.seed].update((row.id + fold, row.truth) for row in file.predictions[key])
@@ -67,7 +68,7 @@ def _truths(file: ScoreFile, keys: Sequence[Key]) -> Iterator[Mapping[str, str]]
 
 
 def _check_rows(
-    path: Path, dataset: str, model: str, truths: Mapping[str, str], others: Mapping[str, str]
+    path: Path, dataset: str, model: str, truths: Mapping[str, Truth], others: Mapping[str, Truth]
 ) -> None:
     if truths == others:
         return
@@ -100,108 +101,49 @@ def _check_counts(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
                 )
 
 
-def _check_labels(file: ScoreFile, tests: Sequence[Key]) -> None:
-    """Raise `EvaluationError` where no answer of a model is one of the truths of its task."""
-    truths: dict[str, set[str]] = defaultdict(set)
-    answers: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for key in tests:
-        truths[key.task].update(row.truth for row in file.predictions[key])
-        answers[key.task, key.model].update(row.answer for row in file.predictions[key])
-    for (task, model), given in answers.items():
-        if given - {""} and not given & truths[task]:
-            named = [", ".join(sorted(texts)[:_NAMED]) for texts in (given - {""}, truths[task])]
-            raise EvaluationError(
-                f"{file.path}: no answer of {model} to {task} ({named[0]}) is one of its truths"
-                f" ({named[1]})",
-                "Write the labels of both columns alike, one label per row",
-            )
-
-
 _COUNTS = 4
 
 
-def _accuracy(counts: LabelCounts) -> Floats:
-    return ratio(counts.tp + counts.tn, counts.tp + counts.fp + counts.tn + counts.fn)
-
-
-FORMULAS: Mapping[str, Formula] = {
-    **{name: LABEL_FORMULAS[name] for name in ("f1", "precision", "recall", "specificity")},
-    "accuracy": _accuracy,
-}
+FORMULAS: Mapping[str, Formula] = {name: LABEL_FORMULAS[name] for name in SHORT}
 """Formulas on the counts of each label; a score is their mean over labels."""
+_ACCURACY = "accuracy"
 
 
-def _by_label(metric: str, counts: Floats) -> Floats:
-    """Return a metric of true and false positives, true and false negatives; 0 if undefined."""
-    tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
-    return np.nan_to_num(FORMULAS[metric](LabelCounts(tp, fp, tn, fn, np.zeros(1))))
+def _measure(metric: str, labels: int) -> Callable[[Floats], Floats]:
+    """Return a metric of the sums of true and false positives, true and false negatives.
 
+    Of several labels it is the mean over those that occur, 0 where one is not defined, and
+    accuracy the share of rows that have their label right.
+    """
 
-def one_vs_rest(rows: Sequence[Prediction]) -> dict[str, BinaryConfusion]:
-    """Return the counts of each true label against all others; other answers are wrong."""
-    labels = sorted({row.truth for row in rows})
-    columns = _columns(rows, labels).sum(axis=0).reshape(-1, _COUNTS).astype(int)
-    return {
-        label: BinaryConfusion(*row) for label, row in zip(labels, columns.tolist(), strict=True)
-    }
-
-
-def _columns(rows: Sequence[Prediction], labels: Sequence[str]) -> Floats:
-    """Return the counts of each label by row, rows x (4 x labels)."""
-    numbers = {label: at for at, label in enumerate(labels)}
-    columns = np.arange(len(labels))
-    truth = np.array([numbers[row.truth] for row in rows])[:, None] == columns
-    answer = np.array([numbers.get(row.answer, -1) for row in rows])[:, None] == columns
-    parts = [truth & answer, ~truth & answer, ~truth & ~answer, truth & ~answer]
-    return np.stack(parts, axis=-1).reshape(len(rows), -1).astype(np.float64)
-
-
-def _mean_over_labels(metric: str, labels: int) -> Callable[[Floats], Floats]:
     def measure(sums: Floats) -> Floats:
-        by_label = _by_label(metric, sums.reshape(len(sums), labels, _COUNTS))
-        return np.asarray(by_label.mean(axis=1), dtype=np.float64)
+        counts = sums.reshape(len(sums), labels, _COUNTS)
+        tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
+        if metric == _ACCURACY:
+            right = tp + tn if labels == 1 else tp
+            return ratio(right.sum(axis=1), counts[:, 0].sum(axis=1))
+        values = np.nan_to_num(FORMULAS[metric](LabelCounts(tp, fp, tn, fn, np.zeros(1))))
+        return ratio(values.sum(axis=1), (tp + fp + fn > 0).sum(axis=1).astype(np.float64))
 
     return measure
 
 
-def prediction_evidence(
-    file: ScoreFile, matrix: ScoreMatrix, runs: Runs
-) -> tuple[TaskEvidence, ...]:
-    """Return evidence on data sets; raises `EvaluationError` for folds with rows of their own."""
-    tasks = []
-    for dataset in matrix.tasks:
-        by_model = {
-            model: [file.predictions[key] for key in runs[dataset, model]]
-            for model in matrix.models
-        }
-        first = by_model[matrix.models[0]][0]
-        labels = sorted({row.truth for row in first})
-        ids, documents = _ids(first), [row.document or None for row in first]
-        if any(_ids(rows) != ids for rows in chain.from_iterable(by_model.values())):
+def _table(labels: Mapping[str, BinaryConfusion]) -> Floats:
+    """Return counts as labels x 4, sorted by label."""
+    return np.array([astuple(labels[label]) for label in sorted(labels)], dtype=np.float64)
+
+
+def _check_shares(file: ScoreFile, keys: Sequence[Key]) -> None:
+    """Raise `EvaluationError` where counts of several labels do not say which rows are right."""
+    for key in keys:
+        table = _table(file.counts[key])
+        rows = table.sum(axis=1)
+        if len(table) > 1 and not (rows == table[:, [0, 3]].sum()).all():
             raise EvaluationError(
-                f"{file.path}: the folds of {dataset} have different rows, so they do not compare",
-                "Leave out the column fold, or choose another approach, which takes scores alone",
+                f"{file.path}: the counts of {key.model} on {key.dataset} do not have one label"
+                " for each row, so they do not say how many rows are right",
+                "Give the counts of all labels, or predictions, or choose another --metric",
             )
-        units = units_of(ids, [None] * len(ids), documents)
-        order = sorted(range(len(ids)), key=units.names.__getitem__)
-        tasks.append(
-            TaskAnswers(
-                dataset,
-                dataset,
-                Units(units.kind, tuple(units.names[at] for at in order)),
-                {
-                    name: [_columns(rows, labels)[order] for rows in answered]
-                    for name, answered in by_model.items()
-                },
-                {name: file.training(runs[dataset, name]) for name in by_model},
-                _mean_over_labels(matrix.metric, len(labels)),
-            )
-        )
-    return task_evidence(tasks)
-
-
-def _ids(rows: Sequence[Prediction]) -> list[str]:
-    return [row.id for row in rows]
 
 
 def count_evidence(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> tuple[TaskEvidence, ...]:
@@ -211,7 +153,7 @@ def count_evidence(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> tuple[Ta
 
 def _counted(file: ScoreFile, matrix: ScoreMatrix, dataset: str, runs: Runs) -> TaskEvidence:
     labels = sorted(file.counts[runs[dataset, matrix.models[0]][0]])
-    measure = _mean_over_labels(matrix.metric, len(labels))
+    measure = _measure(matrix.metric, len(labels))
     models: dict[str, ModelEvidence] = {}
     rows = 0
     for model in matrix.models:
@@ -258,6 +200,10 @@ class FileComparison:
     drift: tuple[Drift, ...]
     scores: tuple[tuple[str, str, str, float], ...]
     """Data set, model, metric and mean over seeds and folds, of the test parts (S7)."""
+    invalid: Mapping[str, float]
+    """Of predictions, the share of each model's test answers that are none of the task."""
+    doubts: tuple[str, ...]
+    """What makes the scores hard to believe, a sentence each."""
 
 
 def compare_file(
@@ -274,7 +220,6 @@ def compare_file(
     contradict each other, `StatisticsError` where fewer than two models are left.
     """
     check_settings(question.alpha, question.rope or 0.0)
-    shown = _metrics(file, metric)
     keys = [
         key
         for key in file.keys
@@ -286,51 +231,59 @@ def compare_file(
             f"{file.path} has no test row of what was asked for",
             "Name its tasks and models, or leave out the column part",
         )
-    values = {name: _values(file, keys, name) for name in shown}
+    answers = file_answers(file, keys, metric) if file.layout == "predictions" else None
+    values = answers.values() if answers else _values(file, keys, metric)
+    ranked = next(iter(values))
     runs = _runs(tests)
     matrix = score_matrix(
         [
-            RunScore(model, dataset, number, values[shown[0]][key])
+            RunScore(model, dataset, number, values[ranked][key])
             for (dataset, model), own_keys in runs.items()
             for number, key in enumerate(own_keys)
         ],
-        shown[0],
+        ranked,
         drop_incomplete_tasks=True,
     )
     check_alike(file, matrix, runs)
-    comparison, new_tasks = _compared(file, matrix, runs, question)
+    comparison, new_tasks = _compared(file, answers, matrix, runs, question)
     return FileComparison(
         file=file,
-        metric=shown[0],
+        metric=ranked,
         matrix=matrix,
         comparison=comparison,
         new_tasks=new_tasks,
         drift=tuple(_drift(keys, values, question.alpha)),
         scores=tuple(_test_scores(tests, values)),
+        invalid={
+            model: answers.invalid(key for key in tests if key.model == model)
+            for model in matrix.models
+        }
+        if answers
+        else {},
+        doubts=tuple(mixed_scales(file, keys, metric)),
     )
 
 
-def _metrics(file: ScoreFile, metric: str) -> list[str]:
-    """Return the metrics to show, the one that ranks first."""
+def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[str, dict[Key, float]]:
+    """Return the metrics of scores and counts, the one that ranks first."""
     if file.layout == "scores":
-        return [metric or "score"]
+        check_range(file, metric)
+        return {metric or "score": {key: file.scores[key] for key in keys}}
     ranked = metric.removeprefix("macro_") or "f1"
-    if ranked not in FORMULAS:
-        raise EvaluationError(
-            f"{file.layout.capitalize()} give no {metric}", f"Choose {', '.join(FORMULAS)}"
-        )
-    return [ranked, *(name for name in ("precision", "recall", "f1") if name != ranked)]
-
-
-def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[Key, float]:
-    if file.layout == "scores":
-        return {key: file.scores[key] for key in keys}
-    values = {}
-    for key in keys:
-        counts = file.counts[key] if file.layout == "counts" else one_vs_rest(file.predictions[key])
-        table = np.array([astuple(label) for label in counts.values()], dtype=np.float64)
-        values[key] = float(_by_label(metric, table).mean())
-    return values
+    if ranked == _ACCURACY:
+        _check_shares(file, keys)
+    elif ranked not in FORMULAS:
+        choices = ", ".join((*FORMULAS, _ACCURACY))
+        raise EvaluationError(f"Counts give no {metric}", f"Choose {choices}")
+    names = dict.fromkeys((ranked, "precision", "recall", "f1"))
+    tables = {key: _table(file.counts[key]) for key in keys}
+    return {
+        name: {
+            key: float(np.nan_to_num(_measure(name, len(table))(table.reshape(1, -1)))[0])
+            for key, table in tables.items()
+        }
+        for name in names
+    }
 
 
 def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
@@ -342,19 +295,27 @@ def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:
 
 
 def _compared(
-    file: ScoreFile, matrix: ScoreMatrix, runs: Runs, question: ComparisonQuestion
+    file: ScoreFile,
+    answers: FileAnswers | None,
+    matrix: ScoreMatrix,
+    runs: Runs,
+    question: ComparisonQuestion,
 ) -> tuple[Comparison, Comparison | None]:
     if question.approach != "calibrated":
         return question.over_tasks(matrix), None
-    criteria = question.criteria()
-    if file.layout == "scores":
-        why = "Scores alone do not say how many rows they stand on: give counts or predictions"
-        on_rows = no_rows(len(matrix.models), why, criteria.alpha)
+    criteria = question.criteria(matrix)
+    evidence: tuple[TaskEvidence, ...] | str
+    if answers:
+        evidence = answers.evidence(matrix, runs)
+    elif file.layout == "counts":
+        evidence = count_evidence(file, matrix, runs)
+    else:
+        evidence = "Scores alone do not say how many rows they stand on: give counts or predictions"
+    if isinstance(evidence, str):
+        on_rows = no_rows(len(matrix.models), evidence, criteria.alpha)
         return arrange(matrix, on_rows), arrange(matrix, new_tasks_by_scores(matrix, criteria))
-    make = prediction_evidence if file.layout == "predictions" else count_evidence
-    evidence = make(file, matrix, runs)
-    answers = answer_questions(evidence, matrix.models, criteria)
-    return arrange(matrix, answers.new_rows), arrange(matrix, answers.new_tasks)
+    tested = answer_questions(evidence, matrix.models, criteria)
+    return arrange(matrix, tested.new_rows), arrange(matrix, tested.new_tasks)
 
 
 def _drift(
@@ -367,7 +328,8 @@ def _drift(
     for (task, model), own_keys in keys_of.items():
         for metric, scores in values.items():
             train, validation, test = (
-                _by_dataset([key for key in own_keys if key.part == part], scores) for part in PARTS
+                _by_dataset([key for key in own_keys if key.part == part and key in scores], scores)
+                for part in PARTS
             )
             if not test or not (train or validation):
                 continue
@@ -393,4 +355,5 @@ def _test_scores(
 ) -> Iterator[tuple[str, str, str, float]]:
     for (dataset, model), keys in sorted(_runs(tests).items()):
         for metric, scores in values.items():
-            yield dataset, model, metric, float(np.mean([scores[key] for key in keys]))
+            if known := [scores[key] for key in keys if key in scores]:
+                yield dataset, model, metric, float(np.mean(known))

@@ -9,11 +9,12 @@ from math import inf
 from statistics import fmean
 from typing import Any, Literal
 
+import numpy as np
 import orjson
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.score import ranking_score
+from goldpan.evaluation.score import is_bounded, ranking_score
 from goldpan.evaluation.statistics.calibrated import ROPE, Criteria
 from goldpan.evaluation.statistics.comparison import Approach, Comparison
 from goldpan.evaluation.statistics.decide import Choice, compare
@@ -213,13 +214,18 @@ class ComparisonQuestion:
     approach: Method = "calibrated"
     alpha: float = 0.05
     rope: float | None = None
-    """Half the width of the region of practical equivalence: in points of the score (0.01) where
-    `calibrated`, as a share of the spread over tasks (0.1) where `bayesian`."""
+    """Half the width of the region of practical equivalence: in points of the score where
+    `calibrated` (0.01 of scores up to 1, none of errors without a bound), as a share of the spread
+    over tasks (0.1) where `bayesian`."""
     seed: int = 0
 
-    def criteria(self) -> Criteria:
-        """Return the rules by which calibrated answers decide."""
-        return Criteria(self.alpha, ROPE if self.rope is None else self.rope, self.seed)
+    def criteria(self, scores: ScoreMatrix, metrics: Iterable[str] = ()) -> Criteria:
+        """Return the rules by which calibrated answers decide on scores of these metrics."""
+        rope = self.rope
+        if rope is None and all(map(is_bounded, (scores.metric, *metrics))):
+            values = np.array([score for row in scores.cells for cell in row for score in cell])
+            rope = ROPE if np.abs(values).max() <= 1 else None
+        return Criteria(self.alpha, rope, self.seed)
 
     def over_tasks(self, scores: ScoreMatrix) -> Comparison:
         """Compare models by their scores alone, by the method that was asked for."""

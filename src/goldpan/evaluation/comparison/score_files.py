@@ -7,6 +7,7 @@ object with the list under `rows`. Three layouts are told by their columns (docs
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ _COLUMNS: Mapping[Layout, tuple[str, ...]] = {
     "scores": ("score",),
 }
 _LARGEST = 10**9
+Truth = str | tuple[str, ...]
+"""A label, a number, a text, or a list of labels or tags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,9 @@ class Prediction:
     """The answer to one row."""
 
     id: str
-    truth: str
-    answer: str
+    truth: Truth
+    answer: Truth
+    """Empty where there is none."""
     document: str = ""
 
 
@@ -135,8 +139,8 @@ def read_scores(path: Path) -> ScoreFile:
             reader.require_new(id_, answered, "an answer")
             answered[id_] = Prediction(
                 id_,
-                reader.text("truth"),
-                reader.text("answer", needed=False),
+                reader.value("truth"),
+                reader.value("answer", needed=False),
                 reader.text("document", needed=False),
             )
     return ScoreFile(
@@ -147,6 +151,39 @@ def read_scores(path: Path) -> ScoreFile:
         {key: tuple(rows[id_] for id_ in sorted(rows)) for key, rows in predictions.items()},
         trainings,
     )
+
+
+_SHARES = {"accuracy", "auc", "auprc", "auroc", "f", "f1", "f2", "jaccard", "precision", "recall"}
+_SHARES |= {"sensitivity", "specificity"}
+_CORRELATIONS = {"kappa", "mcc"}
+"""Words that name metrics from 0 to 1, and from -1 to 1."""
+
+
+def check_range(file: ScoreFile, metric: str) -> None:
+    """Raise `EvaluationError` for a score that no metric of that name can have."""
+    words = set(re.split(r"[^a-z0-9]+", metric.lower()))
+    if metric.startswith("-") or not words & (_SHARES | _CORRELATIONS):
+        return
+    lowest = -1 if words & _CORRELATIONS else 0
+    for key, score in file.scores.items():
+        if not lowest <= score <= 1:
+            raise EvaluationError(
+                f"{file.path} has {score:g} as the {metric} of {key.model} on {key.dataset}",
+                f"Give numbers from {lowest} to 1, not percent",
+            )
+
+
+def mixed_scales(file: ScoreFile, keys: Sequence[Key], metric: str) -> Iterator[str]:
+    """Yield a doubt where some scores lie between 0 and 1 and others above, as percent do."""
+    scores = [(file.scores[key], key) for key in keys] if file.layout == "scores" else []
+    shares = [pair for pair in scores if 0 < pair[0] <= 1]
+    above = [pair for pair in scores if pair[0] > 1]
+    if shares and above:
+        (low, one), (high, other) = shares[0], above[0]
+        yield (
+            f"Warning: the {metric or 'score'} of {one.model} on {one.dataset} is {low:g}, that of"
+            f" {other.model} on {other.dataset} {high:g}: shares and percent do not compare"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +216,13 @@ class _Row:
         if needed and not text:
             raise self.error(f"has no {name}", f"Fill in the column {name}, or take the row out")
         return text
+
+    def value(self, name: str, *, needed: bool = True) -> Truth:
+        """Return a text as it is, or a list of texts, which may be empty."""
+        value = self.values.get(name)
+        if isinstance(value, list):
+            return tuple(cell_text(item) for item in value)
+        return cell_text(value) if self.text(name, needed=needed) else ""
 
     def number(self, name: str) -> float:
         text = self.text(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,13 +10,7 @@ import numpy as np
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.comparison.evidence import (
-    MANY_PROJECTS,
-    answers_of,
-    evidence_of,
-    projects,
-    side_by_side,
-)
+from goldpan.evaluation.comparison.evidence import answers_of, evidence_of, side_by_side
 from goldpan.evaluation.comparison.question import (
     ComparisonQuestion,
     ComparisonResult,
@@ -41,6 +34,7 @@ from goldpan.evaluation.statistics.randomization import compare_answers
 from goldpan.evaluation.statistics.resampling import contributions
 from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings, defined
 from goldpan.evaluation.task_input import PATHS
+from goldpan.evaluation.units import MANY_PROJECTS, units_of
 
 
 def compare_on_task(
@@ -58,8 +52,7 @@ def compare_on_task(
     sums = (numbers.columns.sum(axis=0)[None, :] for numbers in answers.values())
     if not np.isfinite([first.measure(totals) for totals in sums]).all():
         return None
-    pairs = math.comb(len(answers), 2)
-    groups = projects(first.repos, pairs, question.alpha)
+    units = units_of(first.ids, first.repos, first.documents)
     comparison = compare_answers(
         {system: numbers.columns for system, numbers in answers.items()},
         defined(first.measure),
@@ -67,16 +60,9 @@ def compare_on_task(
         task=name,
         alpha=question.alpha,
         seed=question.seed,
-        groups=groups,
+        units=units,
     )
-    few = len({repo for repo in first.repos if repo})
-    if groups is not None or few < 2:
-        return comparison
-    note = (
-        f"The examples are of {few} projects, too few to swap whole projects in so many"
-        " comparisons: decisions hold for these projects, and others may differ"
-    )
-    return replace(comparison, notes=(*comparison.notes, note))
+    return replace(comparison, notes=(*comparison.notes, *_few_projects(result, (name,))))
 
 
 _MOST_ALONE = 20
@@ -181,7 +167,7 @@ def _calibrated(
 ) -> ComparisonResult:
     """Decide pairs on new rows, on new tasks, and on new rows of each of a few tasks."""
     scores = matrix(result)
-    criteria = question.criteria()
+    criteria = question.criteria(scores, (result.metrics[name] for name in scores.tasks))
     systems = [system for system in result.systems if system.name in scores.models]
     evidence = evidence_of(systems, scores.tasks, tasks)
     if isinstance(evidence, str):
@@ -206,7 +192,7 @@ def _calibrated(
             for task in evidence
         )
     comparison = arrange(scores, answers.new_rows)
-    notes = (*comparison.notes, *_few_projects(result, scores))
+    notes = (*comparison.notes, *_few_projects(result, scores.tasks))
     return replace(
         result,
         comparison=replace(comparison, notes=notes),
@@ -220,14 +206,10 @@ def _of_task(scores: ScoreMatrix, task: str) -> ScoreMatrix:
     return replace(scores, tasks=(task,), cells=tuple((row[at],) for row in scores.cells))
 
 
-def _few_projects(result: ComparisonResult, scores: ScoreMatrix) -> Iterator[str]:
-    """Yield a note on the tasks that name too few projects to resample whole ones."""
-    few: dict[str, int] = {}
-    system = next(system for system in result.systems if system.name in scores.models)
-    for name in scores.tasks:
-        repos = set(system.runs[name][0].predictions()["repo"].to_pylist()) - {None, ""}
-        if 1 < len(repos) < MANY_PROJECTS:
-            few[name] = len(repos)
+def _few_projects(result: ComparisonResult, tasks: Sequence[str]) -> Iterator[str]:
+    """Yield a note on the tasks that name too few projects to draw whole ones."""
+    counts = {name: result.first_run(name).scores.projects for name in tasks}
+    few = {name: count for name, count in counts.items() if 1 < count < MANY_PROJECTS}
     if few:
         named = ", ".join(f"{name} ({count})" for name, count in list(few.items())[:_MOST_NAMED])
         more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldpan.evaluation.metrics.curves import Ranking, shown_labels
 from goldpan.evaluation.metrics.estimate import (
@@ -78,16 +79,18 @@ _UNDEFINED = {
 _NEVER_SEEN = "the label is neither right nor answered"
 
 
-def label_measures(labels: Sequence[str], positive: str | None) -> list[Measure]:
+def label_measures(
+    labels: Sequence[str], positive: str | None, always: NDArray[np.bool_]
+) -> list[Measure]:
     """Return each formula's macro and micro average and its value for each label.
 
     That of a binary task's positive label stands once more without a label. A macro average is
-    over all labels of the task, whether the examples have them or not; a label without a value
-    counts 0, as in scikit-learn.
+    over the labels that occur, right or answered, and those that count `always`; a label without
+    a value counts 0, as in scikit-learn.
     """
     measures: list[Measure] = []
     for name, formula in FORMULAS.items():
-        measures.append(Measure(f"macro_{name}", partial(_macro, formula)))
+        measures.append(Measure(f"macro_{name}", partial(_macro, formula, always)))
         measures.append(Measure(f"micro_{name}", partial(_micro, formula)))
         if name == "f1":
             measures.append(Measure("weighted_f1", partial(_weighted, formula)))
@@ -109,8 +112,10 @@ def _label_values(formula: Formula, totals: Floats) -> Floats:
     return np.nan_to_num(formula(label_counts(totals)))
 
 
-def _macro(formula: Formula, totals: Floats) -> Floats:
-    averages = _label_values(formula, totals).mean(axis=1)
+def _macro(formula: Formula, always: NDArray[np.bool_], totals: Floats) -> Floats:
+    counts = label_counts(totals)
+    occur = ((counts.tp + counts.fp + counts.fn > 0) | always).sum(axis=1)
+    averages = ratio(_label_values(formula, totals).sum(axis=1), occur.astype(np.float64))
     return np.where(totals[:, :COUNTS].sum(axis=1) > 0, averages, np.nan)
 
 
@@ -161,6 +166,14 @@ class LabelAnswers:
         ]
         return np.stack(counts, axis=2).reshape(len(truth), COUNTS * truth.shape[1])
 
+    def always(self, part: bool) -> NDArray[np.bool_]:
+        """Return which labels count in a macro average even of draws that have none of them.
+
+        Those that no row of the whole test has; of a part of the test, none.
+        """
+        has_rows = self.truth.sum(axis=0) > 0
+        return np.zeros_like(has_rows) if part else ~has_rows
+
     def numbers(self) -> tuple[Whole, Whole]:
         """Return truths and answers of one label each as numbers; the last is no valid answer."""
         answered = np.where(self.valid > 0, self.answer.argmax(axis=1), len(self.labels))
@@ -186,8 +199,10 @@ def indicate_labels(
     return LabelAnswers(tuple(labels), truth, answer, valid)
 
 
-def multi_label_evidence(data: LabelAnswers, scores: Floats | None) -> list[MetricEvidence]:
-    """Return what the metrics of a multi-label task follow from.
+def multi_label_evidence(
+    data: LabelAnswers, scores: Floats | None, *, part: bool = False
+) -> list[MetricEvidence]:
+    """Return what the metrics of a multi-label task follow from, on all of a test or a `part`.
 
     An example's Jaccard index is the shared part of its true and its answered labels, 1 where
     both are none. An answer that is not valid has every label wrong.
@@ -199,7 +214,7 @@ def multi_label_evidence(data: LabelAnswers, scores: Floats | None) -> list[Metr
     jaccard = np.where(either > 0, shared / np.maximum(either, 1), 1.0) * data.valid
     exact = (wrong.sum(axis=1) == 0) * data.valid
     evidence: list[MetricEvidence] = [
-        Totals(data.counts(), label_measures(data.labels, None)),
+        Totals(data.counts(), label_measures(data.labels, None, data.always(part))),
         means(
             {"accuracy": exact, "hamming_loss": hamming, "example_jaccard": jaccard},
             lower=frozenset({"hamming_loss"}),
@@ -220,11 +235,11 @@ def confusion_matrix(data: LabelAnswers) -> ConfusionMatrix:
 
 
 def single_label_evidence(
-    data: LabelAnswers, positive: str | None, scores: Floats | None
+    data: LabelAnswers, positive: str | None, scores: Floats | None, *, part: bool = False
 ) -> list[MetricEvidence]:
-    """Return what the metrics of a binary or multi-class task follow from."""
+    """Return what the metrics of a binary or multi-class task follow from, as above."""
     evidence: list[MetricEvidence] = [
-        Totals(data.counts(), label_measures(data.labels, positive)),
+        Totals(data.counts(), label_measures(data.labels, positive, data.always(part))),
         _matrix_evidence(data),
     ]
     if scores is not None:

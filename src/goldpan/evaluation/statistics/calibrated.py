@@ -7,7 +7,6 @@ practical equivalence, and else `undecided`, with what would be needed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -24,7 +23,14 @@ from goldpan.evaluation.statistics.comparison import (
     significant_decision,
     untested,
 )
-from goldpan.evaluation.statistics.over_tasks import holm
+from goldpan.evaluation.statistics.over_sources import (
+    FEWEST_SOURCES,
+    Common,
+    TasksTest,
+    compare_over_sources,
+    sources_needed,
+)
+from goldpan.evaluation.statistics.power import MOST_TIMES, Needed, least_needed, reach
 from goldpan.evaluation.statistics.resampling import (
     ROUNDS,
     Contributions,
@@ -37,16 +43,13 @@ from goldpan.evaluation.statistics.scores import (
     Floats,
     ScoreMatrix,
     TaskEvidence,
-    rounded,
+    fewest_swapped,
     scipy_stats,
 )
+from goldpan.evaluation.units import counted
 
 ROPE = 0.01
 """Half the width of the region in which two scores count as equal, in points of the score."""
-_MOST_TIMES = 1000
-_ONE_PAIR = 1.96
-_LEAST_UNITS = 6
-"""Swapping five units cannot fall below p = 0.0625."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class Criteria:
     """The rules by which pairs of models are decided."""
 
     alpha: float = 0.05
-    rope: float = ROPE
+    rope: float | None = ROPE
+    """None where the scale of the scores is not known: then no two count as equal."""
     seed: int = 0
     rounds: int = ROUNDS
 
@@ -85,9 +89,8 @@ def new_tasks_by_scores(scores: ScoreMatrix, criteria: Criteria = DEFAULT) -> Ve
     values = scores.means()
     pairs = list(combinations(range(len(values)), 2))
     differences = np.stack([values[i] - values[j] for i, j in pairs], axis=1)
-    return _over_sources(
-        differences, None, pairs, criteria, fewest=FEWEST_WITHOUT_ROWS, unit="tasks"
-    )
+    fewest = fewest_swapped(criteria.alpha)
+    return _over_sources(differences, None, pairs, criteria, fewest=fewest, unit="tasks")
 
 
 def no_rows(models: int, why: str, alpha: float) -> Verdicts:
@@ -113,8 +116,8 @@ def answer_on_new_rows(
     )
     paired = all(task.paired for task in tasks)
     how = (
-        f"The answers to {units:,} {unit} are swapped between models at random, {tested.rounds:,}"
-        " times, all pairs alike"
+        f"The answers to {counted(units, unit)} are swapped between models at random,"
+        f" {tested.rounds:,} times, all pairs alike"
         if paired
         else "It is not known which rows the counts share, so the answers of two models are taken"
         " as independent, which finds less"
@@ -122,9 +125,9 @@ def answer_on_new_rows(
     if parts.trainings.fewest is not None:
         trained += ". Tasks that one training answered rise and fall together, so they count as one"
     why = f"{how}. {trained}"
-    if units < _LEAST_UNITS:
-        why += f". With {units} {unit} p cannot fall below {2.0 ** (1 - units):.2g}: at least"
-        why += f" {_LEAST_UNITS} are needed"
+    if paired and units < (fewest := fewest_swapped(alpha)):
+        why += f". With {counted(units, unit)} p cannot fall below {2.0 ** (1 - units):.2g}: at"
+        why += f" least {fewest} are needed"
     test = replace(
         _test("hierarchical resampling", why, criteria, units, unit),
         samples=tested.rounds,
@@ -135,6 +138,7 @@ def answer_on_new_rows(
     unseen = 2 * sum((1 / task.units) ** 2 for task in tasks) / len(tasks) ** 2
     normal = float(scipy_stats().norm.isf(alpha / (2 * len(parts.pairs))))
     wide = np.sqrt(tested.half_width**2 + normal**2 * unseen)
+    needed = _needed_on_rows(tasks, parts, tested, units, criteria)
     verdicts = {}
     for at, pair in enumerate(parts.pairs):
         verdict = _verdict(tested, at, float(wide[at]), criteria)
@@ -142,22 +146,55 @@ def answer_on_new_rows(
         verdicts[pair] = replace(
             verdict,
             fragile=near_limit(float(tested.p[at]), alpha, tested.rounds),
-            needed=_units_needed(tested, at, units, normal) if open_ else None,
+            needed=needed[at].units if open_ else None,
+            needed_seeds=needed[at].seeds if open_ else None,
             needed_unit=unit,
         )
     return Verdicts(test, "mean", verdicts)
 
 
-def _units_needed(tested: RowsTest, at: int, units: int, normal: float) -> int | None:
-    """Return how many units would show the difference seen with a power of 80 %."""
+def _needed_on_rows(
+    tasks: Sequence[TaskEvidence],
+    parts: Contributions,
+    tested: RowsTest,
+    units: int,
+    criteria: Criteria,
+) -> list[Needed]:
+    """Return how many units or seeds would show each difference seen."""
+    stats = scipy_stats()
+    one_pair, all_pairs = (
+        float(stats.norm.isf(criteria.alpha / 2 / many)) for many in (1, len(parts.pairs))
+    )
     # Few units reach few levels of p, many all: at most Bonferroni's limit, at least that seen.
-    limit = min(max(tested.critical, _ONE_PAIR), normal)
-    target = (abs(float(tested.difference[at])) / (limit + POWER_QUANTILE)) ** 2
-    left = target - float(tested.seeds_variance[at])
-    if left <= 0:
-        return None
-    times = float(tested.rows_variance[at]) / left
-    return max(_LEAST_UNITS, math.ceil(units * times)) if times <= _MOST_TIMES else None
+    tail = float(stats.norm.sf(min(max(tested.critical, one_pair), all_pairs)))
+    first, second = sides(parts.pairs)
+    trainings = parts.trainings
+    by_seeds = trainings.total[first] + trainings.total[second]
+    seeds = seeds_of(tasks)[[first, second]].max(axis=0)
+    size = np.abs(tested.difference)
+
+    def shown(count: Floats, trained: Floats) -> NDArray[np.bool_]:
+        rows = tested.rows_variance * units / count
+        known = np.full_like(rows, np.inf)
+        if by_seeds.any():
+            grown = trainings.freedom * (trained - 1) / np.maximum(seeds - 1, 1)
+            known[by_seeds > 0] = grown[by_seeds > 0]
+        added = by_seeds * seeds / trained * (1 + 2 / known)
+        whole = rows + added
+        share = np.divide(added, whole, out=np.zeros_like(whole), where=whole > 0)
+        freedom = np.divide(known, share**2, out=np.full_like(whole, np.inf), where=share > 0)
+        enough: NDArray[np.bool_] = size >= reach(tail, freedom) * np.sqrt(whole)
+        return enough & (size > 0)
+
+    fewest = fewest_swapped(criteria.alpha)
+    return least_needed(shown, units, seeds, fewest, max(fewest, units * MOST_TIMES))
+
+
+def seeds_of(tasks: Sequence[TaskEvidence]) -> NDArray[np.intp]:
+    """Return the number of seeds of each model, on the task where it has most."""
+    counts = [[len(model.scores) for model in task.models.values()] for task in tasks]
+    most: NDArray[np.intp] = np.array(counts, dtype=np.intp).max(axis=0)
+    return most
 
 
 def answer_on_new_tasks(
@@ -192,7 +229,11 @@ def answer_on_new_tasks(
         criteria,
         fewest=FEWEST_SOURCES,
         unit=unit,
-        common=Common(trainings.shared[first] + trainings.shared[second], trainings.shared_freedom)
+        common=Common(
+            trainings.shared[first] + trainings.shared[second],
+            trainings.shared_freedom,
+            trainings.fewest or 1,
+        )
         if trainings.shared.any()
         else None,
     )
@@ -210,8 +251,8 @@ def _over_sources(
 ) -> Verdicts:
     count = len(differences)
     if count < fewest:
-        number = f"is 1 {unit.removesuffix('s')}" if count == 1 else f"are {count} {unit}"
-        why = f"There {number}; an answer on new tasks needs at least {fewest}"
+        verb = "is" if count == 1 else "are"
+        why = f"There {verb} {counted(count, unit)}; an answer on new tasks needs at least {fewest}"
         return _untested(pairs, why, criteria, count, unit, needed=fewest)
     alpha, seed = criteria.alpha, criteria.seed
     tested = compare_over_sources(differences, within, alpha=alpha, seed=seed, common=common)
@@ -223,11 +264,20 @@ def _over_sources(
         else f"A t test over {count} {unit}, and sign flips of whole {unit}; the larger p counts"
         " (Holm)"
     )
+    enough = fewest_swapped(alpha / len(pairs)) if within is None else FEWEST_SOURCES
+    if count < enough:
+        why += f". Scores of {count} {unit} decide none of {len(pairs)} pairs: at least {enough}"
+        why += " are needed"
+    lacking = sources_needed(
+        np.abs(tested.difference), tested.spread, alpha / len(pairs), count, common, enough
+    )
     verdicts = {}
     for at, pair in enumerate(pairs):
         verdict = _verdict(tested, at, float(tested.half_width[at]), criteria)
-        needed = tested.needed[at] if verdict.decision == "undecided" else None
-        verdicts[pair] = replace(verdict, needed=needed, needed_unit=unit)
+        needed = lacking[at] if verdict.decision == "undecided" else Needed()
+        verdicts[pair] = replace(
+            verdict, needed=needed.units, needed_seeds=needed.seeds, needed_unit=unit
+        )
     return Verdicts(_test("random effects", why, criteria, count, unit), "mean", verdicts)
 
 
@@ -253,7 +303,8 @@ def _verdict(
     difference, p = float(tested.difference[at]), float(tested.p[at])
     low, high = difference - half, difference + half
     decision = significant_decision(p, difference, criteria.alpha)
-    if decision == "undecided" and -criteria.rope <= low and high <= criteria.rope:
+    rope = criteria.rope
+    if decision == "undecided" and rope is not None and -rope <= low and high <= rope:
         decision = "equal"
     return ComparedPair(decision=decision, p=p, low=low, high=high)
 
@@ -265,136 +316,9 @@ def _test(name: TestName, why: str, criteria: Criteria, units: int, unit: str) -
         why=why,
         alpha=criteria.alpha,
         rope=criteria.rope,
-        rope_kind="absolute",
+        rope_kind=None if criteria.rope is None else "absolute",
         seed=criteria.seed,
         question="new tasks",
         units=units,
         unit=unit,
     )
-
-
-# New tasks: data sets are the units. The difference on one is that of all tasks, plus what is
-# peculiar to this data set, plus the chance of its test rows. A t test over data sets takes in all
-# three; its variance is at least that of the rows alone (Knapp and Hartung 2003, modified so that
-# scores that happen to agree do not pass as certainty).
-
-FEWEST_SOURCES = 3
-"""Two differences have one degree of freedom: nothing realistic would ever be decided."""
-FEWEST_WITHOUT_ROWS = 6
-"""Sign flips of five scores cannot fall below p = 0.0625."""
-MOST_SOURCES = 10_000
-POWER_QUANTILE = 0.8416
-"""Normal quantile of a power of 80 %."""
-_ENUMERATED = 14
-_ROUNDS = 20_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TasksTest:
-    """Pairs of models tested on new tasks."""
-
-    difference: Floats
-    """The mean over data sets."""
-    p: Floats
-    """Two-sided, corrected for all pairs (Holm)."""
-    half_width: Floats
-    """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
-    needed: tuple[int | None, ...]
-    """Data sets at which the difference seen would be found with a power of 80 %; None beyond
-    `MOST_SOURCES`."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Common:
-    """The variance of each difference that is the same on all data sets, and how well it is known.
-
-    It is what other trainings would change, where one training answered several data sets.
-    """
-
-    variance: Floats
-    freedom: float
-
-    def added(self, variance: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-        """Return a variance with this one, and its degrees of freedom (Satterthwaite 1946)."""
-        # From few seeds it is too small more often than too large, as on new rows.
-        mine = self.variance * (1 + 2 / self.freedom)
-        whole = variance + mine
-        rough = variance**2 / freedom + mine**2 / self.freedom
-        joint = np.divide(whole**2, rough, out=np.full_like(whole, np.inf), where=rough > 0)
-        return whole, np.minimum(joint, freedom)
-
-
-def compare_over_sources(
-    differences: Floats,
-    within: Floats | None,
-    *,
-    alpha: float,
-    seed: int = 0,
-    common: Common | None = None,
-) -> TasksTest:
-    """Test pairs by their differences on each data set, data sets x pairs.
-
-    `within` holds the variance of each difference that comes from test rows and seeds. Without
-    it, p is that of a sign-flip test of data sets where that is larger. `common` is what moves the
-    differences on all data sets alike, so that no number of them lessens it.
-    """
-    stats = scipy_stats()
-    count, pairs = differences.shape
-    differences = rounded(differences)
-    mean = rounded(differences.mean(axis=0))
-    variance = differences.var(axis=0, ddof=1) / count
-    if within is not None:
-        variance = np.maximum(variance, within.sum(axis=0) / count**2)
-    freedom = np.full(pairs, float(count - 1))
-    own = np.sqrt(variance)
-    if common is not None:
-        variance, freedom = common.added(variance, freedom)
-    error = np.sqrt(variance)
-    size = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
-    p = np.where(error > 0, 2 * stats.t.sf(size, freedom), (mean == 0).astype(np.float64))
-    if within is None:
-        p = np.maximum(p, _flipped(differences, seed))
-    limit = stats.t.isf(alpha / (2 * pairs), freedom)
-    return TasksTest(
-        difference=mean,
-        p=holm(p),
-        half_width=limit * error,
-        needed=(None,) * pairs
-        if common is not None
-        else sources_needed(np.abs(mean), own * math.sqrt(count), alpha / pairs),
-    )
-
-
-def sources_needed(differences: Floats, spreads: Floats, alpha: float) -> tuple[int | None, ...]:
-    """Return how many data sets a t test needs to find differences of these spreads (80 %)."""
-    t = scipy_stats().t
-
-    def enough(counts: NDArray[np.intp]) -> NDArray[np.bool_]:
-        reach = t.isf(alpha / 2, counts - 1) + POWER_QUANTILE
-        shown: NDArray[np.bool_] = reach * spreads <= differences * np.sqrt(counts)
-        return shown
-
-    low = np.full(len(differences), FEWEST_SOURCES)
-    high = np.full(len(differences), MOST_SOURCES)
-    possible = (differences > 0) & enough(high)
-    # All pairs are halved together, as one quantile for all costs little more than for one.
-    while (low < high).any():
-        middle = (low + high) // 2
-        shown = enough(middle) | ~possible
-        low, high = np.where(shown, low, middle + 1), np.where(shown, middle, high)
-    return tuple(int(count) if shown else None for count, shown in zip(low, possible, strict=True))
-
-
-def _flipped(differences: Floats, seed: int) -> Floats:
-    """Return the two-sided p of flipping the signs of whole data sets, exact for few of them."""
-    count = len(differences)
-    if count <= _ENUMERATED:
-        numbers = np.arange(2**count)[:, None] >> np.arange(count)
-        signs, extra = (numbers & 1) * 2.0 - 1.0, 0
-    else:
-        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_ROUNDS, count))
-        extra = 1
-    actual = np.abs(differences.sum(axis=0))
-    extreme = (np.abs(signs @ differences) >= actual - 1e-12).sum(axis=0)
-    p: Floats = (extreme + extra) / (len(signs) + extra)
-    return p

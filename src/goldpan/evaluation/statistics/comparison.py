@@ -79,8 +79,10 @@ class ComparedPair:
     """Where the difference may lie, for all pairs at once; None for methods without it."""
     needed: int | None = None
     """How many units would find the difference seen, with a power of 80 %; None where it is
-    decided, or where no reasonable number would."""
+    decided, where no reasonable number would, or where seeds are what limits."""
     needed_unit: str = ""
+    needed_seeds: int | None = None
+    """How many seeds would, alone or with so many units; None where seeds do not limit."""
 
 
 _UNTESTED = ComparedPair()

@@ -31,8 +31,10 @@ from goldpan.evaluation.statistics.scores import (
     RunScore,
     add_up,
     check_settings,
+    fewest_swapped,
     score_matrix,
 )
+from goldpan.evaluation.units import Units, counted
 
 ROUNDS = 10_000
 _BLOCK = 4_000_000
@@ -84,12 +86,13 @@ def compare_answers(
     alpha: float = 0.05,
     rounds: int = ROUNDS,
     seed: int = 0,
-    groups: Sequence[str] | None = None,
+    units: Units | None = None,
 ) -> Comparison:
     """Rank models on one data set: a randomization test a pair, corrected after Holm.
 
-    `answers` holds each model's examples x numbers, as `randomization_test` takes them. With many
-    pairs there are more than `rounds` rounds, as else no p could fall below `alpha`.
+    `answers` holds each model's examples x numbers, as `randomization_test` takes them; whole
+    `units` are swapped, single examples without any. With many pairs there are more than `rounds`
+    rounds, as else no p could fall below `alpha`.
     """
     check_settings(alpha)
     scores = score_matrix(
@@ -108,7 +111,7 @@ def compare_answers(
             measure,
             rounds=rounds,
             seed=seed,
-            groups=groups,
+            groups=None if units is None else units.names,
         )
         for i, j in pairs
     ]
@@ -121,13 +124,20 @@ def compare_answers(
         )
         for (i, j), p in zip(pairs, holm(tests).tolist(), strict=True)
     }
-    unit = "examples" if groups is None else f"{len(set(groups))} groups of examples"
+    kind, count = ("rows", len(answers[scores.models[0]]))
+    if units is not None:
+        kind, count = units.kind, len(set(units.names))
+    why = (
+        f"There is one data set, so answers to its {counted(count, kind)} are swapped between"
+        " models at random. That says whether a difference would hold on other rows of this data"
+        " set, and nothing of other data sets"
+    )
+    if count < (fewest := fewest_swapped(alpha / len(pairs))):
+        why += f". So few cannot decide: at least {fewest} {kind} are needed"
     test = ChosenTest(
         approach="frequentist",
         name="randomization",
-        why=f"There is one data set, so answers to its {unit} are swapped between models at"
-        " random. That says whether a difference would hold for other examples of this data set,"
-        " and nothing of other data sets",
+        why=why,
         alpha=alpha,
         samples=rounds,
         seed=seed,

@@ -11,13 +11,14 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldpan.core.errors import GoldpanError
 from goldpan.core.imports import load
+from goldpan.evaluation.units import Unit
 
 
 class StatisticsError(GoldpanError):
@@ -52,6 +53,11 @@ def as_decimal(value: float) -> float:
 def rounded(values: Floats) -> Floats:
     """Return values without the rounding errors in their last digits."""
     return values.round(_DECIMALS) + 0.0
+
+
+def fewest_swapped(alpha: float) -> int:
+    """Return how many units a swap of each can bring p below alpha: p is at least 2 / 2^units."""
+    return 2 + math.floor(-math.log2(alpha) + 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +184,6 @@ BINS = 1024
 """Contributions that are held: more units than that share bins, evenly and at random."""
 _STEP = 1e-4
 
-Unit = Literal["projects", "documents", "rows"]
 Measure = Callable[[Floats], Floats]
 """Turns sums, sets x columns, into a score a set; higher is better."""
 

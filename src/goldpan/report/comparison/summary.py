@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_of
-from goldpan.evaluation.score import ranking_score
+from goldpan.evaluation.score import is_bounded, ranking_score
 from goldpan.evaluation.statistics.comparison import (
     FEWEST_TASKS,
     ChosenTest,
@@ -139,9 +139,12 @@ def needed(pair: ComparedPair) -> str:
         return ""
     if not pair.difference:
         return "scores are equal"
-    if pair.needed is None:
-        return "more than can be asked for"
-    return f"about {pair.needed:,} {pair.needed_unit}"
+    parts = [
+        f"{number:,} {unit}"
+        for number, unit in ((pair.needed, pair.needed_unit), (pair.needed_seeds, "seeds"))
+        if number is not None
+    ]
+    return f"about {' and '.join(parts)}" if parts else "more than can be asked for"
 
 
 def _clause(
@@ -171,10 +174,12 @@ def _what_is_needed(pairs: Sequence[ComparedPair]) -> str:
     """Return the least amount of data that would show a difference of these pairs."""
     if not any(pair.difference for pair in pairs):
         return " (their scores are equal)"
-    with_needed = [pair for pair in pairs if pair.needed is not None]
+    with_needed = [pair for pair in pairs if pair.needed or pair.needed_seeds]
     if not with_needed:
-        return " (the differences seen are too small for any reasonable number of rows or tasks)"
-    least = min(with_needed, key=lambda pair: pair.needed or 0)
+        subject = "the difference seen is" if len(pairs) == 1 else "the differences seen are"
+        unit = pairs[0].needed_unit
+        return f" ({subject} too small for any reasonable number of {unit} or seeds)"
+    least = max(with_needed, key=lambda pair: abs(pair.difference))
     subject = "the difference" if len(pairs) == 1 else "the largest of these differences"
     return f" ({subject} would show with {needed(least)})"
 
@@ -363,6 +368,7 @@ def _fitted(compared: ComparisonResult) -> Iterator[str]:
         gap = mean_of(
             train - test
             for run in system.every()
+            if is_bounded(ranking_score(run.scores).name)
             if (train := ranking_score(run.train_scores).value) is not None
             and (test := ranking_score(run.scores).value) is not None
         )
@@ -371,8 +377,9 @@ def _fitted(compared: ComparisonResult) -> Iterator[str]:
     if lost:
         lost.sort(key=lambda pair: (-pair[0], pair[1]))
         gap, worst = lost[0]
-        others = f" and {len(lost) - 1} more lose over {_OVERFIT}" if len(lost) > 1 else ""
-        who = "they overfit" if len(lost) > 1 else "it overfits"
+        many = len(lost) > 1
+        others = f" and {len(lost) - 1} more lose over {_OVERFIT}" if many else ""
+        who = "they overfit" if many else "it overfits"
         yield f"From train to test {worst} loses {formatted(gap)} on average{others}: {who}."
 
 

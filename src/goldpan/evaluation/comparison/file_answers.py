@@ -1,0 +1,296 @@
+"""Predictions from elsewhere as answers to a task, so that they are scored as runs are.
+
+The metric says what the answers are: labels, numbers, texts, or, in lists, labels and tags.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from goldpan.core.errors import EvaluationError
+from goldpan.datasets.tasks.task import (
+    CLASSIFICATION,
+    Label,
+    Task,
+    TaskPrompt,
+    TaskSource,
+    TaskType,
+)
+from goldpan.evaluation.comparison.evidence import (
+    ExampleNumbers,
+    TaskAnswers,
+    example_numbers,
+    task_evidence,
+)
+from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile, Truth
+from goldpan.evaluation.metrics.estimate import Scores
+from goldpan.evaluation.score import (
+    metric_names,
+    predictions_schema,
+    ranking_metric,
+    ranking_name,
+    score,
+)
+from goldpan.evaluation.statistics.scores import ScoreMatrix, TaskEvidence
+from goldpan.evaluation.units import units_of
+
+Runs = Mapping[tuple[str, str], Sequence[Key]]
+"""The runs on each data set by each model, by seed and fold."""
+_TYPES: Mapping[bool, tuple[TaskType, ...]] = {
+    False: ("multi-class", "regression", "text-generation"),
+    True: ("multi-label", "ner", "mlm"),
+}
+"""Types of tasks whose answers are lists, and of those whose are not."""
+SHORT = {name: f"macro_{name}" for name in ("f1", "precision", "recall", "specificity")}
+"""Metrics of labels by the names that files are asked for; others are those of runs."""
+_SHOWN: Mapping[TaskType, tuple[str, ...]] = {
+    "multi-class": ("precision", "recall", "f1"),
+    "multi-label": ("precision", "recall", "f1"),
+    "regression": ("mae", "smape"),
+    "ner": ("seqeval_precision", "seqeval_recall", "seqeval_f1"),
+    "text-generation": ("exact_match", "edit_similarity", "bleu"),
+}
+_NAMED = 5
+"""Labels that a sentence names."""
+_FEW_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileAnswers:
+    """The predictions of a file as answers to tasks."""
+
+    file: ScoreFile
+    metrics: tuple[str, ...]
+    """By the names that are shown, the one that ranks first."""
+    tasks: Mapping[str, Task]
+    scores: Mapping[Key, Scores]
+
+    def values(self) -> dict[str, dict[Key, float]]:
+        """Return each metric of each run, higher is better, where it is defined."""
+        values: dict[str, dict[Key, float]] = {}
+        for name in self.metrics:
+            for key, scores in self.scores.items():
+                metric = scores.metric(SHORT.get(name, name))
+                shown = name if metric.higher_is_better else ranking_name(name)
+                if (value := ranking_metric(metric).value) is not None:
+                    values.setdefault(shown, {})[key] = value
+                elif name == self.metrics[0]:
+                    raise EvaluationError(
+                        f"{self.file.path}: {name} of {key.model} on {key.dataset} is not defined"
+                        f" ({metric.reason})",
+                        "Choose another --metric, or leave the model or the task out",
+                    )
+        return values
+
+    def evidence(self, matrix: ScoreMatrix, runs: Runs) -> tuple[TaskEvidence, ...] | str:
+        """Return evidence on data sets, or why the metric gives none.
+
+        Raises `EvaluationError` for folds with rows of their own.
+        """
+        answers = []
+        for dataset in matrix.tasks:
+            keys = {model: runs[dataset, model] for model in matrix.models}
+            first = keys[matrix.models[0]][0]
+            if any(
+                _ids(self.file.predictions[key]) != _ids(self.file.predictions[first])
+                for key in chain.from_iterable(keys.values())
+            ):
+                raise EvaluationError(
+                    f"{self.file.path}: the folds of {dataset} have different rows, so they do not"
+                    " compare",
+                    "Leave out the column fold, or choose another approach, which takes scores"
+                    " alone",
+                )
+            numbers = {
+                model: [self._numbers(key) for key in own_keys] for model, own_keys in keys.items()
+            }
+            one = numbers[matrix.models[0]][0]
+            if one is None:
+                return f"{matrix.metric} is no function of sums over rows"
+            answers.append(
+                TaskAnswers(
+                    dataset,
+                    dataset,
+                    units_of(one.ids, one.repos, one.documents),
+                    {
+                        model: [run.columns for run in of_model if run is not None]
+                        for model, of_model in numbers.items()
+                    },
+                    {model: self.file.training(own_keys) for model, own_keys in keys.items()},
+                    one.measure,
+                )
+            )
+        return task_evidence(answers)
+
+    def _numbers(self, key: Key) -> ExampleNumbers | None:
+        task = self.tasks[key.task]
+        table = _table(task, self.file.predictions[key])
+        return example_numbers(task, table, task.metric, part=bool(key.project))
+
+    def invalid(self, keys: Iterable[Key]) -> float:
+        """Return the share of answers of these runs that are none of the task."""
+        scores = [self.scores[key] for key in keys]
+        rows = sum(part.examples for part in scores)
+        return sum(part.invalid for part in scores) / rows if rows else 0.0
+
+
+def file_answers(file: ScoreFile, keys: Sequence[Key], metric: str) -> FileAnswers:
+    """Return the predictions of these runs as answers to tasks that rank by a metric.
+
+    Raises `EvaluationError` for a metric that does not fit them.
+    """
+    rows: dict[str, list[Prediction]] = defaultdict(list)
+    for key in keys:
+        rows[key.task] += file.predictions[key]
+    every = list(chain.from_iterable(rows.values()))
+    lists = {isinstance(row.truth, tuple) for row in every}
+    if len(lists) > 1:
+        raise EvaluationError(
+            f"{file.path} has lists among its truths, and values that are none",
+            "Give a list in each row, or in none",
+        )
+    shown, type_ = _metric(file, every, metric, lists=True in lists)
+    tasks = {name: _task(name, type_, SHORT.get(shown, shown), own) for name, own in rows.items()}
+    if type_ in CLASSIFICATION:
+        _check_labels(file, keys)
+    names = [shown, *(name for name in _SHOWN.get(type_, ()) if name != shown)]
+    scores = {
+        key: score(
+            tasks[key.task],
+            _table(tasks[key.task], file.predictions[key]),
+            resamples=0,
+            part=bool(key.project),
+        )
+        for key in keys
+    }
+    return FileAnswers(file, tuple(names), tasks, scores)
+
+
+def _metric(
+    file: ScoreFile, rows: Sequence[Prediction], metric: str, *, lists: bool
+) -> tuple[str, TaskType]:
+    """Return the metric that ranks, and the type of task that it is of."""
+    types = _TYPES[lists]
+    if not metric:
+        words = {word for row in rows if isinstance(row.truth, tuple) for word in row.truth}
+        if words and all(word == "O" or word[:2] in ("B-", "I-") for word in words):
+            return "seqeval_f1", "ner"
+        if (
+            not lists
+            and len(rows) >= _FEW_ROWS
+            and len({row.truth for row in rows}) > len({(row.id, row.truth) for row in rows}) / 2
+        ):
+            raise EvaluationError(
+                f"{file.path} has other truths in most rows, so they are hardly labels",
+                "Name the metric: mae or smape of numbers, exact_match of texts, f1 of labels",
+            )
+        return "f1", types[0]
+    shown = metric.removeprefix("macro_") if metric.removeprefix("macro_") in SHORT else metric
+    known = {name: type_ for type_ in reversed(types) for name in _names(type_)}
+    full = SHORT.get(shown, shown)
+    if full not in known:
+        choices = sorted((known.keys() - set(SHORT.values())) | SHORT.keys())
+        raise EvaluationError(f"Predictions give no {metric}", f"Choose {', '.join(choices)}")
+    return shown, known[full]
+
+
+def _names(type_: TaskType) -> list[str]:
+    labels = ("a", "b") if type_ in CLASSIFICATION else ()
+    names = metric_names(_task("", type_, "", (), labels))
+    return [name for name in names if not name.startswith("macro_au")]
+
+
+def _task(
+    name: str, type_: TaskType, metric: str, rows: Iterable[Prediction], labels: Sequence[str] = ()
+) -> Task:
+    """Return the task that these rows are answers to; its labels are those of the truths."""
+    if type_ in CLASSIFICATION and not labels:
+        labels = sorted(set().union(*map(_labels, {row.truth for row in rows})))
+    return Task(
+        name=name,
+        title=name,
+        type=type_,
+        description="",
+        definition="",
+        category="",
+        activity="maintenance",
+        source=TaskSource("", "", "unknown", "", "public", name),
+        prompt=TaskPrompt("", "", "", ""),
+        labels=tuple(Label(label, "", label) for label in labels),
+        metric=metric,
+    )
+
+
+def _table(task: Task, rows: Sequence[Prediction]) -> pa.Table:
+    """Return predictions as the table of a run holds them."""
+    nothing = [None] * len(rows)
+    columns: dict[str, list[Any]] = {
+        "id": [row.id for row in rows],
+        "repo": nothing,
+        "document": [row.document or None for row in rows],
+        "truth": [_shaped(task, row.truth, row) for row in rows],
+        "answer": [_shaped(task, row.answer) for row in rows],
+        "scores": nothing,
+        "raw": nothing,
+    }
+    return pa.table(columns, schema=predictions_schema(task.type))
+
+
+def _shaped(task: Task, value: Truth, truth_of: Prediction | None = None) -> Any:
+    """Return an answer as the task has them; None where it is empty or of another form.
+
+    Raises `EvaluationError` for a truth that is no number where numbers are asked for.
+    """
+    if task.type == "regression":
+        with suppress(ValueError, TypeError):
+            if math.isfinite(number := float(value)):  # type: ignore[arg-type]
+                return number
+        if truth_of:
+            raise EvaluationError(
+                f"The truth of row {truth_of.id!r} of {task.name} is {str(value)[:40]!r}, which is"
+                " no number",
+                "Name a metric of labels or texts, or correct the row",
+            )
+        return None
+    if isinstance(value, tuple) != (task.type in _TYPES[True]):
+        return None
+    if task.type in CLASSIFICATION:
+        return sorted(_labels(value)) if isinstance(value, tuple) else value.strip() or None
+    return value if isinstance(value, tuple) else value or None
+
+
+def _ids(rows: Sequence[Prediction]) -> list[str]:
+    return [row.id for row in rows]
+
+
+def _check_labels(file: ScoreFile, keys: Sequence[Key]) -> None:
+    """Raise `EvaluationError` where no answer of a model is one of the truths of its task."""
+    truths: dict[str, set[str]] = defaultdict(set)
+    answers: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for key in keys:
+        if key.part == "test":
+            truths[key.task].update(*(_labels(row.truth) for row in file.predictions[key]))
+            answers[key.task, key.model].update(
+                *(_labels(row.answer) for row in file.predictions[key])
+            )
+    for (task, model), given in answers.items():
+        if given and truths[task] and not given & truths[task]:
+            named = [", ".join(sorted(texts)[:_NAMED]) for texts in (given, truths[task])]
+            raise EvaluationError(
+                f"{file.path}: no answer of {model} to {task} ({named[0]}) is one of its truths"
+                f" ({named[1]})",
+                "Write the labels of both columns alike, one label per row; of numbers and texts,"
+                " name the metric",
+            )
+
+
+def _labels(value: Truth) -> set[str]:
+    return {label.strip() for label in ([value] if isinstance(value, str) else value)} - {""}

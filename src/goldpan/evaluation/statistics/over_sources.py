@@ -1,0 +1,140 @@
+"""Tests whether a difference would hold on new tasks.
+
+Data sets are the units. The difference on one is that of all tasks, plus what is
+peculiar to this data set, plus the chance of its test rows. A t test over data sets takes in all
+three; its variance is at least that of the rows alone (Knapp and Hartung 2003, modified so that
+scores that happen to agree do not pass as certainty).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldpan.evaluation.statistics.over_tasks import holm
+from goldpan.evaluation.statistics.power import Needed, least_needed, reach
+from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
+
+FEWEST_SOURCES = 3
+"""Two differences have one degree of freedom: nothing realistic would ever be decided."""
+MOST_SOURCES = 10_000
+_ENUMERATED = 14
+_ROUNDS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TasksTest:
+    """Pairs of models tested on new tasks."""
+
+    difference: Floats
+    """The mean over data sets."""
+    p: Floats
+    """Two-sided, corrected for all pairs (Holm)."""
+    half_width: Floats
+    """Half the width of the interval that holds for all pairs at once (Bonferroni)."""
+    spread: Floats
+    """Standard deviation of the difference on one data set, without what all have in common."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Common:
+    """The variance of each difference that is the same on all data sets, and how well it is known.
+
+    It is what other trainings would change, where one training answered several data sets.
+    """
+
+    variance: Floats
+    freedom: float | Floats
+    seeds: int
+    """Trainings of each model."""
+
+    def of_seeds(self, seeds: Floats) -> Common:
+        """Return what it would be of so many trainings."""
+        freedom = self.freedom * (seeds - 1) / max(1, self.seeds - 1)
+        return Common(self.variance * self.seeds / seeds, freedom, self.seeds)
+
+    def added(self, variance: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+        """Return a variance with this one, and its degrees of freedom (Satterthwaite 1946)."""
+        # From few seeds it is too small more often than too large, as on new rows.
+        mine = self.variance * (1 + 2 / self.freedom)
+        whole = variance + mine
+        rough = variance**2 / freedom + mine**2 / self.freedom
+        joint = np.divide(whole**2, rough, out=np.full_like(whole, np.inf), where=rough > 0)
+        return whole, np.minimum(joint, freedom)
+
+
+def compare_over_sources(
+    differences: Floats,
+    within: Floats | None,
+    *,
+    alpha: float,
+    seed: int = 0,
+    common: Common | None = None,
+) -> TasksTest:
+    """Test pairs by their differences on each data set, data sets x pairs.
+
+    `within` holds the variance of each difference that comes from test rows and seeds. Without
+    it, p is that of a sign-flip test of data sets where that is larger. `common` is what moves the
+    differences on all data sets alike, so that no number of them lessens it.
+    """
+    stats = scipy_stats()
+    count, pairs = differences.shape
+    differences = rounded(differences)
+    mean = rounded(differences.mean(axis=0))
+    variance = differences.var(axis=0, ddof=1) / count
+    if within is not None:
+        variance = np.maximum(variance, within.sum(axis=0) / count**2)
+    freedom = np.full(pairs, float(count - 1))
+    own = np.sqrt(variance)
+    if common is not None:
+        variance, freedom = common.added(variance, freedom)
+    error = np.sqrt(variance)
+    size = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    p = np.where(error > 0, 2 * stats.t.sf(size, freedom), (mean == 0).astype(np.float64))
+    if within is None:
+        p = np.maximum(p, _flipped(differences, seed))
+    limit = stats.t.isf(alpha / (2 * pairs), freedom)
+    return TasksTest(
+        difference=mean, p=holm(p), half_width=limit * error, spread=own * math.sqrt(count)
+    )
+
+
+def sources_needed(
+    differences: Floats,
+    spreads: Floats,
+    alpha: float,
+    count: int,
+    common: Common | None = None,
+    fewest: int = FEWEST_SOURCES,
+) -> list[Needed]:
+    """Return how many data sets a t test needs to find differences of these spreads (80 %).
+
+    Or how many seeds, where what they add to all data sets alike is what limits.
+    """
+
+    def shown(counts: Floats, trained: Floats) -> NDArray[np.bool_]:
+        variance, freedom = spreads**2 / counts, counts - 1
+        if common is not None:
+            variance, freedom = common.of_seeds(trained).added(variance, freedom)
+        return (differences > 0) & (reach(alpha / 2, freedom) * np.sqrt(variance) <= differences)
+
+    seeds = np.full(len(differences), 1 if common is None else common.seeds, dtype=np.intp)
+    return least_needed(shown, count, seeds, fewest, MOST_SOURCES)
+
+
+def _flipped(differences: Floats, seed: int) -> Floats:
+    """Return the two-sided p of flipping the signs of whole data sets, exact for few of them."""
+    count = len(differences)
+    if count <= _ENUMERATED:
+        numbers = np.arange(2**count)[:, None] >> np.arange(count)
+        signs, extra = (numbers & 1) * 2.0 - 1.0, 0
+    else:
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_ROUNDS, count))
+        extra = 1
+    actual = np.abs(differences.sum(axis=0))
+    extreme = (np.abs(signs @ differences) >= actual - 1e-12).sum(axis=0)
+    p: Floats = (extreme + extra) / (len(signs) + extra)
+    return p
