@@ -24,6 +24,7 @@ from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.slices import ByColumn, Leaks, RowDates, headline
+from goldpan.evaluation.units import MANY_PROJECTS
 
 if TYPE_CHECKING:
     from goldpan.evaluation.run import RunResult
@@ -255,6 +256,8 @@ def run_blocks(result: RunResult) -> Iterator[Block]:
         text = f"not defined ({metric.reason})" if value is None else _number(value)
         text += _interval(metric.interval)
         if metric.name == scores.main:
+            if metric.interval is None and value is not None and metric.reason:
+                text += f" ({metric.reason})"
             text += _score_on_new(record.leaks)
         yield Line(f"  {metric.name}: {text}")
     yield from _label_blocks(scores)
@@ -273,6 +276,11 @@ def cautions(record: RunRecord) -> list[str]:
     ]
     if record.dates is not None and (caution := caution_of_cutoff(record.dates)):
         texts.append(caution)
+    if 1 < scores.projects < MANY_PROJECTS:
+        texts.append(
+            f"The test is of {scores.projects} projects: intervals hold on new rows of these, and"
+            " others may differ"
+        )
     if record.in_part:
         gaps = "; ".join(record.in_part)
         texts.append(f"Protocol {record.protocol.name} in part: {gaps}")

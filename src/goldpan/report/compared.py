@@ -229,6 +229,7 @@ def file_sentences(compared: FileComparison) -> tuple[str, ...]:
         texts.append(answer(compared.new_tasks, best))
         tests.append(compared.new_tasks.test)
     texts += filter(None, map(meaning, tests))
+    texts += [f"{note}." for note in comparison.notes if not note.startswith("Left out")]
     texts += [f"Left out: {reason}." for reason in compared.matrix.left_out[:12]]
     return (*compared.doubts, *texts, *_invalid(compared))
 

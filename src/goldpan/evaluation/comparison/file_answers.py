@@ -80,15 +80,14 @@ class FileAnswers:
             for key, scores in self.scores.items():
                 metric = scores.metric(SHORT.get(name, name))
                 shown = name if metric.higher_is_better else ranking_name(name)
+                own = values.setdefault(shown, {})
                 if (value := ranking_metric(metric).value) is not None:
-                    values.setdefault(shown, {})[key] = value
-                elif name == self.metrics[0]:
-                    raise EvaluationError(
-                        f"{self.file.path}: {name} of {key.model} on {key.dataset} is not defined"
-                        f" ({metric.reason})",
-                        "Choose another --metric, or leave the model or the task out",
-                    )
+                    own[key] = value
         return values
+
+    def reason(self, key: Key) -> str:
+        """Return why the metric that ranks is not defined on a run."""
+        return self.scores[key].metric(SHORT.get(self.metrics[0], self.metrics[0])).reason
 
     def evidence(self, matrix: ScoreMatrix, runs: Runs) -> tuple[TaskEvidence, ...] | str:
         """Return evidence on data sets, or why the metric gives none.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from itertools import chain
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparison.file_answers import SHORT, FileAnswers, Runs, file_answers
+from goldpan.evaluation.comparison.file_answers import FileAnswers, Runs, file_answers
+from goldpan.evaluation.comparison.file_counts import count_evidence, count_values, other_rows
 from goldpan.evaluation.comparison.question import ComparisonQuestion
 from goldpan.evaluation.comparison.score_files import (
     PARTS,
@@ -21,22 +21,14 @@ from goldpan.evaluation.comparison.score_files import (
     check_range,
     mixed_scales,
 )
-from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
-from goldpan.evaluation.metrics.classification import Formula, LabelCounts
-from goldpan.evaluation.metrics.curves import BinaryConfusion
-from goldpan.evaluation.metrics.estimate import ratio
 from goldpan.evaluation.statistics.calibrated import answer_questions, new_tasks_by_scores, no_rows
 from goldpan.evaluation.statistics.comparison import Comparison, arrange
 from goldpan.evaluation.statistics.effects import Degradation, Overfitting, degradation, overfitting
 from goldpan.evaluation.statistics.scores import (
-    BINS,
-    Floats,
-    ModelEvidence,
     RunScore,
     ScoreMatrix,
     TaskEvidence,
     check_settings,
-    model_evidence,
     score_matrix,
 )
 
@@ -101,81 +93,6 @@ def _check_counts(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> None:
                 )
 
 
-_COUNTS = 4
-
-
-FORMULAS: Mapping[str, Formula] = {name: LABEL_FORMULAS[name] for name in SHORT}
-"""Formulas on the counts of each label; a score is their mean over labels."""
-_ACCURACY = "accuracy"
-
-
-def _measure(metric: str, labels: int) -> Callable[[Floats], Floats]:
-    """Return a metric of the sums of true and false positives, true and false negatives.
-
-    Of several labels it is the mean over those that occur, 0 where one is not defined, and
-    accuracy the share of rows that have their label right.
-    """
-
-    def measure(sums: Floats) -> Floats:
-        counts = sums.reshape(len(sums), labels, _COUNTS)
-        tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
-        if metric == _ACCURACY:
-            right = tp + tn if labels == 1 else tp
-            return ratio(right.sum(axis=1), counts[:, 0].sum(axis=1))
-        values = np.nan_to_num(FORMULAS[metric](LabelCounts(tp, fp, tn, fn, np.zeros(1))))
-        return ratio(values.sum(axis=1), (tp + fp + fn > 0).sum(axis=1).astype(np.float64))
-
-    return measure
-
-
-def _table(labels: Mapping[str, BinaryConfusion]) -> Floats:
-    """Return counts as labels x 4, sorted by label."""
-    return np.array([astuple(labels[label]) for label in sorted(labels)], dtype=np.float64)
-
-
-def _check_shares(file: ScoreFile, keys: Sequence[Key]) -> None:
-    """Raise `EvaluationError` where counts of several labels do not say which rows are right."""
-    for key in keys:
-        table = _table(file.counts[key])
-        rows = table.sum(axis=1)
-        if len(table) > 1 and not (rows == table[:, [0, 3]].sum()).all():
-            raise EvaluationError(
-                f"{file.path}: the counts of {key.model} on {key.dataset} do not have one label"
-                " for each row, so they do not say how many rows are right",
-                "Give the counts of all labels, or predictions, or choose another --metric",
-            )
-
-
-def count_evidence(file: ScoreFile, matrix: ScoreMatrix, runs: Runs) -> tuple[TaskEvidence, ...]:
-    """Return evidence on data sets of which only counts are known, and no rows."""
-    return tuple(_counted(file, matrix, dataset, runs) for dataset in matrix.tasks)
-
-
-def _counted(file: ScoreFile, matrix: ScoreMatrix, dataset: str, runs: Runs) -> TaskEvidence:
-    labels = sorted(file.counts[runs[dataset, matrix.models[0]][0]])
-    measure = _measure(matrix.metric, len(labels))
-    models: dict[str, ModelEvidence] = {}
-    rows = 0
-    for model in matrix.models:
-        counts = [[file.counts[key][label] for label in labels] for key in runs[dataset, model]]
-        rows = max(rows, *(count.size for count in chain.from_iterable(counts)))
-        training = file.training(runs[dataset, model])
-        models[model] = model_evidence(np.stack([*map(_spread, counts)]), measure, training)
-    return TaskEvidence(
-        dataset, dataset, "rows", rows, rows, np.arange(BINS), models, measure, paired=False
-    )
-
-
-def _spread(labels: Sequence[BinaryConfusion]) -> Floats:
-    """Spread counted rows over bins at random, so that bins vary as rows do."""
-    random = np.random.default_rng(0)
-    columns = np.zeros((BINS, len(labels), _COUNTS))
-    for at, counts in enumerate(labels):
-        for kind, count in enumerate(astuple(counts)):
-            columns[:, at, kind] = random.multinomial(count, np.full(BINS, 1 / BINS))
-    return columns.reshape(BINS, -1)
-
-
 @dataclass(frozen=True, slots=True)
 class Drift:
     """How one model's scores on one task change from training to validation to test (S8)."""
@@ -231,19 +148,39 @@ def compare_file(
             f"{file.path} has no test row of what was asked for",
             "Name its tasks and models, or leave out the column part",
         )
-    answers = file_answers(file, keys, metric) if file.layout == "predictions" else None
-    values = answers.values() if answers else _values(file, keys, metric)
+    answers = None
+    if file.layout == "predictions":
+        answers = file_answers(file, keys, metric)
+        values = answers.values()
+    elif file.layout == "counts":
+        values = count_values(file, keys, metric)
+    else:
+        check_range(file, metric)
+        values = {metric or "score": {key: file.scores[key] for key in keys}}
     ranked = next(iter(values))
     runs = _runs(tests)
+    undefined = {key.dataset: key for key in tests if key not in values[ranked]}
+    if undefined.keys() == {dataset for dataset, _ in runs}:
+        dataset, key = next(iter(undefined.items()))
+        reason = answers.reason(key) if answers else "it would divide by zero"
+        raise EvaluationError(
+            f"{file.path}: {ranked} of {key.model} on {dataset} is not defined ({reason})",
+            "Choose another --metric, or leave the model out",
+        )
     matrix = score_matrix(
         [
             RunScore(model, dataset, number, values[ranked][key])
             for (dataset, model), own_keys in runs.items()
             for number, key in enumerate(own_keys)
+            if dataset not in undefined
         ],
         ranked,
         drop_incomplete_tasks=True,
     )
+    no_score = (
+        f"{name}: {ranked} of {key.model} is not defined" for name, key in undefined.items()
+    )
+    matrix = replace(matrix, left_out=(*matrix.left_out, *no_score))
     check_alike(file, matrix, runs)
     comparison, new_tasks = _compared(file, answers, matrix, runs, question)
     return FileComparison(
@@ -260,30 +197,8 @@ def compare_file(
         }
         if answers
         else {},
-        doubts=tuple(mixed_scales(file, keys, metric)),
+        doubts=(*mixed_scales(file, keys, metric), *other_rows(file, matrix, runs)),
     )
-
-
-def _values(file: ScoreFile, keys: Sequence[Key], metric: str) -> dict[str, dict[Key, float]]:
-    """Return the metrics of scores and counts, the one that ranks first."""
-    if file.layout == "scores":
-        check_range(file, metric)
-        return {metric or "score": {key: file.scores[key] for key in keys}}
-    ranked = metric.removeprefix("macro_") or "f1"
-    if ranked == _ACCURACY:
-        _check_shares(file, keys)
-    elif ranked not in FORMULAS:
-        choices = ", ".join((*FORMULAS, _ACCURACY))
-        raise EvaluationError(f"Counts give no {metric}", f"Choose {choices}")
-    names = dict.fromkeys((ranked, "precision", "recall", "f1"))
-    tables = {key: _table(file.counts[key]) for key in keys}
-    return {
-        name: {
-            key: float(np.nan_to_num(_measure(name, len(table))(table.reshape(1, -1)))[0])
-            for key, table in tables.items()
-        }
-        for name in names
-    }
 
 
 def _runs(keys: Sequence[Key]) -> dict[tuple[str, str], list[Key]]:

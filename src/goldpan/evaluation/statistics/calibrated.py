@@ -107,10 +107,10 @@ def answer_on_new_rows(
     units = sum(task.units for task in tasks)
     names = sorted({task.unit for task in tasks})
     unit = names[0] if len(names) == 1 else "rows, documents or projects"
-    several = max(len(model.scores) for task in tasks for model in task.models.values()) > 1
+    seeds = seeds_of(tasks)
     trained = (
         "Seeds are averaged first, and what other seeds would change is added"
-        if several
+        if seeds.max() > 1
         else "One seed does not show what training again would change, so it holds for the models "
         "as they were trained"
     )
@@ -122,6 +122,8 @@ def answer_on_new_rows(
         else "It is not known which rows the counts share, so the answers of two models are taken"
         " as independent, which finds less"
     )
+    if seeds.min() == 1 < seeds.max():
+        trained += ". Of models with one seed it is unknown, so it holds for these as they were"
     if parts.trainings.fewest is not None:
         trained += ". Tasks that one training answered rise and fall together, so they count as one"
     why = f"{how}. {trained}"

@@ -171,7 +171,9 @@ def contributions(tasks: Sequence[TaskEvidence], models: Sequence[str]) -> Contr
             np.add.at(total, task.bins, (linear[0] - linear[1]) / len(tasks))
         else:
             centered = linear - linear.mean(axis=1, keepdims=True)
-            unpaired[at] = (centered**2).sum(axis=(0, 1)) / len(tasks) ** 2
+            unseen = np.array([model.unseen for model in evidence])
+            variance = (centered**2).sum(axis=(0, 1)) + unseen[first] + unseen[second]
+            unpaired[at] = variance / len(tasks) ** 2
     difference = rounded(differences.mean(axis=0))
     trainings = training_variance(tasks, models)
     return Contributions(pairs, difference, by_source, differences, unpaired, trainings)

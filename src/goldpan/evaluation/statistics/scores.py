@@ -205,6 +205,8 @@ class ModelEvidence:
     training: str = ""
     """Name of the training of each seed where it answered other tasks too, whose scores then
     rise and fall together; empty where each task had a training of its own."""
+    unseen: float = 0.0
+    """Variance that a row unlike all others would add, where models answered unlike rows."""
 
     @property
     def score(self) -> float:

@@ -108,7 +108,7 @@ def meaning(test: ChosenTest) -> str:
     if test.name == "none":
         return ""
     if test.approach == "calibrated":
-        rope = "" if test.rope is None else f" About equal: by no more than {test.rope:g} points."
+        rope = f" About equal: by no more than {test.rope:g} points." if test.rope else ""
         text = (
             f"Better {_WHERE[test.question].lower()} means: of models that are alike, so large a"
             f" difference comes by chance in less than {100 * test.alpha:g} % of studies, over all"
@@ -139,11 +139,8 @@ def needed(pair: ComparedPair) -> str:
         return ""
     if not pair.difference:
         return "scores are equal"
-    parts = [
-        f"{number:,} {unit}"
-        for number, unit in ((pair.needed, pair.needed_unit), (pair.needed_seeds, "seeds"))
-        if number is not None
-    ]
+    amounts = ((pair.needed, pair.needed_unit), (pair.needed_seeds, "seeds"))
+    parts = [f"{number:,} {unit}" for number, unit in amounts if number is not None]
     return f"about {' and '.join(parts)}" if parts else "more than can be asked for"
 
 
@@ -176,9 +173,8 @@ def _what_is_needed(pairs: Sequence[ComparedPair]) -> str:
         return " (their scores are equal)"
     with_needed = [pair for pair in pairs if pair.needed or pair.needed_seeds]
     if not with_needed:
-        subject = "the difference seen is" if len(pairs) == 1 else "the differences seen are"
-        unit = pairs[0].needed_unit
-        return f" ({subject} too small for any reasonable number of {unit} or seeds)"
+        small = "the difference seen is" if len(pairs) == 1 else "the differences seen are"
+        return f" ({small} too small for any reasonable number of {pairs[0].needed_unit} or seeds)"
     least = max(with_needed, key=lambda pair: abs(pair.difference))
     subject = "the difference" if len(pairs) == 1 else "the largest of these differences"
     return f" ({subject} would show with {needed(least)})"
@@ -232,6 +228,7 @@ def sentences(compared: ComparisonResult) -> tuple[str, ...]:
     if compared.new_tasks is not None:
         tests.append(compared.new_tasks.test)
     texts += filter(None, [_on_what(compared, comparison), *map(meaning, tests)])
+    texts += [f"{note}." for note in comparison.notes]
     texts += _some("Outside the ranking", compared.block.left_out)
     return (*texts, *_elsewhere(compared))
 
@@ -287,16 +284,16 @@ def _undecided_pairs(comparison: Comparison) -> Iterator[str]:
             yield f"{words[decision].capitalize()}: {'; '.join(names[:_MOST_PAIRS])}{more}."
     if any(pair.decision in ("better", "worse") for pair in others):
         decided = sum(pair.decision in ("better", "worse") for pair in comparison.pairs)
-        yield (
-            f"{where(comparison.test, comparison.tasks)}, one model is {words['better']} in "
-            f"{decided} of all {len(comparison.pairs)} pairs."
-        )
+        start = where(comparison.test, comparison.tasks)
+        all_pairs = f"all {len(comparison.pairs)} pairs"
+        yield f"{start}, one model is {words['better']} in {decided} of {all_pairs}."
 
 
 def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
     number = len(comparison.tasks)
     data = f"{count(number, 'task')} with {examples(compared, comparison.tasks):,} test examples"
-    times = f"each model ran at least {_times(comparison.seeds)} on each"
+    often = {1: "once", 2: "twice"}.get(comparison.seeds, f"{comparison.seeds} times")
+    times = f"each model ran at least {often} on each"
     if comparison.test.name == "randomization":
         limit = "It says what holds for other examples of this task, and nothing of other tasks."
     elif comparison.test.approach != "calibrated" and number < FEWEST_TASKS:
@@ -306,10 +303,6 @@ def _on_what(compared: ComparisonResult, comparison: Comparison) -> str:
         resampled = f" The units that are resampled are its {units:,} {unit}." if units else ""
         return f"This rests on {data}; {times}.{resampled}"
     return f"This rests on {data}. {limit}"
-
-
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def _best(compared: ComparisonResult) -> Iterator[str]:
