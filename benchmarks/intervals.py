@@ -31,26 +31,30 @@ Draw = Callable[[Whole, Floats, np.random.Generator], Floats]
 def sizes_of(projects: int, *, equal: bool) -> Whole:
     """Return the number of rows of each project."""
     weights = np.ones(projects) if equal else 1 / np.arange(1, projects + 1)
-    return np.maximum(2, np.round(ROWS * weights / weights.sum())).astype(np.int64)
+    rows = np.round(ROWS * weights / weights.sum()).astype(np.int64)
+    return np.asarray(np.maximum(2, rows))
 
 
-def coverage(projects: int, *, equal: bool, studies: int, seed: int = 0) -> Mapping[str, float]:
+def coverage(
+    projects: int, *, equal: bool, studies: int, documents: bool = False, seed: int = 0
+) -> Mapping[str, float]:
     """Return how often each kind of interval holds its score, as shares of the studies."""
     random = np.random.default_rng([seed, projects, equal])
     sizes = sizes_of(projects, equal=equal)
     repos = [f"p{at}" for at, size in enumerate(sizes) for _ in range(size)]
     ids, nothing = [str(at) for at in range(len(repos))], [None] * len(repos)
-    units = units_of(ids, repos, nothing)
+    units = units_of(ids, nothing, repos) if documents else units_of(ids, repos, nothing)
+    on_new = units.kind != "rows"
     of_new = float(_right(random.normal(0, _HARD, 200_000)).mean())
     held = dict.fromkeys(("score", "difference", "projects", "projects, then rows"), 0)
     for study in range(studies):
         chances = _right(random.normal(0, _HARD, (2, projects)))
         answers = (random.random((2, len(repos))) < np.repeat(chances, sizes, axis=1)).astype(float)
         score, difference = (
-            (0.0 if units.kind == "projects" else float(own @ sizes / sizes.sum()))
+            (0.0 if on_new else float(own @ sizes / sizes.sum()))
             for own in (chances[0], chances[0] - chances[1])
         )
-        score += of_new if units.kind == "projects" else 0.0
+        score += of_new if on_new else 0.0
         drawing = resample(units, seed=study, resamples=1_000)
         (metric,) = estimate([means({"right": answers[0]})], drawing)
         if metric.interval is not None:
@@ -95,12 +99,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=1_000, help="studies a figure")
-    studies = parser.parse_args(arguments).studies
+    parser.add_argument("--documents", action="store_true", help="of documents, not of projects")
+    chosen = parser.parse_args(arguments)
     print("| projects, rows | score | difference | percentiles of projects | of both |")
     print("|---|---|---|---|---|")
     for equal in (True, False):
         for projects in PROJECTS:
-            shares = coverage(projects, equal=equal, studies=studies)
+            shares = coverage(
+                projects, equal=equal, studies=chosen.studies, documents=chosen.documents
+            )
             cells = " | ".join(f"{100 * share:.0f} %" for share in shares.values())
             print(f"| {projects}, {'equal' if equal else 'unequal'} | {cells} |", flush=True)
 

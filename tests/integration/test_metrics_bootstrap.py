@@ -71,18 +71,38 @@ def test_one_rule_says_what_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_few_units_have_no_interval_and_say_so(count: int) -> None:
-    """Draws of five documents cover four fifths where they say 95 %."""
+def test_few_documents_have_a_wide_interval_or_none(count: int) -> None:
+    """Percentiles of the draws of five documents cover four fifths where they say 95 %."""
     truths = [LABELS[at % 3] for at in range(60)]
-    table = make_predictions("multi-class", truths, truths[1:] + truths[:1])
+    answers = [truth if at % 4 else LABELS[(at + 1) % 3] for at, truth in enumerate(truths)]
+    table = make_predictions("multi-class", truths, answers)
     documents = pa.array([f"d{at % count}" for at in range(60)])
     at = table.schema.get_field_index("document")
     metric = score(TASK, table.set_column(at, "document", documents)).metric("accuracy")
-    noun = "1 document gives" if count == 1 else f"{count} documents give"
-    assert (metric.interval, metric.reason) == (
-        None,
-        f"no interval: {noun} none that covers, 6 would",
-    )
+    if count == 1:
+        assert (metric.interval, metric.reason) == (
+            None,
+            "no interval: of 1 document there is none",
+        )
+        return
+    by_document = [
+        [t == a for t, a in zip(truths[d::count], answers[d::count], strict=True)]
+        for d in range(count)
+    ]
+    shares = [np.mean(rows) for rows in by_document]
+    half = {2: 9.7, 5: 2.77}[count] * np.std(shares, ddof=1) / np.sqrt(count)
+    assert metric.interval and metric.value
+    assert metric.value - metric.interval.low == pytest.approx(half, rel=0.15)
+    assert metric.interval.high == pytest.approx(min(1.0, metric.value + half), rel=0.02)
+
+
+def test_draws_that_are_all_the_same_are_no_certainty() -> None:
+    task = make_task("regression")
+    for metric in scored(task, [1.0, 2.0] * 9, [1.0, 2.0] * 9, resamples=99).metrics:
+        assert (metric.interval, metric.reason) == (
+            None,
+            "no interval: all draws have the same value",
+        )
 
 
 def test_units_of_unequal_size_count_as_fewer() -> None:
@@ -163,7 +183,7 @@ def test_a_metric_that_most_draws_leave_undefined_has_no_interval() -> None:
 def test_one_example_has_no_interval() -> None:
     metric = scored(TASK, ["bug"], ["bug"], resamples=10).metric("accuracy")
     assert (metric.value, metric.interval) == (1, None)
-    assert metric.reason == "no interval: 1 row gives none that covers, 6 would"
+    assert metric.reason == "no interval: of 1 row there is none"
 
 
 @pytest.mark.nightly

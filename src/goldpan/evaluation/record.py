@@ -260,6 +260,9 @@ def run_blocks(result: RunResult) -> Iterator[Block]:
                 text += f" ({metric.reason})"
             text += _score_on_new(record.leaks)
         yield Line(f"  {metric.name}: {text}")
+    if 1 < scores.projects < MANY_PROJECTS:
+        others = "intervals hold on new rows of these, and others may differ"
+        yield Line(f"  the test is of {scores.projects} projects: {others}")
     yield from _label_blocks(scores)
     for part in record.scores_by.values():
         yield from _by_blocks(part)
@@ -276,11 +279,6 @@ def cautions(record: RunRecord) -> list[str]:
     ]
     if record.dates is not None and (caution := caution_of_cutoff(record.dates)):
         texts.append(caution)
-    if 1 < scores.projects < MANY_PROJECTS:
-        texts.append(
-            f"The test is of {scores.projects} projects: intervals hold on new rows of these, and"
-            " others may differ"
-        )
     if record.in_part:
         gaps = "; ".join(record.in_part)
         texts.append(f"Protocol {record.protocol.name} in part: {gaps}")

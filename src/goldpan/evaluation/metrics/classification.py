@@ -260,7 +260,7 @@ def _matrix_evidence(data: LabelAnswers) -> Totals:
     measures = [
         Measure("accuracy", partial(_share_of, right), none),
         Measure("hamming_loss", partial(_share_of, 1 - right), none, higher_is_better=False),
-        Measure("mcc", _matthews(true_label, answered, size), same),
+        Measure("mcc", _matthews(true_label, answered, size), same, limits=(-1.0, 1.0)),
     ]
     return Totals(columns, measures)
 

@@ -110,9 +110,10 @@ class Scores:
 # Units are drawn again and again to estimate how far a score would differ on other examples. The
 # same draws serve all metrics of a run.
 #
-# Plain percentiles of few units are too narrow: of 10 projects, they cover 91 % where they say 95.
+# Plain percentiles of few units are too narrow: of 10 projects, they cover 88 % where they say 95.
 # So they are expanded as far as Student's t is wider than the normal (Hesterberg 2015), and units
-# of unequal size count as fewer (Kish 1965).
+# of unequal size count as fewer (Kish 1965). So few as five have too few draws that differ: their
+# interval is Student's.
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -137,7 +138,7 @@ class Resampling:
 
     def draws(self) -> Iterator[Floats]:
         """Yield how often each unit is drawn, some draws (rows) at a time."""
-        if self.units < FEWEST_UNITS:
+        if self.units < 2:
             return
         generator = np.random.default_rng(self.seed)
         at_once = max(1, _AT_ONCE // max(self.units, len(self.unit_of)))
@@ -155,12 +156,11 @@ class Resampling:
         return float(sizes.sum() ** 2 / (sizes**2).sum())
 
     @cached_property
-    def tail(self) -> float:
-        """The share of draws beyond either end of a 95 % interval."""
+    def reach(self) -> float:
+        """How many standard deviations of the draws lie between a score and its limits."""
         if self.alike <= 1:
-            return 0.0
-        reach = _t_quantile(self.alike - 1) * math.sqrt(self.alike / (self.alike - 1))
-        return NormalDist().cdf(-reach)
+            return math.inf
+        return _t_quantile(self.alike - 1) * math.sqrt(self.alike / (self.alike - 1))
 
 
 def _t_quantile(freedom: float) -> float:
@@ -179,8 +179,8 @@ def resample(units: Units, *, seed: int, resamples: int) -> Resampling:
     return Resampling(units.kind, np.array(unit_of, dtype=np.int64), seed, resamples)
 
 
-FEWEST_UNITS = 6
-"""Of fewer units, no draws give an interval that covers."""
+_FEW = 6
+"""From so many units on, percentiles of the draws cover."""
 _LEAST_DEFINED = 0.5
 """The share of draws that must define a metric for it to have an interval."""
 
@@ -198,6 +198,8 @@ class Measure:
     higher_is_better: bool = True
     note: str = ""
     """Caution that belongs to the value."""
+    limits: tuple[float, float] = (0.0, 1.0)
+    """The lowest and the highest value that it can have."""
 
 
 class MetricEvidence(Protocol):
@@ -242,7 +244,11 @@ def mean_of(column: int, of: int) -> Callable[[Floats], Floats]:
 
 
 def means(
-    values: dict[str, Floats], *, lower: frozenset[str] = frozenset(), note: str = ""
+    values: dict[str, Floats],
+    *,
+    lower: frozenset[str] = frozenset(),
+    note: str = "",
+    limits: tuple[float, float] = (0.0, 1.0),
 ) -> Totals:
     """Return the means of numbers on each example as metrics; those in `lower` are errors."""
     names = list(values)
@@ -257,6 +263,7 @@ def means(
                 higher_is_better=name not in lower,
                 note=note,
                 undefined="there are no examples",
+                limits=limits,
             )
             for index, name in enumerate(names)
         ],
@@ -294,32 +301,41 @@ def _metric(measure: Measure, value: float, draws: Floats | None, resampling: Re
     if draws is not None:
         defined = draws[np.isfinite(draws)]
         if len(defined) >= _LEAST_DEFINED * len(draws):
-            interval = _interval(measure, defined, len(draws), resampling)
-            return Metric(measure.name, value, interval, measure.note, *shared)
-        undrawn = f"undefined in {len(draws) - len(defined)} of {len(draws)} draws"
-    elif resampling.units < FEWEST_UNITS:
-        units = counted(resampling.units, resampling.kind)
-        verb = "gives" if resampling.units == 1 else "give"
-        undrawn = f"{units} {verb} none that covers, {FEWEST_UNITS} would"
+            interval = _interval(measure, value, defined, len(draws), resampling)
+            if interval is not None:
+                return Metric(measure.name, value, interval, measure.note, *shared)
+            undrawn = "all draws have the same value"
+        else:
+            undrawn = f"undefined in {len(draws) - len(defined)} of {len(draws)} draws"
     else:
-        undrawn = "no draws were asked for"
+        few = f"of {counted(resampling.units, resampling.kind)} there is none"
+        undrawn = few if resampling.units < 2 else "no draws were asked for"
     reason = "; ".join(filter(None, [measure.note, f"no interval: {undrawn}"]))
     return Metric(measure.name, value, None, reason, *shared)
 
 
-def _interval(measure: Measure, defined: Floats, draws: int, resampling: Resampling) -> Interval:
+def _interval(
+    measure: Measure, value: float, defined: Floats, draws: int, resampling: Resampling
+) -> Interval | None:
     """Return the interval of a measure, exact where nothing but 0 or 1 was drawn.
 
-    Draws of units that are all right say nothing of one that is wrong; Clopper and Pearson do.
+    Draws of units that are all right say nothing of one that is wrong; of shares, Clopper and
+    Pearson do.
     """
-    low, high = np.quantile(defined, [resampling.tail, 1 - resampling.tail]).tolist()
-    if low == high and low in (0, 1) and measure.higher_is_better:
+    lowest, highest = measure.limits
+    if np.ptp(defined) == 0:
+        if value not in (0, 1) or measure.limits != (0, 1):
+            return None
         count, undefined = resampling.alike, 1 - len(defined) / draws
         if undefined:  # few of the units count, and these draws have none of them
             count = min(count, math.log(undefined) / math.log1p(-1 / resampling.units))
-        reach = 1 - 0.025 ** (1 / count)
-        return Interval(low - reach, high) if low else Interval(low, high + reach)
-    return Interval(low, high)
+        far = 1 - 0.025 ** (1 / count)
+        return Interval(max(value - far, 0.0), min(value + far, 1.0))
+    if resampling.units < _FEW:
+        half = min(resampling.reach, 1e9) * float(defined.std())
+        return Interval(max(value - half, lowest), min(value + half, highest))
+    tail = NormalDist().cdf(-resampling.reach)
+    return Interval(*np.quantile(defined, [tail, 1 - tail]).tolist())
 
 
 _SETTING = "metrics"
@@ -367,4 +383,4 @@ def added_evidence(task: Task, rows: Mapping[str, list[Any]]) -> Iterator[Totals
                 "Return one for each right answer, in their order",
             )
         lower = frozenset() if metric.higher_is_better else frozenset((name,))
-        yield means({name: values}, lower=lower)
+        yield means({name: values}, lower=lower, limits=(-math.inf, math.inf))

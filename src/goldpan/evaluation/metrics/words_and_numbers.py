@@ -191,16 +191,18 @@ def regression_evidence(
             ),
             f"{wrong} of {len(right)} answers are not valid" if wrong else _NO_MEAN,
             higher_is_better=False,
+            limits=(0.0, math.inf),
         ),
         Measure(
             "valid_mae",
             mean_of(0, 1),
             "no answer is valid, or errors are too large to sum",
             higher_is_better=False,
+            limits=(0.0, math.inf),
         ),
     ]
     return [
-        means({"smape": terms}, lower=frozenset({"smape"})),
-        means({"smape_score": 1 - terms}),
+        means({"smape": terms}, lower=frozenset({"smape"}), limits=(0.0, _WORST)),
+        means({"smape_score": 1 - terms}, limits=(1 - _WORST, 1.0)),
         Totals(columns, measures),
     ]
