@@ -46,12 +46,13 @@ def compare(
         approach: calibrated asks whether a difference would hold on new rows and on new tasks.
             The others are for five tasks or more.
         alpha: Significance level, which is how often a decision may be wrong.
-        rope: Region of practical equivalence: points of the score (calibrated, 0.01), or a
-            share of the models' spread (bayesian, 0.1).
+        rope: Region of practical equivalence: points of the score (calibrated, 0.01; none for
+            errors without a bound), or a share of the models' spread (bayesian, 0.1).
         seed: Seed of the tests' random draws.
         scores: A CSV or JSON file of scores, confusion counts or predictions from elsewhere, in
             place of stored runs. (see Comparing runs)
-        metric (NAME): With --scores, f1, precision, recall, specificity or accuracy.
+        metric (NAME): With --scores, the metric that ranks, such as f1, accuracy, mae or
+            exact_match. (default: f1)
         output: An HTML file for the whole report.
         markdown: A Markdown file for the report's tables.
         latex: A LaTeX file for the tables of a paper.
