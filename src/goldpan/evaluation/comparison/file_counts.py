@@ -48,7 +48,9 @@ def _measure(metric: str, labels: int) -> Callable[[Floats], Floats]:
             right = tp + tn if labels == 1 else tp
             return ratio(right.sum(axis=1), counts[:, 0].sum(axis=1))
         values = np.nan_to_num(FORMULAS[metric](LabelCounts(tp, fp, tn, fn, np.zeros(1))))
-        return ratio(values.sum(axis=1), (tp + fp + fn > 0).sum(axis=1).astype(np.float64))
+        told = labels == 1 and metric == "specificity"  # which needs no row with the label
+        occur = ((tp + fp + fn > 0) | told).astype(np.float64)
+        return ratio((values * occur).sum(axis=1), occur.sum(axis=1))
 
     return measure
 

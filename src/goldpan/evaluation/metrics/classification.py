@@ -114,8 +114,8 @@ def _label_values(formula: Formula, totals: Floats) -> Floats:
 
 def _macro(formula: Formula, always: NDArray[np.bool_], totals: Floats) -> Floats:
     counts = label_counts(totals)
-    occur = ((counts.tp + counts.fp + counts.fn > 0) | always).sum(axis=1)
-    averages = ratio(_label_values(formula, totals).sum(axis=1), occur.astype(np.float64))
+    occur = ((counts.tp + counts.fp + counts.fn > 0) | always).astype(np.float64)
+    averages = ratio((_label_values(formula, totals) * occur).sum(axis=1), occur.sum(axis=1))
     return np.where(totals[:, :COUNTS].sum(axis=1) > 0, averages, np.nan)
 
 
