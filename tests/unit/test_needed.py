@@ -46,7 +46,7 @@ def test_seeds_are_named_where_they_limit(tmp_path: Path) -> None:
     assert 3 < pair.needed_seeds < 20
     said = f"(the difference would show with about {pair.needed_seeds} seeds)"
     assert said in file_sentences(few)[0]
-    enough = compared(tmp_path / "enough.csv", lucky(2 * pair.needed_seeds))
+    enough = compared(tmp_path / "enough.csv", lucky(40))
     assert enough.comparison.decision("a", "b") == "better"
 
 
