@@ -30,7 +30,7 @@ from goldpan.evaluation.runs import read_runs
 from goldpan.evaluation.score import ranking_score
 from goldpan.evaluation.statistics.comparison import Comparison
 from goldpan.evaluation.statistics.scores import StatisticsError
-from goldpan.report.comparison.summary import sentences
+from goldpan.report.comparison.summary import sentences, warnings
 from tests.comparing import (
     SIX,
     add_run,
@@ -236,6 +236,35 @@ def test_errors_are_turned_round() -> None:
     assert ranking_score(metric("mae", 2.0, higher=False)).value == -2.0
     assert ranking_score(metric("f1", 0.4, higher=True)).value == 0.4
     assert ranking_score(metric("mae", None, higher=False)).reason == "why"
+
+
+def test_errors_without_a_bound_have_neither_rope_nor_limit(workspace: WorkspaceLayout) -> None:
+    """A tenth of a point is a tenth of the scale of F1, and nothing among story points of 40."""
+    data = split_rows(find_task("story_points"), [(f"S {n}", 1.0 + n) for n in range(40)], 20)
+    for name, wrong in (("near", 3.0), ("far", 4.0)):
+        add_run(workspace, data, name, 0.5, wrong=wrong)
+    bounded = compared(workspace)
+    assert comparison(bounded).test.rope == 0.01
+    for path in workspace.root.glob("runs/*/*/*/result.json"):
+        rescore(path, "mae")
+    result = compared(workspace)
+    assert (comparison(result).metric, comparison(result).test.rope) == ("-mae", None)
+    assert "About equal" not in " ".join(sentences(result))
+    assert not any("overfit" in warning for warning in warnings(result, ()))
+    asked = compared(workspace, ComparisonQuestion(rope=50.0))
+    assert comparison(asked).decision("near", "far") == "equal"
+
+
+def test_few_projects_are_told_beside_the_answer(workspace: WorkspaceLayout) -> None:
+    add_runs(workspace, independent(two_labels(test=200)), {"good": 0.9, "bad": 0.5})
+    (run, *_) = read_runs(workspace)
+    assert (run.scores.unit, run.scores.units, run.scores.projects) == ("rows", 200, 2)
+    assert any(
+        "Of fewer than 10 projects are requirement_type (2)" in text
+        for text in sentences(compared(workspace))
+    )
+    test = comparison(compared(workspace, ComparisonQuestion("wilcoxon"))).test
+    assert "answers to its 200 rows are swapped" in test.why
 
 
 def test_a_run_without_a_score_is_named(workspace: WorkspaceLayout) -> None:
