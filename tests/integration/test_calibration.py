@@ -12,6 +12,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from benchmarks.calibration_methods import NEW_ROWS, NEW_TASKS
 from benchmarks.calibration_runs import LIMIT, above_limit, rates
+from benchmarks.intervals import coverage
 from benchmarks.null_models import Cell, draw, macro_f1, mean_of
 from goldpan.evaluation.statistics.calibrated import Criteria, answer_questions, new_tasks_by_scores
 from goldpan.evaluation.statistics.over_sources import compare_over_sources, sources_needed
@@ -273,3 +274,14 @@ def test_scores_alone_need_six_tasks() -> None:
 
     assert scores(5) == {(0, 1): "untested"}
     assert scores(6) == {(0, 1): "better"}
+
+
+@pytest.mark.parametrize(("projects", "equal"), [(2, True), (3, False), (10, True), (10, False)])
+def test_intervals_cover_with_few_projects(projects: int, equal: bool) -> None:
+    """Whole projects, drawn however few there are, cover far less."""
+    shares = coverage(projects, equal=equal, studies=150)
+    assert shares["score"] > 0.9
+    assert shares["difference"] > 0.9
+    assert shares["projects"] < (0.85 if projects < 10 else 0.95)
+    documents = coverage(projects, equal=equal, studies=150, documents=True)
+    assert documents["score"] > 0.85
