@@ -103,7 +103,7 @@ def test_scores_come_from_stored_predictions(tmp_path: Path) -> None:
     table = pq.read_table(path)
     pq.write_table(replaced(table, answer=table["truth"].to_pylist()), path)
     task = requirements().task
-    stored = rescore(done.directory, task)
+    stored = rescore(WorkspaceLayout(tmp_path), done.directory, task)
     (read,) = read_runs(WorkspaceLayout(tmp_path))
     assert read.value == 1.0
     assert stored["scores"]["examples"] == 40
@@ -159,16 +159,16 @@ def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path:
 def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = runner._locked
+    real = runner.locked
 
     @contextmanager
-    def late(work: Path) -> Iterator[None]:
+    def late(*run_and_error: Any) -> Iterator[None]:
         monkeypatch.undo()
         assert not _run(tmp_path, _Spy().model()).again
-        with real(work):
+        with real(*run_and_error):
             yield
 
-    monkeypatch.setattr(runner, "_locked", late)
+    monkeypatch.setattr(runner, "locked", late)
     spy = _Spy()
     assert _run(tmp_path, spy.model()).again
     assert spy.lesson is None

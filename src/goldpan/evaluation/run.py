@@ -18,7 +18,6 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.sealed import sealed_json
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, publish
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import date_signal
@@ -44,8 +43,10 @@ from goldpan.evaluation.runs import (
     RESULT,
     TRAIN,
     VALIDATION,
+    WORK,
     Run,
     identity,
+    locked,
     read_result,
     rescore,
     run_directory,
@@ -55,7 +56,7 @@ from goldpan.evaluation.runs import (
 from goldpan.evaluation.score import invalid_answers, metric_names
 from goldpan.evaluation.slices import default_columns, find_dates, overlap_of, read_overlap
 from goldpan.evaluation.task_input import values_of
-from goldpan.evaluation.training import train_and_ask, training_context, unanswered
+from goldpan.evaluation.training import PartResult, train_and_ask, training_context, unanswered
 from goldpan.llm.budget import RequestEstimate
 
 _Splits = Mapping[str, pa.Table]
@@ -149,12 +150,16 @@ def run(
     facts = identity(data, model, protocol, seed, ablated)
     directory = run_directory(workspace, facts)
     if (directory / RESULT).exists():
-        return _finished(directory, data, by, files)
-    work = directory.with_name(directory.name + ".work")
-    with _locked(work):
+        return _finished(workspace, directory, data, by, files)
+    work = directory.with_name(directory.name + WORK)
+    busy = EvaluationError(
+        f"Another goldpan is already doing the run in {work}",
+        "Wait for it, or choose another --seed",
+    )
+    with locked(directory, busy):
         if (directory / RESULT).exists():  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
-            return _finished(directory, data, by, files)
+            return RunResult(directory, read_result(directory), again=True)
         costs = Costs()
         parts = _parts(data, protocol, needs_train=model.needs_train)
         trained_parts = []
@@ -189,15 +194,7 @@ def run(
                 for name in ("train", "validation")
             },
             "learning": _learning([part.context.learning for part in trained_parts], parts),
-            "in_part": in_part(
-                protocol,
-                data.task,
-                model.name,
-                model.settings,
-                steps=data.steps,
-                split=data.split,
-                facts=trained_parts[0].context.learning.facts,
-            ),
+            "in_part": _gaps(data, model, protocol, parts, trained_parts),
             "uses_neighbours": model.uses_neighbours,
             "uses_dates": model.uses_dates,
             "test_opened": max(part.opened for part in trained_parts),
@@ -229,6 +226,33 @@ def _date_signal(data: TaskData) -> dict[str, Any] | None:
     return None if signal is None else asdict(signal)
 
 
+def _gaps(
+    data: TaskData,
+    model: Model,
+    protocol: Protocol,
+    parts: Iterable[str],
+    trained_parts: Iterable[PartResult],
+) -> list[str]:
+    """Return where a run falls short of its protocol; what only some parts lack names them."""
+    lacking: dict[str, list[str]] = {}
+    for name, part in zip(parts, trained_parts, strict=True):
+        for gap in in_part(
+            protocol,
+            data.task,
+            model.name,
+            model.settings,
+            steps=data.steps,
+            split=data.split,
+            facts=part.context.learning.facts,
+        ):
+            lacking.setdefault(gap, []).append(name)
+    count = len([*parts])
+    return [
+        gap if len(names) == count else f"{gap}, of {', '.join(names)}"
+        for gap, names in lacking.items()
+    ]
+
+
 def _learning(learning: Sequence[SelectionInfo], parts: Iterable[str]) -> dict[str, Any]:
     """Return how the models of a run were chosen; facts by part where there are several."""
     facts: dict[str, Any] = learning[0].facts
@@ -236,7 +260,9 @@ def _learning(learning: Sequence[SelectionInfo], parts: Iterable[str]) -> dict[s
         named = zip(parts, learning, strict=True)
         facts = {"parts": {name: info.facts for name, info in named if info.facts}}
     return {
-        "chosen_on": learning[0].chosen_on,
+        "chosen_on": ", ".join(
+            dict.fromkeys(info.chosen_on for info in learning if info.chosen_on)
+        ),
         "candidates": sum(info.candidates for info in learning),
         "from_all": all(info.from_all for info in learning),
         "training": " ".join(info.training for info in learning if info.training),
@@ -253,12 +279,16 @@ def _joined(tables: Iterable[pa.Table]) -> pa.Table:
 
 
 def _finished(
-    directory: Path, data: TaskData, by: Sequence[str], files: Mapping[str, str] | None
+    workspace: WorkspaceLayout,
+    directory: Path,
+    data: TaskData,
+    by: Sequence[str],
+    files: Mapping[str, str] | None,
 ) -> RunResult:
     """Return a run that is done, scored by these columns too."""
     result = read_result(directory)
     if set(by) - set(result.get("scores_by", {})):
-        result = rescore(directory, data.task, files, by=by, data=data)
+        result = rescore(workspace, directory, data.task, files, by=by, data=data)
     return RunResult(directory, result, again=True)
 
 
@@ -302,12 +332,3 @@ def _publish(
         write_file(scratch / RESULT, sealed_json(result))
         # The result goes last: a directory without it is no finished run.
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
-
-
-def _locked(work: Path) -> AbstractContextManager[None]:
-    make_directory(work)
-    busy = EvaluationError(
-        f"Another goldpan is already doing the run in {work}",
-        "Wait for it, or choose another --seed",
-    )
-    return hold_lock(work / "lock", busy)
