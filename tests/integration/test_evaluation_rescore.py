@@ -41,7 +41,6 @@ def test_two_that_score_at_once_keep_what_the_other_wrote(tmp_path: Path, run: P
                           ("position", "source")))  # fmt: skip
         assert {"position", "source"} <= scored_by(run)
         assert {"position", "source"} <= {*pq.read_schema(run / "predictions.parquet").names}
-    assert [path.name for path in run.parent.iterdir()] == [run.name]
 
 
 def test_scoring_that_is_killed_leaves_the_run_as_it_was(

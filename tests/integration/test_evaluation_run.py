@@ -159,16 +159,16 @@ def test_goes_on_after_a_kill_and_counts_how_often_the_test_was_opened(tmp_path:
 def test_a_run_that_another_process_finished_meanwhile_is_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = runner.locked
+    real = runner._locked
 
     @contextmanager
-    def late(*run_and_error: Any) -> Iterator[None]:
+    def late(work: Path) -> Iterator[None]:
         monkeypatch.undo()
         assert not _run(tmp_path, _Spy().model()).again
-        with real(*run_and_error):
+        with real(work):
             yield
 
-    monkeypatch.setattr(runner, "locked", late)
+    monkeypatch.setattr(runner, "_locked", late)
     spy = _Spy()
     assert _run(tmp_path, spy.model()).again
     assert spy.lesson is None

@@ -18,6 +18,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.sealed import sealed_json
-from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, publish
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import date_signal
@@ -43,10 +44,8 @@ from goldpan.evaluation.runs import (
     RESULT,
     TRAIN,
     VALIDATION,
-    WORK,
     Run,
     identity,
-    locked,
     read_result,
     rescore,
     run_directory,
@@ -151,15 +150,11 @@ def run(
     directory = run_directory(workspace, facts)
     if (directory / RESULT).exists():
         return _finished(workspace, directory, data, by, files)
-    work = directory.with_name(directory.name + WORK)
-    busy = EvaluationError(
-        f"Another goldpan is already doing the run in {work}",
-        "Wait for it, or choose another --seed",
-    )
-    with locked(directory, busy):
+    work = directory.with_name(directory.name + ".work")
+    with _locked(work):
         if (directory / RESULT).exists():  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
-            return RunResult(directory, read_result(directory), again=True)
+            return _finished(workspace, directory, data, by, files)
         costs = Costs()
         parts = _parts(data, protocol, needs_train=model.needs_train)
         trained_parts = []
@@ -260,9 +255,7 @@ def _learning(learning: Sequence[SelectionInfo], parts: Iterable[str]) -> dict[s
         named = zip(parts, learning, strict=True)
         facts = {"parts": {name: info.facts for name, info in named if info.facts}}
     return {
-        "chosen_on": ", ".join(
-            dict.fromkeys(info.chosen_on for info in learning if info.chosen_on)
-        ),
+        "chosen_on": ", ".join(filter(None, dict.fromkeys(info.chosen_on for info in learning))),
         "candidates": sum(info.candidates for info in learning),
         "from_all": all(info.from_all for info in learning),
         "training": " ".join(info.training for info in learning if info.training),
@@ -332,3 +325,12 @@ def _publish(
         write_file(scratch / RESULT, sealed_json(result))
         # The result goes last: a directory without it is no finished run.
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
+
+
+def _locked(work: Path) -> AbstractContextManager[None]:
+    make_directory(work)
+    busy = EvaluationError(
+        f"Another goldpan is already doing the run in {work}",
+        "Wait for it, or choose another --seed",
+    )
+    return hold_lock(work / "lock", busy)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.storage.parquet import read_table, reading, write_table
 from goldpan.core.storage.sealed import read_json, sealed_json
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, write_whole
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import KINDS
 from goldpan.datasets.tasks.task import Task
@@ -37,8 +36,6 @@ RESULT = "result.json"
 PREDICTIONS = "predictions.parquet"
 TRAIN = "train.parquet"
 VALIDATION = "validation.parquet"
-WORK = ".work"
-"""Ends the name of the folder beside a run with its lock and what a model keeps while it learns."""
 
 
 def with_values(predictions: pa.Table, data: TaskData, columns: Iterable[str]) -> pa.Table:
@@ -100,16 +97,6 @@ def read_result(directory: Path) -> dict[str, Any]:
     return dict(result)
 
 
-def locked(directory: Path, busy: EvaluationError | None = None) -> AbstractContextManager[None]:
-    """Hold the lock of a run, which lies beside it; where another process does, raise `busy`.
-
-    Without that it is waited for. Whoever holds it removes the folder when the run is done.
-    """
-    work = directory.with_name(directory.name + WORK)
-    make_directory(work)
-    return hold_lock(work / "lock", busy)
-
-
 def rescore(
     workspace: WorkspaceLayout,
     directory: Path,
@@ -124,7 +111,7 @@ def rescore(
     `by` are further columns to score by; those that predictions lack are taken from `data`, as
     are the places, which a later audit may have changed.
     """
-    with locked(directory):
+    with hold_lock(directory.parent / "lock"):
         result = read_result(directory)
         tables = {name: _read(directory / name) for name in (PREDICTIONS, TRAIN, VALIDATION)}
         predictions = tables[PREDICTIONS]
@@ -146,7 +133,6 @@ def rescore(
             shutil.copytree(directory, building, dirs_exist_ok=True)
             write_table(predictions, building / PREDICTIONS)
             write_whole(building / RESULT, sealed_json(result))
-        shutil.rmtree(directory.with_name(directory.name + WORK), ignore_errors=True)
     return result
 
 
