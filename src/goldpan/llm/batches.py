@@ -269,7 +269,7 @@ def _read(line: bytes) -> tuple[str, ModelReply]:
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return "", ModelReply(0, b"", "batch-failed", batch=True)
     response, error = data.get("response"), data.get("error")
-    if isinstance(response, dict) and isinstance(response.get("body"), dict):
+    if isinstance(response, dict) and isinstance(response.get("body"), (dict, list)):
         status = response.get("status_code")
         body = orjson.dumps(response["body"])
         return key, ModelReply(status if isinstance(status, int) else 200, body, batch=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -84,7 +84,7 @@ class _Prompted:
                 for row in _row_dicts(rows)
             ]
             _require(store, requests, tally)
-            _count(store, requests.settings, tally.keys, self.context.costs)
+            _count(store, requests.settings, tally, self.context.costs)
         return Answers(values, raw=tally.raw, notes=dict(sorted(tally.notes.items())))
 
 
@@ -309,14 +309,13 @@ def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None
     )
 
 
-def _count(
-    store: ResponseStore, settings: PromptSettings, keys: Iterable[str], costs: Costs
-) -> None:
+def _count(store: ResponseStore, settings: PromptSettings, tally: _RowTally, costs: Costs) -> None:
     price = settings.asking.prices.get(settings.model)
-    for key in sorted(keys):
+    for key in sorted(tally.keys):
         spent = store.usage(key)
         if spent:
             usage, batch = spent
+            tally.notes.update(["tokens-estimated"] * usage.estimated)
             costs.input_tokens += usage.input
             costs.output_tokens += usage.output
             costs.money += cost_of(usage, price, batch=batch) if price else 0.0
