@@ -50,6 +50,10 @@ REFUSALS: dict[str, tuple[str, Callable[[str], Answer]]] = {
                                    f'received. Unknown name "{name}": Cannot find field.',
                                    "status": "INVALID_ARGUMENT"}}]),
     ),
+    "Kimi": (
+        "temperature",
+        lambda name: error(f"invalid {name}: only 0.6 is allowed for this model"),
+    ),
     "DeepSeek": (
         "response_format",
         lambda _: error("This response_format type is unavailable now"),
@@ -81,6 +85,14 @@ REFUSALS: dict[str, tuple[str, Callable[[str], Answer]]] = {
         lambda name: error(f"Unsupported parameter: '{name}'. Parameters: temperature, top_p."),
     ),
 }  # fmt: skip
+
+
+def replied(message: dict[str, Any], finish: str = "stop", **facts: Any) -> Answer:
+    """Return a reply of an endpoint, as it is sent."""
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return Answer(200, {"id": "x", "object": "chat.completion", "choices": [choice], **facts})
+
+
 BROKEN = {
     "without choices": Answer(200, {"id": "x", "choices": []}),
     "with null choices": Answer(200, {"id": "x", "choices": None}),
@@ -97,6 +109,7 @@ BROKEN = {
         {"choices": [{"message": {"content": ""},
                       "finish_reason": "insufficient_system_resource"}]},
     ),
+    "lost on the way": replied({"content": "keep"}, "network_error"),
     "a page": Answer(502, b"<html><head><title>502 Bad Gateway</title></head></html>"),
     "a text": Answer(503, {"error": "the model is loading"}),
     "a rate limit": Answer(429, {"error": {"message": "Slow down"}}, {"retry-after-ms": "1"}),
@@ -123,12 +136,6 @@ def strict(name: str) -> tuple[str, Callable[[Body], Any]]:
         return answer("keep", QUOTE, reply=1) if is_review(body) else Said("bug")
 
     return parameter, model
-
-
-def replied(message: dict[str, Any], finish: str = "stop", **facts: Any) -> Answer:
-    """Return a reply of an endpoint, as it is sent."""
-    choice = {"index": 0, "message": message, "finish_reason": finish}
-    return Answer(200, {"id": "x", "object": "chat.completion", "choices": [choice], **facts})
 
 
 def answered(message: Callable[[str], dict[str, Any]]) -> Callable[[Body], Answer]:

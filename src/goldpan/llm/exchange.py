@@ -180,9 +180,17 @@ def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]
     return RequestOutcome(answer, None, "", usage, content, reply.fields)
 
 
-_FILTERED = re.compile(r"content_filter|safety|recitation|prohibited|blocklist|refus|sensitive")
-_TOO_LONG = ("length", "max_tokens", "max_output_tokens", "model_length")
-_BROKEN = ("error", "abort", "cancelled", "insufficient_system_resource")
+_FILTERED = re.compile(
+    r"content_filter|safety|recitation|prohibited|blocklist|refus|sensitive|spii"
+)
+_TOO_LONG = (
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_length",
+    "model_context_window_exceeded",
+)
+_BROKEN = ("error", "network_error", "abort", "cancelled", "insufficient_system_resource")
 
 
 def unsupported(reply: ModelReply, sent: Mapping[str, Any]) -> frozenset[str]:
