@@ -22,6 +22,7 @@ KEY = "sk-test-0123456789abcdef"
 Body = dict[str, Any]
 
 _FIELDS = {"model", "messages", "response_format", "temperature", "seed", "max_completion_tokens"}
+_FIELDS |= {"max_tokens"}
 _ROLES = {"system", "user", "assistant"}
 _NO_KEYWORDS = {"maxLength", "minLength"}
 
@@ -47,7 +48,7 @@ class Fault:
 
 
 CUT = Fault(0)
-Model = Callable[[Body], Said | Fault]
+Model = Callable[[Body], Said | Fault | Answer]
 
 
 def answer(
@@ -150,6 +151,8 @@ class OpenAIServer(LocalServer):
         finally:
             with self._lock:
                 self._busy -= 1
+        if isinstance(outcome, Answer):
+            return outcome
         if isinstance(outcome, Fault):
             failed = _error(outcome.status or 200, outcome.code, outcome.message, outcome.headers)
             return failed if outcome.status else replace(failed, delivery="truncate")

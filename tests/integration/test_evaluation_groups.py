@@ -96,7 +96,7 @@ def test_scores_stand_beside_those_without_what_was_seen(tmp_path: Path) -> None
     fresh = table.filter(pa.array(["text" not in mark for mark in marks]))
     right = pc.sum(pc.equal(fresh["truth"], fresh["answer"])).as_py()
     assert right == 15, "of new texts it answers one label alone"
-    again = rescore(done.directory, two_labels().task)["leaks"]
+    again = rescore(WorkspaceLayout(tmp_path), done.directory, two_labels().task)["leaks"]
     assert orjson.dumps(again) == orjson.dumps(done.result["leaks"])
 
 
@@ -214,3 +214,25 @@ def test_what_another_model_learned_leaks_nothing(tmp_path: Path) -> None:
     record = ran(tmp_path, data, "majority", replace(DEFAULT, model_per="repo")).record
     assert record.learned_from.train + record.learned_from.validation == 10
     assert record.leaks.text == 10
+
+
+def test_a_model_a_project_is_described_by_all_of_them(tmp_path: Path) -> None:
+    rules = replace(
+        DEFAULT,
+        model_per="repo",
+        settings={"tuned": {"depth": 3}},
+        expected={"tuned": {"device": "cpu", "precision": "full"}},
+    )
+
+    class Tuned(Remembers):
+        def fit(self, context: TrainingContext) -> Remembers:
+            first = context.train["repo"][0].as_py() == "octo/gem0"
+            context.learning.chosen_on = "" if first else "a part of train"
+            context.learning.facts |= {"device": "cpu" if first else "gpu", "precision": "half"}
+            return super().fit(context)
+
+    model = Model("tuned", Tuned().fit, {"depth": 3})
+    record = ran(tmp_path, two_labels(), model, rules).record
+    assert record.in_part == ("precision is half, not full", "device is gpu, not cpu, of octo/gem1")
+    assert record.learning.chosen_on == "a part of train"
+    assert {*record.learning.facts["parts"]} == {"octo/gem0", "octo/gem1"}

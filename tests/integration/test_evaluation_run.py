@@ -103,7 +103,7 @@ def test_scores_come_from_stored_predictions(tmp_path: Path) -> None:
     table = pq.read_table(path)
     pq.write_table(replaced(table, answer=table["truth"].to_pylist()), path)
     task = requirements().task
-    stored = rescore(done.directory, task)
+    stored = rescore(WorkspaceLayout(tmp_path), done.directory, task)
     (read,) = read_runs(WorkspaceLayout(tmp_path))
     assert read.value == 1.0
     assert stored["scores"]["examples"] == 40

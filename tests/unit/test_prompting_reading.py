@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldpan.datasets.tasks.task import Label, TaskType
 from goldpan.datasets.tasks.wording import wording_of
-from goldpan.evaluation.models.prompt_answers import Read, align, read_answer, without_thought
+from goldpan.evaluation.models.prompt_answers import Read, align, read_answer
 from goldpan.evaluation.models.prompts import PromptRow
 from tests.crosscode_tasks import TYPES, make_task
 from tests.drawing import examples
@@ -124,7 +124,6 @@ def test_texts_are_taken_as_they_are() -> None:
 
 def test_a_model_that_thinks_aloud_is_read_after_its_thought() -> None:
     text = "<think>\nIt may be a feature.\n</think>\n\nbug"
-    assert without_thought(text) == "bug"
     assert read("multi-class", text).value == "bug"
     assert read("multi-class", "<think>It may be a feature").value is None
 

@@ -55,7 +55,7 @@ from goldpan.evaluation.runs import (
 from goldpan.evaluation.score import invalid_answers, metric_names
 from goldpan.evaluation.slices import default_columns, find_dates, overlap_of, read_overlap
 from goldpan.evaluation.task_input import values_of
-from goldpan.evaluation.training import train_and_ask, training_context, unanswered
+from goldpan.evaluation.training import PartResult, train_and_ask, training_context, unanswered
 from goldpan.llm.budget import RequestEstimate
 
 _Splits = Mapping[str, pa.Table]
@@ -149,12 +149,12 @@ def run(
     facts = identity(data, model, protocol, seed, ablated)
     directory = run_directory(workspace, facts)
     if (directory / RESULT).exists():
-        return _finished(directory, data, by, files)
+        return _finished(workspace, directory, data, by, files)
     work = directory.with_name(directory.name + ".work")
     with _locked(work):
         if (directory / RESULT).exists():  # another process was faster
             shutil.rmtree(work, ignore_errors=True)
-            return _finished(directory, data, by, files)
+            return _finished(workspace, directory, data, by, files)
         costs = Costs()
         parts = _parts(data, protocol, needs_train=model.needs_train)
         trained_parts = []
@@ -189,15 +189,7 @@ def run(
                 for name in ("train", "validation")
             },
             "learning": _learning([part.context.learning for part in trained_parts], parts),
-            "in_part": in_part(
-                protocol,
-                data.task,
-                model.name,
-                model.settings,
-                steps=data.steps,
-                split=data.split,
-                facts=trained_parts[0].context.learning.facts,
-            ),
+            "in_part": _gaps(data, model, protocol, parts, trained_parts),
             "uses_neighbours": model.uses_neighbours,
             "uses_dates": model.uses_dates,
             "test_opened": max(part.opened for part in trained_parts),
@@ -229,6 +221,33 @@ def _date_signal(data: TaskData) -> dict[str, Any] | None:
     return None if signal is None else asdict(signal)
 
 
+def _gaps(
+    data: TaskData,
+    model: Model,
+    protocol: Protocol,
+    parts: Iterable[str],
+    trained_parts: Iterable[PartResult],
+) -> list[str]:
+    """Return where a run falls short of its protocol; what only some parts lack names them."""
+    lacking: dict[str, list[str]] = {}
+    for name, part in zip(parts, trained_parts, strict=True):
+        for gap in in_part(
+            protocol,
+            data.task,
+            model.name,
+            model.settings,
+            steps=data.steps,
+            split=data.split,
+            facts=part.context.learning.facts,
+        ):
+            lacking.setdefault(gap, []).append(name)
+    count = len([*parts])
+    return [
+        gap if len(names) == count else f"{gap}, of {', '.join(names)}"
+        for gap, names in lacking.items()
+    ]
+
+
 def _learning(learning: Sequence[SelectionInfo], parts: Iterable[str]) -> dict[str, Any]:
     """Return how the models of a run were chosen; facts by part where there are several."""
     facts: dict[str, Any] = learning[0].facts
@@ -236,7 +255,7 @@ def _learning(learning: Sequence[SelectionInfo], parts: Iterable[str]) -> dict[s
         named = zip(parts, learning, strict=True)
         facts = {"parts": {name: info.facts for name, info in named if info.facts}}
     return {
-        "chosen_on": learning[0].chosen_on,
+        "chosen_on": ", ".join(filter(None, dict.fromkeys(info.chosen_on for info in learning))),
         "candidates": sum(info.candidates for info in learning),
         "from_all": all(info.from_all for info in learning),
         "training": " ".join(info.training for info in learning if info.training),
@@ -253,12 +272,16 @@ def _joined(tables: Iterable[pa.Table]) -> pa.Table:
 
 
 def _finished(
-    directory: Path, data: TaskData, by: Sequence[str], files: Mapping[str, str] | None
+    workspace: WorkspaceLayout,
+    directory: Path,
+    data: TaskData,
+    by: Sequence[str],
+    files: Mapping[str, str] | None,
 ) -> RunResult:
     """Return a run that is done, scored by these columns too."""
     result = read_result(directory)
     if set(by) - set(result.get("scores_by", {})):
-        result = rescore(directory, data.task, files, by=by, data=data)
+        result = rescore(workspace, directory, data.task, files, by=by, data=data)
     return RunResult(directory, result, again=True)
 
 

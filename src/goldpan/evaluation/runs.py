@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +19,7 @@ from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.storage.parquet import read_table, reading, write_table
 from goldpan.core.storage.sealed import read_json, sealed_json
-from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, write_whole
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import KINDS
 from goldpan.datasets.tasks.task import Task
@@ -97,6 +98,7 @@ def read_result(directory: Path) -> dict[str, Any]:
 
 
 def rescore(
+    workspace: WorkspaceLayout,
     directory: Path,
     task: Task,
     files: Mapping[str, str] | None = None,
@@ -104,33 +106,33 @@ def rescore(
     by: Sequence[str] = (),
     data: TaskData | None = None,
 ) -> dict[str, Any]:
-    """Compute the scores of a finished run anew from its predictions, and store them.
+    """Compute the scores of a finished run anew from its predictions, and store both at once.
 
     `by` are further columns to score by; those that predictions lack are taken from `data`, as
     are the places, which a later audit may have changed.
     """
-    result = read_result(directory)
-    tables = {name: _read(directory / name) for name in (PREDICTIONS, TRAIN, VALIDATION)}
-    predictions = tables[PREDICTIONS]
-    if data is not None and PLACE in by and PLACE in predictions.column_names:
-        predictions = predictions.drop_columns(PLACE)
-    missing = [name for name in by if name not in predictions.column_names]
-    if missing and data is not None:
-        predictions = with_values(predictions, data, missing)
-        unfinished = directory / (PREDICTIONS + ".new")
-        write_table(predictions, unfinished)
-        unfinished.replace(directory / PREDICTIONS)
-    counted = result["leaks"]
-    result |= scored(
-        task,
-        {**tables, PREDICTIONS: predictions},
-        seed=int(result["seed"]),
-        files=files,
-        kinds=frozenset(kind for kind in KINDS if counted[kind] is not None),
-        learns=counted["learned"],
-        by=(*result["scores_by"], *by),
-    )
-    write_whole(directory / RESULT, sealed_json(result))
+    with hold_lock(directory.parent / "lock"):
+        result = read_result(directory)
+        tables = {name: _read(directory / name) for name in (PREDICTIONS, TRAIN, VALIDATION)}
+        predictions = tables[PREDICTIONS]
+        if data is not None and PLACE in by and PLACE in predictions.column_names:
+            predictions = predictions.drop_columns(PLACE)
+        if data is not None:
+            predictions = with_values(predictions, data, by)
+        counted = result["leaks"]
+        result |= scored(
+            task,
+            {**tables, PREDICTIONS: predictions},
+            seed=int(result["seed"]),
+            files=files,
+            kinds=frozenset(kind for kind in KINDS if counted[kind] is not None),
+            learns=counted["learned"],
+            by=(*result["scores_by"], *by),
+        )
+        with workspace.replacing(directory) as building:
+            shutil.copytree(directory, building, dirs_exist_ok=True)
+            write_table(predictions, building / PREDICTIONS)
+            write_whole(building / RESULT, sealed_json(result))
     return result
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import count, groupby, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.llm.budget import CostBudget
+from goldpan.llm.dialect import named_parameters
 from goldpan.llm.exchange import (
     Endpoint,
     EndpointError,
@@ -27,6 +28,7 @@ from goldpan.llm.exchange import (
     ModelRequest,
     PendingRequest,
     understand,
+    unsupported,
 )
 from goldpan.llm.response_store import Batch, ResponseStore
 from goldpan.llm.settings import EndpointSettings
@@ -158,8 +160,10 @@ class Batcher:
     def _submit(self, requests: list[ModelRequest]) -> None:
         token = secrets.token_hex(16)
         keys = tuple(request.key for request in requests)
-        batch = Batch(token, "", self._endpoint.base_url, requests[0].model, keys)
-        lines = b"".join(_line(request) for request in requests)
+        bodies = [self._endpoint.dialect.spoken(request.body) for request in requests]
+        fields = tuple(sorted(bodies[0]))
+        batch = Batch(token, "", self._endpoint.base_url, requests[0].model, keys, fields)
+        lines = b"".join(map(_line, keys, bodies))
         client = self._endpoint.client
         file = self._guarded(
             lambda: client.files.create(file=(f"goldpan-{token}.jsonl", lines), purpose="batch"),
@@ -187,6 +191,8 @@ class Batcher:
     def _take(self, batch: Batch, remote: RemoteBatch, readers: Readers) -> None:
         """Archive the replies of a batch that ended, in whatever order, from both its files."""
         unanswered = {key for key in batch.keys if self._store.usage(key) is None}
+        dialect, again = self._endpoint.dialect, set[str]()
+        sent = dict.fromkeys(batch.fields, batch.model)
         for file in (remote.output_file_id, remote.error_file_id):
             if not file:
                 continue
@@ -195,21 +201,28 @@ class Batcher:
                 key, reply = _read(row)
                 if key in unanswered:
                     unanswered.remove(key)
-                    self._keep(batch, key, reply, readers)
+                    if dialect.learn(unsupported(reply, sent)):
+                        again.add(key)
+                    else:
+                        self._keep(batch, key, replace(reply, fields=batch.fields), readers)
         problem: Failure = "batch-failed" if remote.status == "failed" else "batch-expired"
         errors = remote.errors.data if remote.errors and remote.errors.data else []
         message = line("; ".join(str(error.message) for error in errors) or remote.status)
+        if dialect.learn(named_parameters(message, sent)):
+            again |= unanswered
+            unanswered = set()
         for key in sorted(unanswered):
             self._keep(batch, key, ModelReply(0, message.encode(), problem, batch=True), readers)
+        for key in again:
+            self._budget.release(key)
         self._store.end_batch(batch)
-        self._note(
-            f"Batch {batch.id} is {remote.status}; {len(unanswered):,} requests have no answer"
-        )
+        lost = len(unanswered) + len(again)
+        self._note(f"Batch {batch.id} is {remote.status}; {lost:,} requests have no answer")
 
     def _keep(self, batch: Batch, key: str, reply: ModelReply, readers: Readers) -> None:
         outcome = understand(reply, readers.get(key, str))
-        self._store.keep_reply(key, batch.model, reply, outcome)
-        self._budget.settle(key, batch.model, outcome.usage, batch=True)
+        usage = self._store.keep_reply(key, batch.model, reply, outcome)
+        self._budget.settle(key, batch.model, usage, batch=True)
         self._done()
 
     def _guarded(self, call: Callable[[], T], required: str = "") -> T:
@@ -241,10 +254,10 @@ class Batcher:
         raise self._endpoint.failure(last) from None
 
 
-def _line(request: ModelRequest) -> bytes:
+def _line(key: str, body: dict[str, Any]) -> bytes:
     return b'{"custom_id":"%s","method":"POST","url":"/v1/chat/completions","body":%s}\n' % (
-        request.key.encode(),
-        request.data,
+        key.encode(),
+        orjson.dumps(body, option=orjson.OPT_SORT_KEYS),
     )
 
 
@@ -256,7 +269,7 @@ def _read(line: bytes) -> tuple[str, ModelReply]:
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return "", ModelReply(0, b"", "batch-failed", batch=True)
     response, error = data.get("response"), data.get("error")
-    if isinstance(response, dict) and isinstance(response.get("body"), dict):
+    if isinstance(response, dict) and isinstance(response.get("body"), (dict, list)):
         status = response.get("status_code")
         body = orjson.dumps(response["body"])
         return key, ModelReply(status if isinstance(status, int) else 200, body, batch=True)

@@ -72,6 +72,7 @@ class CostBudget:
             self.usage.input + usage.input,
             self.usage.output + usage.output,
             self.usage.cached + usage.cached,
+            self.usage.estimated or usage.estimated,
         )
 
     def most(self, request: ModelRequest) -> float:
@@ -104,7 +105,11 @@ class CostBudget:
 
     def settle(self, key: str, model: str, usage: Usage, *, batch: bool) -> None:
         """Count the cost of a request instead of the sum that was set aside for it."""
+        self.release(key)
+        self.add(model, usage, batch=batch)
+
+    def release(self, key: str) -> None:
+        """Set nothing aside any more for a request."""
         self._set_aside -= self._reserved.pop(key, 0.0)
         if not self._reserved:  # rounding does not add up over a run
             self._set_aside = 0.0
-        self.add(model, usage, batch=batch)

@@ -6,9 +6,10 @@ Endpoints are OpenAI-compatible; the openai SDK waits and tries again.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,8 @@ from goldpan.core.http import shared_context
 from goldpan.core.imports import load
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask, register
+from goldpan.llm.answer_text import without_thoughts
+from goldpan.llm.dialect import Dialect, message_of, named_parameters
 from goldpan.llm.settings import OPENAI, EndpointSettings
 
 if TYPE_CHECKING:
@@ -29,6 +32,12 @@ if TYPE_CHECKING:
 
 class EndpointError(GoldpanError):
     """The endpoint serves nobody: the failure of one request alone is an outcome instead."""
+
+
+class GivenUpError(EndpointError):
+    """The endpoint answered none of many requests: the same command goes on."""
+
+    exit_code = 3
 
 
 @dataclass(frozen=True)
@@ -92,12 +101,14 @@ _OVERFLOW = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that were counted by the endpoint."""
+    """Tokens of requests and their replies."""
 
     input: int = 0
     output: int = 0
     cached: int = 0
     """Input tokens that the endpoint had in its own cache."""
+    estimated: bool = False
+    """True where the endpoint counts no tokens: from the characters, about four a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,8 @@ class ModelReply:
     """Why there is no body."""
     seconds: float = 0.0
     batch: bool = False
+    fields: tuple[str, ...] = ()
+    """What was sent of the request, where that is known: not all endpoints take all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +136,8 @@ class RequestOutcome(Generic[T_co]):
     usage: Usage
     text: str = ""
     """The model's output, verbatim, whether it is an answer or not."""
+    fields: tuple[str, ...] = ()
+    """What was sent of the request, where that is known."""
 
     @property
     def final(self) -> bool:
@@ -133,40 +148,73 @@ class RequestOutcome(Generic[T_co]):
 def understand(reply: ModelReply, read: Callable[[str], T]) -> RequestOutcome[T]:
     """Read a reply; whatever a server sends becomes an outcome.
 
-    `read` makes an answer of the model's text, and raises `ValueError` where it is none.
+    `read` makes an answer of the model's text without its thoughts, and raises `ValueError` where
+    it is none.
     """
     if reply.failure is not None:
-        return RequestOutcome(
-            None, reply.failure, line(reply.body.decode("utf-8", "replace")), Usage()
-        )
+        return RequestOutcome(None, reply.failure, line(_words(reply.body)), Usage())
     data = _json(reply.body)
-    if reply.status != 200:
-        return _refused_by_http(reply.status, data, reply.body)
+    error, status = _error(reply.status, data)
+    if status != 200:
+        return _failed_by_http(status, error, reply.body)
     usage = _usage(data.get("usage"))
     choice = _first(data.get("choices"))
-    message = choice.get("message")
+    message, finish = choice.get("message"), str(choice.get("finish_reason") or "").casefold()
+    refusal, content = _content(message) if isinstance(message, dict) else ("", "")
+
+    def outcome(failure: Failure, detail: str) -> RequestOutcome[T]:
+        return RequestOutcome(None, failure, line(detail), usage, content, reply.fields)
+
+    if refusal or _FILTERED.search(finish):
+        return outcome("refused", refusal or f"stopped by a content filter, {finish}")
     if not isinstance(message, dict):
-        return RequestOutcome(None, "server-error", "the reply holds no message", usage)
-    finish, content = choice.get("finish_reason"), str(message.get("content") or "")
-    if message.get("refusal") or finish == "content_filter":
-        refusal = line(str(message.get("refusal") or "stopped by a content filter"))
-        return RequestOutcome(None, "refused", refusal, usage, content)
-    if finish == "length":
-        return RequestOutcome(None, "truncated", line(content), usage, content)
+        return outcome("server-error", f"the reply holds no message: {_words(reply.body)}")
+    if finish in _BROKEN:
+        return outcome("server-error", f"the endpoint broke off, {finish}: {content}")
+    if finish in _TOO_LONG:
+        return outcome("truncated", content)
     try:
-        return RequestOutcome(read(content), None, "", usage, content)
-    except ValueError as error:
-        return RequestOutcome(None, "malformed", line(f"{error}: {content}"), usage, content)
+        answer = read(without_thoughts(content))
+    except ValueError as problem:
+        return outcome("malformed", f"{problem}: {content or 'the reply is empty'}")
+    return RequestOutcome(answer, None, "", usage, content, reply.fields)
 
 
-def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> RequestOutcome[Any]:
-    error = data.get("error")
-    parts = (
-        error
-        if isinstance(error, dict)
-        else {"message": error or body[:2000].decode(errors="replace")}
-    )
-    words = " ".join(str(parts.get(name) or "") for name in ("code", "type", "message"))
+_FILTERED = re.compile(
+    r"content_filter|safety|recitation|prohibited|blocklist|refus|sensitive|spii"
+)
+_TOO_LONG = (
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "model_length",
+    "model_context_window_exceeded",
+)
+_BROKEN = ("error", "network_error", "abort", "cancelled", "insufficient_system_resource")
+
+
+def unsupported(reply: ModelReply, sent: Mapping[str, Any]) -> frozenset[str]:
+    """Return the parameters of a request that the endpoint says it does not take."""
+    if understand(reply, str).failure != "bad-request":
+        return frozenset()
+    error, _ = _error(reply.status, _json(reply.body))
+    return named_parameters(error or _words(reply.body), sent)
+
+
+def _error(status: int, data: dict[str, Any]) -> tuple[object, int]:
+    """Return the error of a reply and its status; some endpoints send one in a reply of 200."""
+    choice = _first(data.get("choices"))
+    error = data.get("error") or (choice.get("error") if status == 200 else data)
+    if status != 200 or not error:
+        return error, status
+    code = str(error.get("code") or error.get("status")) if isinstance(error, dict) else ""
+    return error, int(code) if re.fullmatch(r"[45]\d\d", code) else 500
+
+
+def _failed_by_http(status: int, error: object, body: bytes) -> RequestOutcome[Any]:
+    told = error if isinstance(error, dict) else {"message": error}
+    parts = (told.get("code"), told.get("type"), message_of(told) or _words(body))
+    words = " ".join(str(part) for part in parts if part)
     detail = line(f"HTTP {status} {words}")
     if status in (400, 413, 422) and (status == 413 or _OVERFLOW.search(words)):
         return RequestOutcome(None, "context-overflow", detail, Usage())
@@ -174,9 +222,42 @@ def _refused_by_http(status: int, data: dict[str, Any], body: bytes) -> RequestO
         return RequestOutcome(None, "refused", detail, Usage())
     if status == 429:
         return RequestOutcome(None, "rate-limited", detail, Usage())
-    if status >= 500 or status in (408, 409):
+    if (status >= 500 and status != 501) or status in (408, 409):
         return RequestOutcome(None, "server-error", detail, Usage())
     return RequestOutcome(None, "bad-request", detail, Usage())
+
+
+def _words(body: bytes) -> str:
+    """Return what a body says to people; a page says it between its tags."""
+    text = body[:2000].decode(errors="replace")
+    return " ".join(_TAG.sub(" ", text).split()) if text.lstrip().startswith("<") else text
+
+
+_TAG = re.compile(r"<(?:style|script)\b.*?</|<[^>]*>", re.DOTALL)
+
+
+def _content(message: dict[str, Any]) -> tuple[str, str]:
+    """Return a refusal and the text of a message, whose parts may be listed; thoughts are none.
+
+    A schema that was sent on as a tool comes back as its call.
+    """
+    content, refusal = message.get("content"), message.get("refusal")
+    parts = content if isinstance(content, list) else [content]
+    texts = []
+    for part in parts:
+        told = part if isinstance(part, dict) else {"text": part}
+        refusal = refusal or told.get("refusal")
+        text = told.get("text")
+        if told.get("type", "text") in _TEXTS and isinstance(text, str):
+            texts.append(text)
+    calls = message.get("tool_calls")
+    if not any(texts) and isinstance(calls, list) and len(calls) == 1:
+        function = calls[0].get("function") if isinstance(calls[0], dict) else None
+        texts = [str(function.get("arguments") or "")] if isinstance(function, dict) else []
+    return str(refusal or ""), "".join(texts)
+
+
+_TEXTS = ("text", "output_text")
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -184,6 +265,8 @@ def _json(body: bytes) -> dict[str, Any]:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
         return {}
+    if isinstance(data, list) and len(data) == 1:  # as Gemini sends errors
+        data = data[0]
     return data if isinstance(data, dict) else {}
 
 
@@ -196,46 +279,66 @@ def _usage(reported: object) -> Usage:
     usage = reported if isinstance(reported, dict) else {}
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
-    return Usage(*(value if type(value) is int and value >= 0 else 0 for value in counts))
+    return Usage(
+        _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached)
+    )
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return 0
+    return int(value) if 0 <= value < math.inf else 0
 
 
 _NO_KEY = "none"
 _REDIRECTS = (301, 302, 303, 307, 308)
-_HOPELESS = (401, 403, 404, *_REDIRECTS)
+_HOPELESS = (401, 402, 403, 404, *_REDIRECTS)
+
+
+def _no_money(error: openai.APIError) -> bool:
+    return not {error.code, error.type}.isdisjoint(
+        ("insufficient_quota", "exceeded_current_quota_error")
+    )
 
 
 class Endpoint:
     """An endpoint; `ask` may be called from several threads."""
 
-    def __init__(self, client: openai.OpenAI, settings: EndpointSettings) -> None:
+    def __init__(self, client: openai.OpenAI, settings: EndpointSettings, dialect: Dialect) -> None:
         self.client = client
         self.base_url = settings.base_url.rstrip("/")
+        self.dialect = dialect
 
     def ask(self, request: ModelRequest) -> ModelReply:
-        """Send a request; every failure that concerns it alone becomes a reply.
+        """Send a request, again without what the endpoint says it does not take.
 
-        Raises `EndpointError` where no request could succeed: a wrong key, model or address.
+        Every failure that concerns it alone becomes a reply. Raises `EndpointError` where no
+        request could succeed: a wrong key, model or address.
         """
+        started = time.monotonic()
+        while True:
+            body = self.dialect.spoken(request.body)
+            reply = self._post(body)
+            if not self.dialect.learn(unsupported(reply, body)):
+                seconds = time.monotonic() - started
+                return replace(reply, seconds=seconds, fields=tuple(sorted(body)))
+
+    def _post(self, body: dict[str, Any]) -> ModelReply:
         import httpx2
         import openai
 
-        started = time.monotonic()
         try:
-            response = self.client.post(
-                "/chat/completions", body=request.body, cast_to=httpx2.Response
-            )
-            reply = ModelReply(response.status_code, mask(response.content))
+            response = self.client.post("/chat/completions", body=body, cast_to=httpx2.Response)
+            return ModelReply(response.status_code, mask(response.content))
         except openai.APIStatusError as error:
-            if error.status_code in _HOPELESS or error.code == "insufficient_quota":
+            if error.status_code in _HOPELESS or _no_money(error):
                 raise self.failure(error) from None
-            reply = ModelReply(error.status_code, mask(error.response.content))
+            return ModelReply(error.status_code, mask(error.response.content))
         except openai.APITimeoutError:
-            reply = ModelReply(0, b"", "timeout")
+            return ModelReply(0, b"", "timeout")
         except openai.APIConnectionError as error:
             reason = str(error.__cause__ or error).encode()
-            reply = ModelReply(0, mask(reason), "no-connection")
-        return replace(reply, seconds=time.monotonic() - started)
+            return ModelReply(0, mask(reason), "no-connection")
 
     def failure(self, error: openai.APIError) -> EndpointError:
         """Return the error that says why the endpoint serves nobody."""
@@ -251,7 +354,7 @@ class Endpoint:
             remedy = "Use a key that may do this"
         elif status == 404:
             remedy = "Check --base-url, --model and, with --batch, that it has the Batch API"
-        elif getattr(error, "code", None) == "insufficient_quota":
+        elif status == 402 or _no_money(error):
             remedy = (
                 "Fill the account up and run the same command again: it resumes where it stopped"
             )
@@ -259,7 +362,7 @@ class Endpoint:
 
 
 @contextmanager
-def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
+def connect(settings: EndpointSettings, dialect: Dialect) -> Iterator[Endpoint]:
     """Give the endpoint of the settings; raises `UsageError` where it needs a key and has none."""
     if settings.api_key is None and settings.base_url.rstrip("/") == OPENAI:
         raise UsageError(
@@ -279,4 +382,4 @@ def connect(settings: EndpointSettings) -> Iterator[Endpoint]:
             follow_redirects=False, verify=shared_context(httpx2.create_ssl_context)
         ),
     ) as client:
-        yield Endpoint(client, settings)
+        yield Endpoint(client, settings, dialect)

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 from goldpan.core.terminal import Reporter
 from goldpan.llm.batches import Batcher
 from goldpan.llm.budget import BYTES_A_TOKEN, CostBudget, RequestEstimate
+from goldpan.llm.dialect import Dialect
 from goldpan.llm.exchange import (
     Endpoint,
-    EndpointError,
+    GivenUpError,
     ModelReply,
     ModelRequest,
     PendingRequest,
@@ -86,7 +87,7 @@ class Asker:
             self._failed = 0 if outcome.final else self._failed + 1
             self._succeeded = self._succeeded or outcome.final
             if self._failed >= _PATIENCE and not self._succeeded:
-                raise EndpointError(
+                raise GivenUpError(
                     f"{self._endpoint.base_url} answered none of {self._failed} requests "
                     f"({outcome.failure}: {outcome.detail.rstrip('.') or 'no answer'})",
                     "Check --base-url, --model and the settings, and run the same command again",
@@ -96,8 +97,8 @@ class Asker:
         pending = self._under_way.pop(future)
         request, reply = pending.request, future.result()
         outcome = understand(reply, pending.read)
-        self._store.keep(request, reply, outcome)
-        self._budget.settle(request.key, request.model, outcome.usage, batch=False)
+        usage = self._store.keep(request, reply, outcome)
+        self._budget.settle(request.key, request.model, usage, batch=False)
         self._done()
         return outcome
 
@@ -153,10 +154,12 @@ class Planner(Generic[ShownT, AnswerT]):
         store: ResponseStore,
         settings: EndpointSettings,
         questions: Callable[[], Iterable[Question[ShownT, AnswerT]]],
+        dialect: Dialect | None = None,
     ) -> None:
         self.store = store
         self._settings = settings
         self._questions = questions
+        self.dialect = dialect or Dialect()
 
     def last(self, question: Question[ShownT, AnswerT]) -> Attempt[ShownT, AnswerT]:
         """Return how far a question came: texts that do not fit are cut for the next request."""
@@ -212,8 +215,8 @@ class Planner(Generic[ShownT, AnswerT]):
         count = sum(1 for _ in self._open())
         if not count:
             return SentRequest(0, True)
-        settings, store = self._settings, self.store
-        with reporter.task("requests", count) as task, connect(settings) as endpoint:
+        settings, store, known = self._settings, self.store, self.dialect.left_out
+        with reporter.task("requests", count) as task, connect(settings, self.dialect) as endpoint:
             asker = Asker(endpoint, store, budget, settings.concurrency, task.advance)
             batcher = Batcher(endpoint, store, budget, settings, task.advance, reporter.note)
             while True:
@@ -226,7 +229,10 @@ class Planner(Generic[ShownT, AnswerT]):
                 sent = asker.sent + batcher.sent
                 # What a batch really cost may leave room for another one.
                 if sent == before or not (enough or (settings.batch and settings.wait)):
-                    return SentRequest(sent, enough)
+                    break
+        if new := self.dialect.left_out - known:
+            reporter.note(f"{settings.base_url} does not take {', '.join(sorted(new))}")
+        return SentRequest(sent, enough)
 
     def _open(self) -> Iterator[PendingRequest]:
         """Yield the requests that are still to be sent, each once."""

@@ -19,6 +19,7 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.run_file import Seal
 from goldpan.core.storage.workspace import hold_lock, make_directory
+from goldpan.llm.budget import BYTES_A_TOKEN
 from goldpan.llm.exchange import ModelReply, ModelRequest, RequestOutcome, Usage
 
 
@@ -31,6 +32,8 @@ class Batch:
     base_url: str
     model: str
     keys: tuple[str, ...]
+    fields: tuple[str, ...] = ()
+    """What is sent of each request; empty where earlier versions sent all."""
 
 
 class ResponseStore:
@@ -40,7 +43,7 @@ class ResponseStore:
         self._archive = archive
         self._replies: dict[str, Record] = {}
         self._unanswered: dict[str, ModelReply] = {}
-        self._requests: set[str] = set()
+        self._requests: dict[str, int] = {}
         self._batches: dict[str, Batch] = {}
         for record in archive.records:
             self._learn(record)
@@ -55,7 +58,10 @@ class ResponseStore:
         if record is None:
             return self._unanswered.get(key)
         meta = record.meta
-        return ModelReply(meta["status"], record.read(), None, meta["seconds"], meta["batch"])
+        fields = tuple(meta.get("fields", ()))
+        return ModelReply(
+            meta["status"], record.read(), None, meta["seconds"], meta["batch"], fields
+        )
 
     def usage(self, key: str) -> tuple[Usage, bool] | None:
         """Return the tokens of a final reply, and whether it came in a batch."""
@@ -66,10 +72,10 @@ class ResponseStore:
 
     def keep(
         self, request: ModelRequest, reply: ModelReply, outcome: RequestOutcome[object]
-    ) -> None:
+    ) -> Usage:
         """Archive a request and its reply; only a final one spares asking again."""
         self._keep_request(request)
-        self.keep_reply(request.key, request.model, reply, outcome)
+        return self.keep_reply(request.key, request.model, reply, outcome)
 
     def begin_batch(self, batch: Batch, requests: Sequence[ModelRequest]) -> None:
         """Archive a batch and its requests before it is submitted."""
@@ -101,9 +107,16 @@ class ResponseStore:
 
     def keep_reply(
         self, key: str, model: str, reply: ModelReply, outcome: RequestOutcome[object]
-    ) -> None:
-        """Archive a reply, whose request was archived before."""
+    ) -> Usage:
+        """Archive a reply, whose request was archived before; return what it used."""
         usage = outcome.usage
+        if reply.status == 200 and outcome.final and not (usage.input and usage.output):
+            usage = Usage(
+                usage.input or self._requests[key] // BYTES_A_TOKEN,
+                usage.output or len(reply.body) // BYTES_A_TOKEN,
+                usage.cached,
+                estimated=True,
+            )
         meta = {
             "part": "reply",
             "key": key,
@@ -111,13 +124,15 @@ class ResponseStore:
             "status": reply.status,
             "failure": outcome.failure,
             "final": outcome.final,
-            "usage": [usage.input, usage.output, usage.cached],
+            "usage": [usage.input, usage.output, usage.cached, usage.estimated],
             "seconds": round(reply.seconds, 3),
             "batch": reply.batch,
+            "fields": reply.fields,
         }
         self._append(meta, reply.body)
         if not outcome.final:
             self._unanswered[key] = reply
+        return usage
 
     def _append(self, meta: dict[str, Any], body: bytes = b"", *, sync: bool = True) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -126,14 +141,15 @@ class ResponseStore:
     def _learn(self, record: Record) -> None:
         meta = record.meta
         if meta["part"] == "request":
-            self._requests.add(meta["key"])
+            self._requests[meta["key"]] = record.size
         elif meta["part"] == "reply" and meta["final"]:
             self._replies[meta["key"]] = record
         elif meta["part"] == "batch":
             batch = self._batches.get(meta["token"])
             keys = batch.keys if batch else tuple(meta["keys"])
             token, model = meta["token"], meta["model"]
-            self._batches[token] = Batch(token, meta["id"], meta["base_url"], model, keys)
+            fields = tuple(meta.get("fields", ()))
+            self._batches[token] = Batch(token, meta["id"], meta["base_url"], model, keys, fields)
         elif meta["part"] == "batch-end":
             self._batches.pop(meta["token"], None)
 

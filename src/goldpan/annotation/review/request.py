@@ -28,6 +28,7 @@ from goldpan.annotation.review.subjects import KINDS, ReviewItem
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.registry import Registry, files_in, unknown_name
 from goldpan.core.settings.file import read_toml
+from goldpan.llm.answer_text import find_objects
 from goldpan.llm.exchange import ModelRequest
 from goldpan.llm.parts import PromptPart, cut, fence_code, fenced
 from goldpan.llm.settings import EndpointSettings, check_endpoint, check_least, load_settings
@@ -133,9 +134,31 @@ def answer_schema(
 
 
 def parse_answer(text: str, reasons: Collection[str], *, names_reply: bool = False) -> ReviewAnswer:
-    """Return an answer; raises `ValueError` with its first mistake in one line."""
+    """Return the answer in a text, whatever prose stands beside it.
+
+    Raises `ValueError` with the first mistake in one line, and where two answers differ.
+    """
+    answers: list[ReviewAnswer] = []
+    problem = ValueError("there is no JSON object")
+    for found in find_objects(text):
+        try:
+            answers.append(_answer(found, reasons, names_reply=names_reply))
+        except ValueError as error:
+            problem = error
+    if not answers:
+        raise problem
+    if any(answer != answers[0] for answer in answers):
+        raise ValueError("there are several answers, and they differ")
+    return answers[0]
+
+
+def _answer(
+    found: Mapping[str, Any], reasons: Collection[str], *, names_reply: bool
+) -> ReviewAnswer:
     try:
-        answer = ReviewAnswer.model_validate_json(text)
+        answer = ReviewAnswer.model_validate(
+            {str(name).strip().casefold(): value for name, value in found.items()}
+        )
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])

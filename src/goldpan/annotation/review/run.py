@@ -42,9 +42,12 @@ from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.profile import Profile
 from goldpan.llm.budget import CostBudget
-from goldpan.llm.exchange import Usage
+from goldpan.llm.exchange import FINAL, Usage
 from goldpan.llm.parts import PromptPart
 from goldpan.llm.response_store import ResponseStore, open_responses
+
+_KEPT, _SHOWN = 20, 5
+"""Reasons of failed requests that a result has, and that people see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class ReviewResult(Result):
     """Subjects that people have to look at, by prompt."""
     reasons: Mapping[str, int]
     """Why subjects are dropped or go to people."""
+    failed: Mapping[str, int]
+    """The commonest reasons why requests have no answer, in the endpoint's own words."""
     sent: int
     """Requests of this run."""
     answered: int
@@ -69,7 +74,7 @@ class ReviewResult(Result):
     cost: float
     cost_before: float
     complete: bool
-    """False while requests remain: money ran out, or a batch is under way."""
+    """False while requests remain: money ran out, a batch is under way, or none was answered."""
     seconds: float
     basis: tuple[Basis, ...] = ()
     """The pairing rules and the profile behind each repository."""
@@ -91,13 +96,21 @@ class ReviewResult(Result):
         )
         for reason, count in self.reasons.items():
             yield Line(f"  {reason}: {count:,}")
+        for words, count in [*self.failed.items()][:_SHOWN]:
+            yield Line(f"  no answer, {count:,} time{'' if count == 1 else 's'}: {words}")
+        estimated = " (estimated: the endpoint counts none)" if self.usage.estimated else ""
         yield Line(
             f"{self.sent:,} requests sent, {self.answered:,} answered from the archive, "
-            f"{self.usage.input:,} tokens read and {self.usage.output:,} written, cost "
+            f"{self.usage.input:,} tokens read and {self.usage.output:,} written{estimated}, cost "
             f"{self.cost:,.2f} ({self.cost_before:,.2f} before), {self.seconds:.1f} s"
         )
         yield from basis_blocks(self.basis)
-        if not self.complete:
+        if not self.complete and self.failed:
+            yield Line(
+                "Requests have no answer: check --base-url, --model and the settings, and run the "
+                "same command again"
+            )
+        elif not self.complete:
             yield Line("Some requests remain: run the same command again")
 
 
@@ -136,6 +149,13 @@ def judge(
             yield judgement
 
     take(judgements())
+    # A request that the endpoint does not take counts as answered where it takes others.
+    answered = bool(planner.answered)
+    remain = any(
+        failure not in FINAL and not (answered and failure == "bad-request")
+        for failure, _ in planner.failed
+    )
+    failed = {": ".join(each): count for each, count in planner.failed.most_common(_KEPT)}
     return ReviewResult(
         profile,
         planned.subjects,
@@ -143,12 +163,13 @@ def judge(
         dict(counts[False]),
         dict(counts[None]),
         dict(sorted(reasons.items())),
+        failed,
         sent,
         planned.answered,
         budget.usage,
         budget.paid,
         budget.paid_before,
-        complete,
+        complete and not remain and (answered or not failed),
         time.monotonic() - started,
     )
 

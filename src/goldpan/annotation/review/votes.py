@@ -26,6 +26,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import comment_evidence
 from goldpan.filters.basis import Basis, basis_blocks
+from goldpan.llm.answer_text import READING
 from goldpan.llm.budget import CostBudget, RequestEstimate
 from goldpan.llm.exchange import RequestOutcome
 from goldpan.llm.planner import Planner, Question
@@ -224,6 +225,10 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
         self._cases = cases
         self._review = settings
         self._voters = voters(settings)
+        self.answered = 0
+        """Votes in the judgements so far."""
+        self.failed: Counter[tuple[str, str]] = Counter()
+        """Votes that failed in them, with the endpoint's or the model's own words."""
 
     def judgements(self) -> Iterator[ReviewJudgement]:
         """Yield the decision on each case."""
@@ -233,6 +238,10 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
                 for voter in self._voters:
                     attempt = self.last(self._question(case, voter))
                     votes.append(Vote(voter, attempt.outcome, attempt.shown))
+                    if attempt.outcome and attempt.outcome.failure:
+                        self.failed[attempt.outcome.failure, attempt.outcome.detail] += 1
+                    elif attempt.outcome:
+                        self.answered += 1
             prompt = prompt_of(case, self._review)
             digest = settings_digest(prompt, self._review)
             yield ReviewJudgement(case, decide(case, votes, self._review), prompt.name, digest)
@@ -275,5 +284,5 @@ def settings_digest(prompt: ReviewPrompt, settings: ReviewSettings) -> str:
         *("models", "samples", "temperature", "seed", "max_tokens", "bounded_schema"),
         *("max_characters", "agreement", "confidence"),
     )
-    parts = [prompt.label, *(getattr(settings, name) for name in names)]
+    parts = [prompt.label, READING, *(getattr(settings, name) for name in names)]
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]

@@ -1,16 +1,16 @@
 """The form of answers, and the answer to a task read from a model's reply.
 
-JSON is read where it was asked for. Else, and where a server did not hold the model to it, words
-are read: of a label, the longest one that stands in the text (SELU, section IV-C); of a number,
-the only one there is; of tags, lines of ``word: tag``. A text is taken as it is. What gives no
-answer is null, and counts as wrong.
+A JSON object with the answer's key is read as what it says, whatever stands beside it. Where there
+is none, words are read: of a label or a number, the only one there is; of tags, lines of
+``word: tag``. A text is taken as it is. Thoughts are no answer, and neither are two that differ:
+what gives no answer is null, and counts as wrong.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,15 @@ import orjson
 from goldpan.datasets.tasks.task import TaskType
 from goldpan.datasets.tasks.wording import Wording
 from goldpan.evaluation.model import Answer
+from goldpan.llm.answer_text import find_objects, without_thoughts
 
 if TYPE_CHECKING:
     from goldpan.evaluation.models.prompts import PromptRow
 
-_THOUGHT_START, _THOUGHT_END = "<think>", "</think>"
-_FENCE = re.compile(r"\A\s*```[a-z]{0,10}\n(.*)\n```\s*\Z", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MINUS = "\u2212"
 _BULLET = re.compile(r"\A(?:\d{1,4}[.)]|[-*])\s+")
+_TAGGED = {"word", "tag"}
 _AHEAD = 50
 """Words that a model may leave out between two that it tags."""
 
@@ -41,32 +41,31 @@ class Read:
     """Reason why there is no value, or how it was found."""
 
 
-def read_answer(wording: Wording, shown: PromptRow, reply: str, *, structured: bool) -> Read:
-    """Return the answer in the type of the task's target; never fails."""
-    text = without_thought(reply)
+def read_answer(
+    wording: Wording, shown: PromptRow, reply: str, *, structured: bool, longest: bool = False
+) -> Read:
+    """Return the answer in the type of the task's target; never fails.
+
+    `longest` takes the longest of several labels that words name (SELU, section IV-C).
+    """
+    text = without_thoughts(reply)
     if not text.strip():
         return Read(None, "empty")
-    if wording.task.type == "text-generation":
+    task_type = wording.task.type
+    if task_type == "text-generation":
         return Read(text)
-    note = ""
-    if structured:
-        parsed = _json(text)
-        value = None if parsed is None else _of_json(wording, shown, parsed)
-        if value is not None:
-            return Read(value)
-        note = "no-json"
-    value = _of_words(wording, shown, text)
+    objects = find_objects(text)
+    stated = [value for found in objects for value in _stated(KEYS[task_type], found)]
+    if task_type == "ner" and not stated and any(found.keys() >= _TAGGED for found in objects):
+        stated = [objects]
+    if stated:
+        answers = [_of_json(wording, shown, value) for value in stated]
+        agree = all(answer == answers[0] for answer in answers)
+        return Read(answers[0]) if agree and answers[0] is not None else Read(None, "no-answer")
+    value = _of_words(wording, shown, text, longest=longest)
     if value is None:
         return Read(None, "no-answer")
-    return Read(value, note)
-
-
-def without_thought(text: str) -> str:
-    """Return the reply after a model's thoughts, which some local servers send along."""
-    if not text.lstrip().startswith(_THOUGHT_START):
-        return text
-    _, end, reply = text.partition(_THOUGHT_END)
-    return reply.lstrip("\n") if end else ""
+    return Read(value, "no-json" if structured else "")
 
 
 def find_labels(texts: Sequence[str], reply: str) -> list[str]:
@@ -97,52 +96,71 @@ def align(words: Sequence[str], answered: Sequence[tuple[str, str]], outside: st
     return tags
 
 
-def _json(text: str) -> Mapping[str, Any] | None:
-    fence = _FENCE.match(text)
-    try:
-        data = orjson.loads(fence[1] if fence else text)
-    except orjson.JSONDecodeError:
-        return None
-    return data if isinstance(data, dict) else None
+def _stated(key: str, value: object) -> Iterator[object]:
+    """Yield what stands under a key, in any case, in an object or in those within it.
+
+    A schema that a model repeats has an object there, which states nothing.
+    """
+    if isinstance(value, list):
+        for item in value:
+            yield from _stated(key, item)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if str(name).strip().casefold() == key and not isinstance(inner, dict):
+                yield inner
+            else:
+                yield from _stated(key, inner)
 
 
-def _of_json(wording: Wording, shown: PromptRow, data: Mapping[str, Any]) -> Answer:
-    value = data.get(KEYS[wording.task.type])
-    names = wording.names
+def _of_json(wording: Wording, shown: PromptRow, value: object) -> Answer:
+    """Return the answer that a value of JSON states; a text within it is read as words."""
     match wording.task.type:
         case "binary" | "multi-class":
-            return names.get(value) if isinstance(value, str) else None
+            return _label(wording, value)
         case "regression":
-            return _finite(value)
+            return _of_words(wording, shown, value) if isinstance(value, str) else _finite(value)
         case "multi-label":
-            values = _strings(value)
-            if values is None or any(text not in names for text in values):
-                return None
-            return _ordered(wording, [names[text] for text in values])
+            if isinstance(value, str):
+                return _of_words(wording, shown, value)
+            labels = (
+                [_label(wording, item) for item in value] if isinstance(value, list) else [None]
+            )
+            return None if None in labels else _ordered(wording, [str(name) for name in labels])
         case "ner":
             items = value if isinstance(value, list) else []
             pairs = [
                 (" ".join(str(item["word"]).split()), str(item["tag"]))
                 for item in items
-                if isinstance(item, dict) and {"word", "tag"} <= item.keys()
+                if isinstance(item, dict) and item.keys() >= _TAGGED
             ]
             return _tags(wording, shown, pairs)
         case _:
-            values = _strings(value)
-            return values if values is not None and len(values) == shown.blanks else None
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                return None
+            return value if len(value) == shown.blanks else None
 
 
-def _of_words(wording: Wording, shown: PromptRow, text: str) -> Answer:
-    texts = tuple(wording.texts.values())
+def _label(wording: Wording, value: object) -> str | None:
+    """Return the label that a value names, exactly or as the only one in its words."""
+    if isinstance(value, list):
+        return _label(wording, value[0]) if len(value) == 1 else None
+    if type(value) not in (str, int):
+        return None
+    text = str(value)
+    found = [text] if text in wording.names else find_labels(tuple(wording.names), text)
+    return wording.names[found[0]] if len(found) == 1 else None
+
+
+def _of_words(wording: Wording, shown: PromptRow, text: str, *, longest: bool = False) -> Answer:
     match wording.task.type:
         case "binary" | "multi-class":
-            found = find_labels(texts, text)
-            return wording.names[found[0]] if found else None
+            found = find_labels(tuple(wording.names), text)
+            return wording.names[found[0]] if len(found) == 1 or (found and longest) else None
         case "regression":
             numbers = {float(number) for number in _NUMBER.findall(text.replace(_MINUS, "-"))}
             return _finite(numbers.pop()) if len(numbers) == 1 else None
         case "multi-label":
-            several = find_labels(texts, text)
+            several = find_labels(tuple(wording.names), text)
             if several:
                 return _ordered(wording, [wording.names[text_] for text_ in several])
             nothing = wording.nothing
@@ -178,13 +196,10 @@ def _tags(wording: Wording, shown: PromptRow, pairs: Sequence[tuple[str, str]]) 
 def _finite(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) else None
-
-
-def _strings(value: object) -> list[str] | None:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
         return None
-    return list(value)
 
 
 def _ordered(wording: Wording, names: Sequence[str]) -> list[str]:

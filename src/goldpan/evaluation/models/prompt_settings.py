@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from goldpan.core.errors import EvaluationError, UsageError
+from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.datasets.tasks.task import TaskType
 from goldpan.datasets.tasks.wording import METHODS, Method, find_method
-from goldpan.evaluation.model import require_choice
+from goldpan.evaluation.model import UnansweredError, require_choice
 from goldpan.evaluation.protocol import Protocol
-from goldpan.llm.exchange import EndpointError
+from goldpan.llm.exchange import EndpointError, GivenUpError
 from goldpan.llm.settings import OPENAI, EndpointSettings, load_prices, load_settings
 
 PROTOCOL = "protocol"
@@ -71,6 +71,8 @@ class PromptSettings:
     """True where examples are train rows, not those of the task's file."""
     structured: Structured
     send_seed: bool
+    longest_label: bool
+    """True where the longest of several labels in an answer counts, as the paper's rule wants."""
 
     @property
     def model(self) -> str:
@@ -123,6 +125,7 @@ def prompt_settings(
         settings["examples"] == "train",
         structured,
         settings["send_seed"],
+        not protocol.structured,
     )
 
 
@@ -132,7 +135,9 @@ def in_settings() -> Iterator[None]:
     try:
         yield
     except (EndpointError, UsageError) as error:
-        kind = UsageError if isinstance(error, UsageError) else EvaluationError
+        kind: type[GoldpanError] = UsageError if isinstance(error, UsageError) else EvaluationError
+        if isinstance(error, GivenUpError):
+            kind = UnansweredError
         raise kind(_settings_for_flags(error.problem), _settings_for_flags(error.remedy)) from None
 
 

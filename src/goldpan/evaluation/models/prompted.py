@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -51,9 +51,12 @@ from goldpan.evaluation.models.prompts import (
     prompt_digest,
     train_examples,
 )
+from goldpan.llm.answer_text import READING
 from goldpan.llm.budget import CostBudget, RequestEstimate, cost_of
+from goldpan.llm.dialect import LIMITS, SCHEMA, Dialect
 from goldpan.llm.planner import Attempt, Planner
 from goldpan.llm.response_store import ResponseStore, open_responses
+from goldpan.llm.settings import EndpointSettings
 
 _NAME = "prompted"
 _SPOKEN = (None, "truncated")
@@ -81,7 +84,7 @@ class _Prompted:
                 for row in _row_dicts(rows)
             ]
             _require(store, requests, tally)
-            _count(store, requests.settings, tally.keys, self.context.costs)
+            _count(store, requests.settings, tally, self.context.costs)
         return Answers(values, raw=tally.raw, notes=dict(sorted(tally.notes.items())))
 
 
@@ -135,7 +138,7 @@ def _make(options: Mapping[str, Any]) -> Model:
             return _planner(store, requests, rows).estimate(CostBudget(requests.settings.asking))
 
     def task_facts(task: Task) -> Mapping[str, Any]:
-        return {"prompt": prompt_digest(task, find_method(settings["method"]))}
+        return {"prompt": prompt_digest(task, find_method(settings["method"])), "reading": READING}
 
     return Model(
         _NAME,
@@ -160,7 +163,6 @@ MODELS = (
 
 _BATCH = 256
 _NO_WORD = re.compile(r"[^a-z0-9.]+")
-_REFUSED = "bad-request"
 
 
 def archive_of(directory: Path, settings: PromptSettings) -> Path:
@@ -204,18 +206,26 @@ class _RowTally:
         self.raw.append(text)
         read = Read(None)
         if outcome.failure in _SPOKEN:
-            wording, structured = requests.script.wording, requests.structured
-            read = read_answer(wording, attempt.shown, text, structured=structured)
-        self.notes.update(_notes(requests, attempt.shown, outcome.failure, read.note))
+            read = read_answer(
+                requests.script.wording,
+                attempt.shown,
+                text,
+                structured=requests.structured,
+                longest=requests.settings.longest_label,
+            )
+        self.notes.update(_notes(requests, attempt, read.note))
         return read.value
 
 
-def _notes(requests: Requests, shown: PromptRow, failure: str | None, found: str) -> Iterator[str]:
+def _notes(requests: Requests, attempt: Attempt[PromptRow, str], found: str) -> Iterator[str]:
     if not requests.structured and answer_schema(requests.script.wording) is not None:
         yield "without-schema"
-    if shown.shortened:
+    if attempt.shown.shortened:
         yield "text-shortened"
-    yield from filter(None, (failure, found))
+    if attempt.outcome and attempt.outcome.fields:
+        left_out = attempt.request.body.keys() - {*attempt.outcome.fields, *LIMITS}
+        yield from (f"without-{name}" for name in sorted(left_out))
+    yield from filter(None, (attempt.outcome and attempt.outcome.failure, found))
 
 
 def _row_dicts(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
@@ -224,31 +234,45 @@ def _row_dicts(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _planner(store: ResponseStore, requests: Requests, rows: pa.Table) -> Planner[PromptRow, str]:
+def _planner(
+    store: ResponseStore, requests: Requests, rows: pa.Table, dialect: Dialect | None = None
+) -> Planner[PromptRow, str]:
     return Planner(
-        store, requests.settings.asking, lambda: map(requests.question, _row_dicts(rows))
+        store, requests.settings.asking, lambda: map(requests.question, _row_dicts(rows)), dialect
     )
 
 
 def _ask(store: ResponseStore, requests: Requests, rows: pa.Table, reporter: Reporter) -> Requests:
-    """Ask for all rows; the requests that come back know whether by a schema."""
+    """Ask for all rows; the requests that come back know whether by a schema.
+
+    A server that takes none is asked for words: by another prompt, not only without the schema.
+    """
     settings = requests.settings.asking
-    budget = CostBudget(settings)
-    planner = _planner(store, requests, rows)
+    dialect = Dialect((SCHEMA,))
+    planner = _planner(store, requests, rows, dialect)
     with in_settings():
-        planner.estimate(budget)
-        if requests.structured and requests.settings.structured == "auto" and not settings.batch:
+        if requests.structured and requests.settings.structured == "auto":
             first = planner.first_open()
             if first:
-                Planner(store, settings, lambda: [first]).ask(budget, reporter)
-                outcome = planner.last(first).outcome
-                if outcome and outcome.failure == _REFUSED:
-                    reporter.note(f"{settings.base_url} takes no schema: words are read instead")
-                    requests = replace(requests, structured=False)
-                    planner = _planner(store, requests, rows)
-                    planner.estimate(budget)
-        planner.ask(budget, reporter)
+                several = (
+                    planner
+                    if settings.batch
+                    else Planner(store, settings, lambda: [first], dialect)
+                )
+                several.ask(_budget(planner, settings), reporter)
+            if SCHEMA in dialect.lacks:
+                reporter.note(f"{settings.base_url} takes no schema: words are read instead")
+                requests = replace(requests, structured=False)
+                planner = _planner(store, requests, rows, dialect)
+        planner.ask(_budget(planner, settings), reporter)
     return requests
+
+
+def _budget(planner: Planner[PromptRow, str], settings: EndpointSettings) -> CostBudget:
+    """Return what may still be spent after the replies that earlier requests paid for."""
+    budget = CostBudget(settings)
+    planner.estimate(budget)
+    return budget
 
 
 def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None:
@@ -260,7 +284,7 @@ def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None
         {
             failure: n
             for failure, n in tally.failed.items()
-            if not (tally.served and failure[0] == _REFUSED)
+            if not (tally.served and failure[0] == "bad-request")
         }
     )
     if not failed and not tally.missing:
@@ -285,14 +309,13 @@ def _require(store: ResponseStore, requests: Requests, tally: _RowTally) -> None
     )
 
 
-def _count(
-    store: ResponseStore, settings: PromptSettings, keys: Iterable[str], costs: Costs
-) -> None:
+def _count(store: ResponseStore, settings: PromptSettings, tally: _RowTally, costs: Costs) -> None:
     price = settings.asking.prices.get(settings.model)
-    for key in sorted(keys):
+    for key in sorted(tally.keys):
         spent = store.usage(key)
         if spent:
             usage, batch = spent
+            tally.notes.update(["tokens-estimated"] * usage.estimated)
             costs.input_tokens += usage.input
             costs.output_tokens += usage.output
             costs.money += cost_of(usage, price, batch=batch) if price else 0.0

@@ -148,7 +148,7 @@ class Evaluate(Group):
                     data = with_columns(stored, folder, missing)
             if data is not None and places:
                 data, by = with_places(data, places), (*columns, PLACE)
-            result = rescore(run.directory, known, files, by=by, data=data)
+            result = rescore(layout, run.directory, known, files, by=by, data=data)
             results.append(RunResult(run.directory, result, again=False))
         return Evaluation(results)
 
