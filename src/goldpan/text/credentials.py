@@ -182,7 +182,7 @@ _FORMATS = (
         "private-key",
         _KEY_BLOCK,
         _patterns(
-            _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
+            _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
             _KEY_BLOCK + r"(?:(?:\s|\\[nr]|>)*[A-Za-z0-9+/=]{16,80}+)+",
         ),
         is_key_block,
