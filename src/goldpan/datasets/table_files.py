@@ -29,6 +29,7 @@ from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
 from goldpan.core.storage.parquet import Writer
+from goldpan.core.storage.workspace import replacing_file
 from goldpan.datasets.json_array import FieldError, read_array
 
 _LONGEST_FIELD = 64 * 2**20
@@ -265,7 +266,8 @@ def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
     """
     check_form(path)
     try:
-        _WRITERS[path.suffix.lower()](rows, path)
+        with replacing_file(path) as draft:
+            _WRITERS[path.suffix.lower()](rows, draft)
     except OSError as error:
         raise unwritable(path, error, DatasetError) from None
 
