@@ -235,14 +235,15 @@ def _remove_abandoned(base: Path) -> None:
     for path in base.iterdir():
         if path.is_symlink() or not path.is_dir():
             continue
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path, ignore_errors=True)
-        except BlockingIOError:
-            pass  # another process works there
-        finally:
-            os.close(descriptor)
+        with suppress(FileNotFoundError):  # its owner has removed it meanwhile
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            except BlockingIOError:
+                pass  # another process works there
+            finally:
+                os.close(descriptor)
 
 
 def existing(workspace: WorkspaceLayout) -> WorkspaceLayout:
