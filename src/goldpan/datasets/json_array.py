@@ -21,9 +21,11 @@ class FieldError(ValueError):
     """A value is not what its field should hold; the message does not name the file."""
 
     def __init__(self, field: str, text: str) -> None:
-        super().__init__(f"{field}: {text}" if field else text)
-        self.field = field
-        self.text = text
+        super().__init__(field, text)
+        self.field, self.text = field, text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}" if self.field else self.text
 
 
 def read_array(file: IO[str], name: str = "") -> Iterator[object]:
