@@ -206,25 +206,26 @@ def test_a_cancelled_wait_leaves_no_request_under_way() -> None:
     asyncio.run(run())
 
 
-def test_a_request_cancelled_as_it_ends_leaves_its_place() -> None:
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_requests_cancelled_as_they_end_leave_their_places(steps: int) -> None:
     async def run() -> None:
-        flow = Flow(1)
+        flow, end = Flow(3), asyncio.Event()
+        flow.width = 3.0
 
         async def request() -> None:
             async with flow:
-                await asyncio.sleep(60)
+                await end.wait()
 
+        requests = [asyncio.create_task(request()) for _ in range(9)]
+        await asyncio.sleep(0.01)
+        end.set()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        for task in requests:
+            task.cancel()
+        await asyncio.gather(*requests, return_exceptions=True)
         for _ in range(3):
-            both = [asyncio.create_task(request()) for _ in range(2)]
-            await asyncio.sleep(0)
-            for task in both:
-                task.cancel()
-                task.cancel()
-            await asyncio.sleep(0)
-            for task in both:
-                task.cancel()
-            await asyncio.gather(*both, return_exceptions=True)
-        await asyncio.wait_for(flow.__aenter__(), 60)
+            await asyncio.wait_for(flow.__aenter__(), 1)
 
     asyncio.run(run())
 
