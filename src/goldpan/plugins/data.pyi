@@ -118,6 +118,7 @@ from goldpan.datasets.tasks.wording import wording_of as wording_of
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches as find_leaks_of_batches
 from goldpan.filters.duplicates.near import link as link
 from goldpan.filters.duplicates.settings import DuplicateSettings as DuplicateSettings
+from goldpan.filters.duplicates.settings import copies_key as copies_key
 from goldpan.filters.duplicates.sketches import NO_TEXT as NO_TEXT
 from goldpan.filters.duplicates.sketches import Ids as Ids
 from goldpan.filters.duplicates.sketches import SketchFile as SketchFile

@@ -6,7 +6,6 @@ A commit a repository; each file is read in a sandbox (`read_file`).
 from __future__ import annotations
 
 import codecs
-import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -187,7 +186,7 @@ class _Cut:
             self._file.counts["comment-without-words"] += 1
         else:
             content = "\n".join(sentence["text"] for sentence in sentences)
-            fingerprint = hashlib.sha256(content.encode()).hexdigest()
+            fingerprint = data.copies_key(content)
             about = {
                 "class": comment.name,
                 "kind": comment.kind,
