@@ -14,6 +14,7 @@ import pytest
 from goldpan import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
+from goldpan.operations.repositories import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
 from tests.invoking import check_typed
 from tests.places import ROOT
@@ -218,3 +219,10 @@ def test_words_of_another_program_are_not_goldpans_own(tmp_path: Path) -> None:
 def test_a_plugin_is_offered_with_the_command_that_was_given(tmp_path: Path) -> None:
     done = run("pair", "--rules", "mine", "--repo", "o/n", folder=tmp_path)
     assert "goldpan --plugin FILE.py pair --rules mine --repo o/n" in " ".join(done.err.split())
+
+
+def test_lines_of_a_file_of_repositories_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_bytes("# a \u2028form\x0cfeed\x85\r\no/n\r\n\no/m\n../x\n".encode())
+    with pytest.raises(UsageError, match=r"names\.txt:5: "):
+        named_repositories([], names)

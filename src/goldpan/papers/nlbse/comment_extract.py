@@ -237,7 +237,8 @@ class _Cut:
             code = head + text[span.end : min(about.end, span.end + _LONGEST_CODE)]
         else:
             code = text[about.start : min(about.end, about.start + _LONGEST_CODE)]
-        lines = code[:_LONGEST_CODE].decode(errors="ignore").splitlines()[:_LINES_OF_CODE]
+        shown = code[:_LONGEST_CODE].decode(errors="ignore").replace("\r\n", "\n")
+        lines = shown.removesuffix("\n").split("\n")[:_LINES_OF_CODE]
         return self._public("\n".join(lines))
 
     def _public(self, text: str) -> str:
