@@ -56,6 +56,11 @@ SECRETS = [
     ("huggingface-token", "hf_" + DRAWN[:34]),
     ("private-key", KEY),
     ("private-key", KEY.replace("RSA ", "").replace("\n", "\\n")),
+    (
+        "private-key",
+        KEY.replace("-\n", "-\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0F1E\n\n", 1),
+    ),
+    ("private-key", KEY.replace("RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK")),
     ("private-key", f"-----BEGIN OPENSSH PRIVATE KEY-----\n{BASE64}\n{BASE64}"),
 ]
 EMAILS = ["alice@gmail.com", "a.b+c@mail.co.uk", "rené@société.fr", "1+x@h.dev", "o'nil_2@x-y.org"]

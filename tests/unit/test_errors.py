@@ -35,7 +35,7 @@ def _all_errors() -> list[type[Exception]]:
 
 @pytest.mark.parametrize("kind", _all_errors())
 def test_every_error_survives_the_way_between_processes(kind: type[Exception]) -> None:
-    arguments = ["some problem"]
+    arguments: list[Any] = ["some problem"]
     if inspect.isfunction(kind.__init__):
         names = list(inspect.signature(kind.__init__).parameters)[1:]
         arguments = [_GIVEN.get(name, f"some {name}") for name in names]

@@ -193,7 +193,7 @@ def test_a_cancelled_wait_leaves_no_request_under_way() -> None:
         pool, flow = TokenPool(("one",), Pace(per_minute=1)), Flow(1)
         pool.observe(pool.tokens[0], "core", headers(2, 3600))
         await pool.acquire("core")
-        waiting = [asyncio.create_task(pool.acquire("core"))]
+        waiting: list[asyncio.Task[object]] = [asyncio.create_task(pool.acquire("core"))]
         await flow.__aenter__()
         waiting += [asyncio.create_task(flow.__aenter__()) for _ in range(2)]
         await asyncio.sleep(0)
