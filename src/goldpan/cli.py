@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from goldpan.core.errors import GoldpanError, StoppedError
 from goldpan.core.imports import spare_pandas
+from goldpan.core.log import WORDS
 from goldpan.core.plugins.loading import culprit
 from goldpan.core.remote import push_opened
 from goldpan.core.secrets import mask, register_environment
@@ -29,6 +30,7 @@ def _run(words: Sequence[str]) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a locale may lack characters of GitHub's texts
             stream.reconfigure(errors="backslashreplace")
+    WORDS.set(tuple(words))
     spare_pandas()
     register_environment()
     exit_code = _exit_code(partial(_start, words))

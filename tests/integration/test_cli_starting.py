@@ -14,6 +14,7 @@ import pytest
 from goldpan import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
+from goldpan.operations.repositories import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
 from tests.invoking import check_typed
 from tests.places import ROOT
@@ -196,3 +197,32 @@ def test_a_mistyped_command_of_a_group_is_told_with_the_nearest(tmp_path: Path) 
     assert (done.code, "'evaluate runn' (did you mean run?)" in done.err) == (2, True), done.err
     done = run("--workspace", "lab", "status", folder=tmp_path)
     assert "Options of a command stand behind it" in done.err
+
+
+def test_words_of_another_program_are_not_goldpans_own(tmp_path: Path) -> None:
+    """Goldpan as a library: the host's own `--quiet` and `--json` change nothing."""
+    (tmp_path / "goldpan-workspace").mkdir()
+    library = (
+        "import sys; sys.argv = ['host', '--quiet', '--json', 'secret-word']; "
+        "from goldpan.core.errors import UnknownNameError; "
+        "from goldpan.core.terminal import complain; "
+        "from goldpan.operations.command import is_silent; "
+        "complain(UnknownNameError('There is no rule x', 'Choose default')); "
+        "sys.exit(is_silent(False))"
+    )
+    done = run(folder=tmp_path, program=library)
+    assert done.code == 0
+    assert done.err.startswith("Error: There is no rule x")
+    assert "secret-word" not in done.err
+
+
+def test_a_plugin_is_offered_with_the_command_that_was_given(tmp_path: Path) -> None:
+    done = run("pair", "--rules", "mine", "--repo", "o/n", folder=tmp_path)
+    assert "goldpan --plugin FILE.py pair --rules mine --repo o/n" in " ".join(done.err.split())
+
+
+def test_lines_of_a_file_of_repositories_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    names = tmp_path / "names.txt"
+    names.write_bytes("# a \u2028form\x0cfeed\x85\r\no/n\r\n\no/m\n../x\n".encode())
+    with pytest.raises(UsageError, match=r"names\.txt:5: "):
+        named_repositories([], names)

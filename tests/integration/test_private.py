@@ -56,6 +56,11 @@ SECRETS = [
     ("huggingface-token", "hf_" + DRAWN[:34]),
     ("private-key", KEY),
     ("private-key", KEY.replace("RSA ", "").replace("\n", "\\n")),
+    (
+        "private-key",
+        KEY.replace("-\n", "-\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0F1E\n\n", 1),
+    ),
+    ("private-key", KEY.replace("RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK")),
     ("private-key", f"-----BEGIN OPENSSH PRIVATE KEY-----\n{BASE64}\n{BASE64}"),
 ]
 EMAILS = ["alice@gmail.com", "a.b+c@mail.co.uk", "rené@société.fr", "1+x@h.dev", "o'nil_2@x-y.org"]
@@ -150,6 +155,101 @@ def test_nothing_private(text: str) -> None:
     assert find_private(text) == ()
 
 
+PASSWORDS = [
+    "Wq7&tLm2x",
+    "aB3$dE5fG7",
+    "k7L'm,Qp=2x",
+    "p!ss*W0r(9)",
+    "x;+Y8tq2",
+    "Vq7p@Lm@2x",
+    "pä55-ß中9",
+    "8675309114",
+]
+LOGINS = [
+    "https://jdoe:{}@git.acme.io/r.git",
+    "postgresql+psycopg2://app:{}@[2001:db8::1]:5432/db?sslmode=off&mail=a",
+    "redis://:{}@cache:6379/0",
+    "smb://CORP;jdoe:{}@srv/share",
+    "mongodb+srv://a%40b:{}@h1:27017,h2:27017/?w=1",
+    "jdbc:mysql://${{USER}}:{}@db",
+    "smtp://jane@acme.io:{}@smtp.acme.io:465",
+]
+
+
+@pytest.mark.parametrize("password", PASSWORDS)
+@pytest.mark.parametrize("login", LOGINS)
+def test_passwords_of_addresses_whatever_their_characters(login: str, password: str) -> None:
+    text = f"it uses `{login.format(password)}` since 2.0"
+    assert is_marked(text)
+    redacted = redact(text).text
+    assert redacted == f"it uses `{login.format('<SECRET:url-password>')}` since 2.0"
+
+
+LOGIN = "deploy:" + DRAWN[20:36]
+ENCODED = base64.b64encode(LOGIN.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        (f"curl -u {LOGIN} https://x.io/", "curl -u deploy:<SECRET:password> https://x.io/"),
+        (f"curl -sSLu'{LOGIN} x' y", "curl -sSLu'deploy:<SECRET:password>' y"),
+        (
+            f'curl -X PUT \\\n  --user="{LOGIN}" h',
+            'curl -X PUT \\\n  --user="deploy:<SECRET:password>" h',
+        ),
+        (f'["curl", "-u", "{LOGIN}"]', '["curl", "-u", "deploy:<SECRET:password>"]'),
+        (f"curl.exe --proxy-user {LOGIN}", "curl.exe --proxy-user deploy:<SECRET:password>"),
+        (f"Authorization: Basic {ENCODED}", "Authorization: Basic <SECRET:password>"),
+        (
+            f"setRequestHeader('authorization', 'basic {ENCODED}')",
+            "setRequestHeader('authorization', 'basic <SECRET:password>')",
+        ),
+        (
+            f'"auths": {{"h": {{"auth": "{ENCODED}"}}}}',
+            '"auths": {"h": {"auth": "<SECRET:password>"}}',
+        ),
+        (f"//npm.acme.io/:_auth={ENCODED}", "//npm.acme.io/:_auth=<SECRET:password>"),
+        (
+            f"https://{HEX40}:x-oauth-basic@github.com/o/r",
+            "https://<SECRET:url-password>:x-oauth-basic@github.com/o/r",
+        ),
+        (f"db://u:{DRAWN[:8]}/{DRAWN[8:12]}#?@h:1/", "db://u:<SECRET:url-password>@h:1/"),
+        ("?url=http://h:8080&email=x@acme.io", "?url=http://h:8080&email=<EMAIL>"),
+        ("'http://h:8443','me@acme.io'", "'http://h:8443','<EMAIL>'"),
+        ("ME@ACME.IO Me@Gmail.Com", "<EMAIL> <EMAIL>"),
+        ("me@xn--bcher-kva.xn--p1ai", "<EMAIL>"),
+    ],
+)
+def test_logins_and_addresses_beside_them(text: str, redacted: str) -> None:
+    assert redact(text).text == redacted
+    assert is_marked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y_hat = X@theta.values",
+        "err = (A @ B).T, C@D.grad, u@v.mT, self.M@self.v.data + b",
+        "systemctl enable syncthing@jane.service --now; foo@1.socket x@y.target",
+        "npm i left-pad@next.canary @scope/pkg@latest.rc yarn add x@beta.alpha",
+        "uses: o/n/.github/workflows/w.yml@main.stable",
+        "org.acme.Widget@value.toString",
+        "sprite@2x.webp bundle@1.js.map clip@3.mov",
+        'f"postgres://{user}:{password}@{host}:{port}/" and mysql://$dbuser:$dbpass@$dbhost',
+        "http://u:%PASSWD%@h http://u:%(passwort)s@h http://u:${{PW_OF_DB}}@h amqp://u:••••••••@h",
+        "http://localhost:3000/user@scope/pkg?x=http://10.0.0.1:2375,y",
+        "git+https://github.com:org/Repo1@v1.2 file://C:/Users/Foo1/x@y.txt",
+        'curl -u "$USER:$TOKEN_OF_CI" x; curl -u user:password y; curl -u admin: z',
+        "docker run -u node:nogroup x; curl -o x http://h:9200/_search; curl --url http://a:b/c",
+        "Authorization: Basic dXNlcjpwYXNz, basic functionality, Basic OAuth2Authentication",
+        '"auth": "required" and _auth=enabledByDefault',
+    ],
+)
+def test_code_and_templates_are_not_private(text: str) -> None:
+    assert find_private(text) == ()
+
+
 ADDRESSES = [*(("email", email) for email in EMAILS), *(("ip-address", number) for number in IPS)]
 
 
@@ -194,7 +294,22 @@ def test_what_a_replacement_uncovers_is_replaced_too() -> None:
 PRIVATE = st.sampled_from([*(secret for _, secret in SECRETS), *EMAILS, *IPS])
 PARTS = st.sampled_from([*"@.:-_=/ \n'\"<>()[]", "\r\n", "> "])
 HINTS = st.sampled_from(
-    ["password", "token=", "api_key: ", "Secret Key=", "bearer ", "https://", "eyJ", "AKIA", "ghp_"]
+    [
+        "password",
+        "token=",
+        "api_key: ",
+        "://u:",
+        "://:",
+        "curl -u a:",
+        "Basic ",
+        '"auth": "',
+        "Secret Key=",
+        "bearer ",
+        "https://",
+        "eyJ",
+        "AKIA",
+        "ghp_",
+    ]
 ) | st.sampled_from(
     ["com", "a", "B7", "1", "2001:", "1.2.3.4", "xoxb-", "é", "K", "ſ", "中", "\0", HEX40]
 )

@@ -13,9 +13,9 @@ import pytest
 
 from goldpan.core.errors import DamagedError, WorkspaceError
 from goldpan.core.parallel.engine import open_engine
-from goldpan.core.resources import explain, told_otherwise, write_file
+from goldpan.core.resources import explain, told_otherwise
 from goldpan.core.storage.parquet import write_table
-from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.values import Execution
 from tests.drawing import daily
 from tests.mining import copy_mined
@@ -63,9 +63,9 @@ def test_a_file_that_is_written_whole_is_named(tmp_path: Path) -> None:
     target = tmp_path / "newest.json"
     target.symlink_to("/dev/full")
     with pytest.raises(OSError) as caught:
-        write_file(target, b"{}")
+        write_whole(target, b"{}")
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(target))
-    write_file(tmp_path / "text", "a\udc80b\n")
+    write_whole(tmp_path / "text", "a\udc80b\n")
     assert (tmp_path / "text").read_bytes() == b"a?b\n"
 
 

@@ -14,7 +14,9 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.hub.check import check_dataset
+from goldpan.datasets.tasks.data import read_task_data, with_validation
 from goldpan.datasets.tasks.importing import import_files
+from goldpan.datasets.tasks.leakage import find_overlap
 from goldpan.datasets.tasks.registry import find_task, load_tasks
 from goldpan.datasets.tasks.task import Task
 from tests.hub import Hub
@@ -128,6 +130,35 @@ def test_equal_texts_lie_on_one_side(tmp_path: Path) -> None:
     directory = imported(tmp_path / "w", task, [path])
     train, test = ({row["text"] for row in rows(directory, name)} for name in ("train", "test"))
     assert not train & test
+
+
+def test_copies_that_differ_in_case_and_white_space_lie_on_one_side(tmp_path: Path) -> None:
+    """By the rule by which the check finds them: here it finds none, of validation neither."""
+    task, (path,) = toy(tmp_path), own_files(tmp_path)
+    forms = (
+        "Crash on {}",
+        "CRASH ON {}",
+        "crash  on\t{} ",
+        "Ｃrash on {}",
+        "<!-- a -->Crash on {}",
+    )
+    lines = [
+        f'"{form.format(number)}",the log,{"BW"[number % 2]}\n'
+        for number in range(40)
+        for form in forms
+    ]
+    path.write_text("title,body,kind\n" + "".join(lines), encoding="utf-8")
+    for split in ("random:0.5,0.5", "stratified:0.5,0.5"):
+        result = import_files(
+            WorkspaceLayout(tmp_path / split[:4]), task, [path], QUIET, split=split
+        )
+        data = with_validation(read_task_data(result.written.directory, task), 0.3, seed=0)
+        train, validation, test = (
+            data.splits[name].to_batches() for name in ("train", "validation", "test")
+        )
+        assert sum(map(len, train + validation + test)) == len(lines)
+        assert not find_overlap(task, train, test).repeated
+        assert not find_overlap(task, train, validation).rows["text"]
 
 
 def test_rows_that_a_split_leaves_out_are_told(tmp_path: Path) -> None:

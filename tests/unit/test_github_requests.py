@@ -15,7 +15,7 @@ from goldpan.core.errors import QueryError, ServerError
 from goldpan.core.secrets import register
 from goldpan.miners.github.batches import BatchSize, Drain
 from goldpan.miners.github.client import GitHub
-from goldpan.miners.github.limits import Pace, Token, TokenPool
+from goldpan.miners.github.limits import Flow, Pace, Token, TokenPool
 from goldpan.miners.replies import (
     HttpReply,
     NoAnswerError,
@@ -186,6 +186,48 @@ def test_requests_under_way_are_counted_against_the_budget() -> None:
     for token in pool.tokens:
         pool.observe(token, "core", headers(1, 3600))
     assert set(acquired(pool, times=2)) == set(pool.tokens)
+
+
+def test_a_cancelled_wait_leaves_no_request_under_way() -> None:
+    async def run() -> None:
+        pool, flow = TokenPool(("one",), Pace(per_minute=1)), Flow(1)
+        pool.observe(pool.tokens[0], "core", headers(2, 3600))
+        await pool.acquire("core")
+        waiting: list[asyncio.Task[object]] = [asyncio.create_task(pool.acquire("core"))]
+        await flow.__aenter__()
+        waiting += [asyncio.create_task(flow.__aenter__()) for _ in range(2)]
+        await asyncio.sleep(0)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        pool.release(pool.tokens[0], "core")
+        assert pool.tokens[0].budgets["core"].under_way == 0
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_requests_cancelled_as_they_end_leave_their_places(steps: int) -> None:
+    async def run() -> None:
+        flow, end = Flow(3), asyncio.Event()
+        flow.width = 3.0
+
+        async def request() -> None:
+            async with flow:
+                await end.wait()
+
+        requests = [asyncio.create_task(request()) for _ in range(9)]
+        await asyncio.sleep(0.01)
+        end.set()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        for task in requests:
+            task.cancel()
+        await asyncio.gather(*requests, return_exceptions=True)
+        for _ in range(3):
+            await asyncio.wait_for(flow.__aenter__(), 1)
+
+    asyncio.run(run())
 
 
 def test_a_pause_holds_for_both_resources() -> None:

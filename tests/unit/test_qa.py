@@ -171,6 +171,14 @@ def test_a_reply_to_another_reply_earns_less_than_one_to_the_question() -> None:
     assert earned(to_reply, before) < earned(to_question, before)
 
 
+@pytest.mark.parametrize("sign", "\u2028\u2029\x0b\x0c\x1c\x85")
+def test_a_quoted_line_ends_at_a_line_feed_alone(sign: str) -> None:
+    before = reply("s", "none", f"Would a{sign}second gate behind the first help against it?\r\n")
+    to_reply = f"> {before.text}\r\n\r\n{ADVICE}"
+    to_question = f"> The sluice leaks as soon as the gate is closed.\n\n{ADVICE}"
+    assert earned(to_reply, before) < earned(to_question, before)
+
+
 @pytest.mark.parametrize(
     ("title", "body"),
     [

@@ -216,6 +216,8 @@ def test_template_lines_recur() -> None:
     texts = [f"### Which valve?\r\n\r\nNumber {at}\n```\n---\n  Thanks!  " for at in range(10)]
     assert template_lines(texts) == {"### Which valve?", "Thanks!"}
     assert template_lines(texts[:2]) == frozenset()
+    parted = [f"Which\u2028valve?\x0cAny\x85\n{at}" for at in range(10)]
+    assert template_lines(parted) == {"Which\u2028valve?\x0cAny"}
     assert template_lines([*texts, *["other"] * 300]) == {"other"}
     assert template_lines([]) == frozenset()
 

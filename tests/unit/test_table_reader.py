@@ -329,15 +329,27 @@ def test_nul_and_long_fields_are_read(tmp_path: Path) -> None:
     assert len(row["text"]) == 2_000_003
 
 
+@pytest.mark.parametrize("name", ["toy.jsonl", "toy.json", "toy.jsonl.gz"])
+def test_half_a_surrogate_costs_a_character_and_no_file(tmp_path: Path, name: str) -> None:
+    texts = [r"cut \ud83d", r"whole \ud83d\ude00", r"\udc00\ud83d", r"no \\ud83d half"]
+    lines = [f'{{"title": "{text}", "\\udfff": 1}}' for text in texts]
+    content = "\n".join(lines) if "jsonl" in name else f"[{', '.join(lines)}]"
+    packed = gzip.compress(content.encode()) if name.endswith("gz") else content.encode()
+    (tmp_path / name).write_bytes(packed)
+    rows = list(table_rows(tmp_path / name))
+    titles = ["cut \ufffd", "whole \U0001f600", "\ufffd\ufffd", "no \\ud83d half"]
+    assert rows == [{"title": title, "\ufffd": 1} for title in titles]
+
+
 @pytest.mark.parametrize(
     ("content", "cause"),
     [
         ("[{}, 3]", "1.: is not an object"),
         ('{"rows": []}', "\\[ is missing"),
         ("[{}", ", or ] is"),
-        (r'[{"title": "\ud83d"}]', "half of a surrogate pair"),
         ("{}\n\n3\n", "line 3: is not an object"),
         ('{}\n\n{"kind": NaN}\n', "line 3: .* column 10"),
+        ('{}\n{"title": "\\ud83d", "kind": NaN}\n', "line 2: .* column"),
     ],
 )
 def test_json_that_is_no_table_is_told(tmp_path: Path, content: str, cause: str) -> None:

@@ -155,7 +155,7 @@ def _file_fix(part: FilePatch, before: Mapping[str, str], removed: Set[tuple[str
     path = part.moved_from or part.path
     lines = list(_lines(part.text))
     known = [text for mark, text, _ in lines if mark != "+"]
-    old = {tokens_of(line) for line in (*known, *before.get(path, "").splitlines())}
+    old = {tokens_of(line) for line in (*known, *before.get(path, "").split("\n"))}
     added = [
         text
         for mark, text, _ in lines

@@ -23,7 +23,7 @@ _LETTERS = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"',
 _CODES = {letter: code for code, letter in _LETTERS.items()}
 _SPECIAL = re.compile(f'[{UNDRAWN}\t\n"\\\\\udc80-\udcff]')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\(?:[abtnvfr"\\]|[0-3][0-7][0-7]))*"')
-_ESCAPE = re.compile(r'\\([abtnvfr"\\])|((?:\\[0-3][0-7][0-7])++)')
+_ESCAPE = re.compile(r'\\([abtnvfr"\\])|((?:\\[0-3][0-7][0-7])+)')
 
 
 def quote_path(path: str, *, always: bool = False) -> str:

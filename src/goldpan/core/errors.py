@@ -28,8 +28,10 @@ Every message names the input and the cause, and ends with the remedy.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any, Self
 
 from goldpan.core.sanitize import visible
 from goldpan.core.secrets import mask
@@ -45,8 +47,15 @@ class GoldpanError(Exception):
         self.remedy = visible(mask(remedy))
         super().__init__(f"{_ended(self.problem)} {_ended(self.remedy)}")
 
-    def __reduce__(self) -> tuple[type[GoldpanError], tuple[str, str]]:
-        return type(self), (self.problem, self.remedy)
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Kinds have constructors of their own, and each keeps what it holds on its way.
+        return type(self).__new__, (type(self), *self.args), self.__dict__
+
+    def reworded(self, problem: str, remedy: str | None = None) -> Self:
+        """Return the same error in other words, of its kind and with what else it holds."""
+        error = copy(self)
+        GoldpanError.__init__(error, problem, self.remedy if remedy is None else remedy)
+        return error
 
 
 def cause_of(error: Exception) -> str:
@@ -127,7 +136,10 @@ class DamagedError(OSError):
     """A file is not as it was written."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is damaged: its bytes are not those that were written")
+        super().__init__(path)
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} is damaged: its bytes are not those that were written"
 
 
 def suggested(name: str, known: Iterable[str], most: int = 1) -> str:

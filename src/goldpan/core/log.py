@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,8 @@ LOG = logging.getLogger("goldpan")
 LOG.addHandler(logging.NullHandler())  # what is told is printed elsewhere
 PARTS = "parts"
 """The extra of a record that holds more keys of its JSON line."""
+WORDS: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
+"""The command line of the program; none where Goldpan is a library of another program."""
 _SERVERS = ("httpx", "httpx2")
 """Libraries whose own lines name each request with its status."""
 
@@ -77,6 +80,12 @@ def start_log(file: Path | None, *, verbose: bool, as_json: bool = False) -> Non
 def is_json() -> bool:
     """Tell whether what people are told goes to standard error as JSON lines."""
     return any(isinstance(handler.formatter, _JsonLines) for handler in LOG.handlers)
+
+
+def is_asked_for(option: str) -> bool:
+    """Tell whether the program's command line has an option without a value."""
+    words = WORDS.get()
+    return option in words[: words.index("--") if "--" in words else None]
 
 
 def _attach(handler: logging.Handler, names: tuple[str, ...]) -> None:

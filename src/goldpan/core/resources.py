@@ -104,17 +104,6 @@ def named(path: Path) -> Iterator[None]:
         raise OSError(number, os.strerror(number), str(path)) from error
 
 
-def write_file(path: Path, content: bytes | str) -> None:
-    """Write a file whole; raises `OSError` that names it, which Python leaves out of writing.
-
-    What UTF-8 cannot hold of a text becomes a question mark.
-    """
-    with named(path):
-        path.write_bytes(
-            content if isinstance(content, bytes) else content.encode(errors="replace")
-        )
-
-
 def _number(error: BaseException) -> int | None:
     """Return the system's number of an error, which Arrow and DuckDB may tell in words alone."""
     if isinstance(error, OSError) and error.errno is not None:

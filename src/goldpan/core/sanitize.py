@@ -7,6 +7,7 @@ out for people, as ``⟨U+202E⟩``, left out for models, and escaped in JSON an
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from goldpan.core.secrets import mask
 
@@ -76,6 +77,17 @@ def without_tokens(text: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return a value of JSON with U+FFFD for each half of a pair, which no UTF-8 can hold."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {without_surrogates(k): without_surrogates(v) for k, v in value.items()}
+    return value
 
 
 def printable(text: str) -> str:

@@ -29,7 +29,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from goldpan.core.errors import GoldpanError, StoppedError, UnknownNameError, UsageError
-from goldpan.core.log import LOG, PARTS, is_json
+from goldpan.core.log import LOG, PARTS, WORDS, is_asked_for, is_json
 from goldpan.core.plugins.loading import left_out
 from goldpan.core.result import Block, Line, Table, Title, cell_text, is_numeric
 from goldpan.core.sanitize import for_json, printable
@@ -235,7 +235,7 @@ def complain(error: GoldpanError) -> None:
     LOG.error(str(error), extra={PARTS: parts})
     if is_json():
         return
-    if "--json" in sys.argv[1:]:
+    if is_asked_for("--json"):
         sys.stderr.write(for_json(mask(orjson.dumps({"error": parts}).decode())) + "\n")
         return
     start = "" if isinstance(error, StoppedError) else "Error: "
@@ -246,4 +246,4 @@ def complain(error: GoldpanError) -> None:
 
 def with_plugin() -> str:
     """Return this command as it is to be given for a plugin to be loaded."""
-    return shlex.join(["goldpan", "--plugin", "FILE.py", *sys.argv[1:]])
+    return shlex.join(["goldpan", "--plugin", "FILE.py", *WORDS.get()])

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import IO
 
+from goldpan.core.sanitize import without_surrogates
+
 _CHUNK = 2**20
 _LONGEST = 64 * 2**20
 _PENDING = 4
@@ -21,9 +23,11 @@ class FieldError(ValueError):
     """A value is not what its field should hold; the message does not name the file."""
 
     def __init__(self, field: str, text: str) -> None:
-        super().__init__(f"{field}: {text}" if field else text)
-        self.field = field
-        self.text = text
+        super().__init__(field, text)
+        self.field, self.text = field, text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}" if self.field else self.text
 
 
 def read_array(file: IO[str], name: str = "") -> Iterator[object]:
@@ -120,9 +124,7 @@ class _Text:
             try:
                 value, end = self._json.raw_decode(self._buffer, self._at)
                 if "\\u" in self._buffer[self._at : end]:  # which may be half of a character
-                    json.dumps(value, ensure_ascii=False).encode()
-            except UnicodeEncodeError:
-                raise FieldError(field, "a text holds half of a surrogate pair") from None
+                    value = without_surrogates(value)
             except json.JSONDecodeError as error:
                 if self._at_end:
                     raise FieldError(field, f"is not JSON ({error.msg})") from None

@@ -29,7 +29,9 @@ from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
 from goldpan.core.storage.parquet import Writer
+from goldpan.core.storage.workspace import replacing_file
 from goldpan.datasets.json_array import FieldError, read_array
+from goldpan.miners.replies import parse_json
 
 _LONGEST_FIELD = 64 * 2**20
 """Characters; a quote that is never closed would otherwise take in the whole file."""
@@ -117,10 +119,15 @@ def table_rows(path: Path, unquoted: str = "") -> Iterator[dict[str, Any]]:
 def _lines_of_json(lines: Iterable[bytes]) -> Iterator[tuple[str, object]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
+            line = line.removeprefix(codecs.BOM_UTF8)
             try:
-                value = orjson.loads(line.removeprefix(codecs.BOM_UTF8))
+                value = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise FieldError(f"line {number}", f"{error.msg}, column {error.colno}") from None
+                problem = f"{error.msg}, column {error.colno}"
+                try:
+                    value = parse_json(line)  # which takes half of a surrogate pair
+                except ValueError:
+                    raise FieldError(f"line {number}", problem) from None
             yield f"line {number}", value
 
 
@@ -265,7 +272,8 @@ def write_rows(rows: pa.RecordBatchReader, path: Path) -> None:
     """
     check_form(path)
     try:
-        _WRITERS[path.suffix.lower()](rows, path)
+        with replacing_file(path) as draft:
+            _WRITERS[path.suffix.lower()](rows, draft)
     except OSError as error:
         raise unwritable(path, error, DatasetError) from None
 

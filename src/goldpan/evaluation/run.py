@@ -28,11 +28,16 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.resources import write_file
 from goldpan.core.result import Block, Result
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.sealed import sealed_json
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, publish
+from goldpan.core.storage.workspace import (
+    WorkspaceLayout,
+    hold_lock,
+    make_directory,
+    publish,
+    write_whole,
+)
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import date_signal
@@ -322,7 +327,7 @@ def _publish(
     with workspace.scratch() as scratch:
         for name, table in tables.items():
             write_table(table, scratch / name)
-        write_file(scratch / RESULT, sealed_json(result))
+        write_whole(scratch / RESULT, sealed_json(result))
         # The result goes last: a directory without it is no finished run.
         publish({scratch / name: directory / name for name in (*tables, RESULT)})
 

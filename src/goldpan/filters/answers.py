@@ -154,13 +154,13 @@ def rated_answers(question: AskedQuestion, replies: Sequence[IssueReply]) -> lis
             because = tuple(reason for reason, count in points.items() if count > 0)
             rated.append(Answer(reply, sum(points.values()), because))
         if any(quotes[index + 1 :]):
-            texts.update(line.strip()[:_ALIKE] for line in reply.text.splitlines())
+            texts.update(line.strip()[:_ALIKE] for line in reply.text.split("\n"))
     return rated
 
 
 def _quotes(text: str) -> set[str]:
     """Return the beginnings of the lines that a reply quotes."""
-    return {line[:_ALIKE] for line in _QUOTED.findall(text)} if ">" in text else set()
+    return {line.strip()[:_ALIKE] for line in _QUOTED.findall(text)} if ">" in text else set()
 
 
 def _question_points(question: AskedQuestion) -> dict[str, int]:

@@ -18,7 +18,7 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.resources import explain
 from goldpan.core.result import Block, Result, Table, Title
 from goldpan.core.storage.parquet import connect, open_tables
-from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.storage.workspace import WorkspaceLayout, replacing_file
 from goldpan.filters.basis import Basis, basis_blocks, find_basis
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
@@ -267,15 +267,16 @@ def write_rejects(
         )
     rejects = pa.concat_tables([_rejects(workspace, repo, profile) for repo in repos])
     try:
-        match target.suffix:
-            case ".parquet":
-                pq.write_table(rejects, target, compression="zstd", write_page_checksum=True)
-            case ".csv":
-                pyarrow.csv.write_csv(_for_spreadsheets(rejects), target)
-            case _:
-                with target.open("wb") as file:
-                    for batch in rejects.to_batches(max_chunksize=4096):
-                        file.writelines(orjson.dumps(row) + b"\n" for row in batch.to_pylist())
+        with replacing_file(target) as draft:
+            match target.suffix:
+                case ".parquet":
+                    pq.write_table(rejects, draft, compression="zstd", write_page_checksum=True)
+                case ".csv":
+                    pyarrow.csv.write_csv(_for_spreadsheets(rejects), draft)
+                case _:
+                    with draft.open("wb") as file:
+                        for batch in rejects.to_batches(max_chunksize=4096):
+                            file.writelines(orjson.dumps(row) + b"\n" for row in batch.to_pylist())
     except OSError as error:
         raise explain(error, target) or WorkspaceError(
             f"{target} cannot be written: {error.strerror or error}", "Choose another path"

@@ -21,6 +21,7 @@ from urllib.parse import urljoin, urlsplit
 import orjson
 
 from goldpan.core.errors import QueryError, ServerError
+from goldpan.core.sanitize import without_surrogates
 from goldpan.core.secrets import mask
 
 Resource = Literal["core", "graphql"]
@@ -92,7 +93,6 @@ def host_of(url: str) -> str:
     return urlsplit(url).netloc
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _KEPT_HEADERS = (
     *("date", "etag", "last-modified", "link", "location", "retry-after", "x-github-request-id"),
     *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "x-ratelimit-resource"),
@@ -156,9 +156,13 @@ def parse_json(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         try:
-            return _without_surrogates(json.loads(body))
+            return without_surrogates(json.loads(body, parse_constant=_refuse_constant))
         except RecursionError:
             raise ValueError("nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 @cache
@@ -169,16 +173,6 @@ def fast_parser() -> Callable[[bytes], Any]:
     except ImportError:  # no wheels for the newest Python: the same, more slowly
         return orjson.loads
     return parse
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
-    return value
 
 
 def read_reply(

@@ -15,7 +15,7 @@ import orjson
 from cyclopts.validators import Number
 
 from goldpan.core.errors import StoppedError, UsageError
-from goldpan.core.log import is_json
+from goldpan.core.log import is_asked_for, is_json
 from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
@@ -140,7 +140,7 @@ def typed_values(operation: Operation, values: Mapping[str, Any]) -> dict[str, A
 
 def is_silent(as_json: bool) -> bool:
     """Tell whether progress is not to be printed."""
-    return as_json or is_json() or "--quiet" in sys.argv[1:]
+    return as_json or is_json() or is_asked_for("--quiet")
 
 
 def print_result(result: Result, as_json: bool) -> None:

@@ -126,9 +126,10 @@ def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> Work
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:
+    from goldpan.core.storage.workspace import write_whole
     from goldpan.datasets.compare.diff import changelog
 
     try:
-        path.write_text(f"## Changes\n\n{changelog(result)}\n", encoding="utf-8", newline="\n")
+        write_whole(path, f"## Changes\n\n{changelog(result)}\n")
     except OSError as error:
         raise DatasetError(f"{path} cannot be written: {error}", "Choose another file") from None

@@ -47,7 +47,7 @@ def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[st
     names = [repository_name(repo) for repo in repos]
     if file is not None:
         try:
-            lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+            lines = Path(file).read_text(encoding="utf-8-sig").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
                 f"{file} cannot be read: {cause_of(error)}",

@@ -278,7 +278,7 @@ def _check(file: PlanFile, key: str, find: Callable[..., object], *arguments: ob
     try:
         find(*arguments)
     except UsageError as error:
-        raise type(error)(f"{file.path}: {key}: {error.problem}", error.remedy) from None
+        raise error.reworded(f"{file.path}: {key}: {error.problem}") from None
 
 
 def _check_rows(file: PlanFile, key: str, evaluation: StageSection, own: Path | None) -> None:

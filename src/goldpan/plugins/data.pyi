@@ -55,6 +55,7 @@ from goldpan.core.storage.workspace import UNPAIRED as UNPAIRED
 from goldpan.core.storage.workspace import WorkspaceLayout as WorkspaceLayout
 from goldpan.core.storage.workspace import hold_lock as hold_lock
 from goldpan.core.storage.workspace import make_directory as make_directory
+from goldpan.core.storage.workspace import replacing_file as replacing_file
 from goldpan.core.storage.workspace import tasks_directory as tasks_directory
 from goldpan.core.storage.workspace import write_whole as write_whole
 from goldpan.core.terminal import Reporter as Reporter
@@ -117,10 +118,10 @@ from goldpan.datasets.tasks.wording import wording_of as wording_of
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches as find_leaks_of_batches
 from goldpan.filters.duplicates.near import link as link
 from goldpan.filters.duplicates.settings import DuplicateSettings as DuplicateSettings
+from goldpan.filters.duplicates.settings import copies_key as copies_key
 from goldpan.filters.duplicates.sketches import NO_TEXT as NO_TEXT
 from goldpan.filters.duplicates.sketches import Ids as Ids
 from goldpan.filters.duplicates.sketches import SketchFile as SketchFile
-from goldpan.filters.duplicates.sketches import replacing as replacing
 from goldpan.filters.duplicates.sketches import sketch_file as sketch_file
 from goldpan.filters.duplicates.sketches import sketches as sketches
 from goldpan.filters.duplicates.texts import Portions as Portions

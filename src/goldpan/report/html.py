@@ -15,8 +15,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from goldpan._version import __version__
-from goldpan.core.resources import unwritable, write_file
+from goldpan.core.resources import unwritable
 from goldpan.core.sanitize import line, visible
+from goldpan.core.storage.workspace import write_whole
 from goldpan.filters.funnel import PLURAL
 from goldpan.report.distributions import frequent, levels, percent, share, short
 from goldpan.report.document import Report, formatted, kind, number_columns
@@ -70,7 +71,7 @@ def _templates() -> Environment:
 def write_page(page: str, output: Path) -> None:
     """Write a page; raises `WorkspaceError` where that fails, `UsageError` without its folder."""
     try:
-        write_file(output, page)
+        write_whole(output, page)
     except OSError as error:
         raise unwritable(output, error) from None
 

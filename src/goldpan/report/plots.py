@@ -13,6 +13,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
 from goldpan.core.sanitize import line
+from goldpan.core.storage.workspace import replacing_file
 from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.filters.funnel import PLURAL, Funnel
 from goldpan.report.distributions import levels
@@ -106,7 +107,8 @@ def plot_funnel(funnels: Sequence[Funnel], path: Path) -> None:
         write_page(render("funnel_page.html.jinja", title="Goldpan funnel", funnels=funnels), path)
         return
     try:
-        _draw(funnels, path, suffix[1:])
+        with replacing_file(path) as draft:
+            _draw(funnels, draft, suffix[1:])
     except OSError as error:
         raise unwritable(path, error) from None
 

@@ -40,9 +40,8 @@ from pydantic import Field
 
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.resources import write_file
 from goldpan.core.storage.sealed import sealed_json, stored_json
-from goldpan.core.storage.workspace import make_directory
+from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.table_reader import cell_text
 from goldpan.evaluation.metrics.curves import BinaryConfusion
@@ -226,7 +225,7 @@ def _compared(cache: Path, matrix: ScoreMatrix, statistics: Statistics) -> dict[
         "fragile": sum(pair.fragile for pair in compared.pairs),
     }
     make_directory(cache)
-    write_file(path, sealed_json({"compared": result}))
+    write_whole(path, sealed_json({"compared": result}))
     return result
 
 

@@ -15,9 +15,8 @@ import orjson
 
 from goldpan._version import __version__
 from goldpan.core.errors import DatasetError
-from goldpan.core.resources import write_file
 from goldpan.core.storage.sealed import sealed_json, stored_json
-from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
 from goldpan.datasets.splits import sample_by_hash
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.data import TaskData, read_task_data, task_data
@@ -68,7 +67,7 @@ def prepared(context: PaperContext, recipe: TaskRecipe) -> Prepared:
                 reading = reading_task(task, recipe)
                 plain = recipe.model_copy(update={"steps": "none"})
                 _import(context, plain, reading, files, order, directory)
-            write_file(mark, sealed_json({"key": key}))
+            write_whole(mark, sealed_json({"key": key}))
         data = replace(read_task_data(directory, task), task=task)
         if not isinstance(recipe.steps, str):  # they are the paper's, whatever the protocol knows
             data = replace(data, steps=None)

@@ -12,7 +12,7 @@ import orjson
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.sanitize import for_json
-from goldpan.core.storage.workspace import make_directory
+from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.report.compared import evaluation_page
 from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
 from goldpan.report.html import write_page
@@ -66,7 +66,7 @@ def write_files(result: Reproduction, directory: Path) -> tuple[Path, ...]:
     report = make_report(result)
     try:
         make_directory(directory)
-        paths[0].write_text(for_json(text) + "\n", encoding="utf-8")
+        write_whole(paths[0], for_json(text) + "\n")
     except OSError as error:
         raise WorkspaceError(
             f"{paths[0]} cannot be written: {error.strerror or error}", "Choose another --output"

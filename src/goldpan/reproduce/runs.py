@@ -30,7 +30,7 @@ from goldpan.core.errors import (
 )
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.result import Block, Line, Result
-from goldpan.core.storage.workspace import make_directory
+from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import Task, target_column
@@ -344,7 +344,7 @@ def write_jobs(context: PaperContext, directory: Path) -> ClusterJobs:
     try:
         make_directory(directory / "logs")
         paths = [_write_job(job, directory) for job in jobs]
-        submit.write_text(_SUBMIT, encoding="utf-8")
+        write_whole(submit, _SUBMIT)
         submit.chmod(0o755)
     except OSError as error:
         raise WorkspaceError(
@@ -364,7 +364,7 @@ def _write_job(job: ClusterJob, directory: Path) -> Path:
         folder=shlex.quote(str(Path.cwd())),
         command=shlex.join(job.command),
     )
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return path
 
 

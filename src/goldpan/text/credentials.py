@@ -7,6 +7,8 @@ in linear time. Its detectors of keywords and of entropy are not used: see `docs
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +16,6 @@ from dataclasses import dataclass
 from detect_secrets.filters.heuristic import is_sequential_string, is_templated_secret
 from detect_secrets.plugins.aws import AWSKeyDetector
 from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
-from detect_secrets.plugins.basic_auth import BasicAuthDetector
 from detect_secrets.plugins.discord import DiscordBotTokenDetector
 from detect_secrets.plugins.github_token import GitHubTokenDetector
 from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
@@ -35,6 +36,7 @@ from detect_secrets.plugins.twilio import TwilioKeyDetector
 _LEAST_ENTROPY = 3.4  # bits a character; 16 different ones have 4
 _FEWEST_CHARACTERS = 6  # different ones, among the last 16
 _SHORTEST_PASSWORD = 6
+_FEWEST_IN_PASSWORD = 3  # different characters
 _ENTROPY = Base64HighEntropyString()
 _CHANGES = re.compile(r"(?:[0-9]++[A-Za-z+/_=-]++){3}|(?:[A-Za-z+/_=-]++[0-9]++){3}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
@@ -44,6 +46,11 @@ _SHOWN = re.compile(
     r"example|xxxx|your|dummy|sample|redacted|secret|password|changeme|placeholder|insert"
     r"|0000000|1234567|abcdefg|\*\*\*|\.\.\.",
     re.I,
+)
+_VARIABLE = re.compile(
+    r"[$#@%]*(?:\{.*\}|\(.*\)[ds]?|\[.*\]|<.*>)|%.*%"
+    r"|\$+(?:[a-z_]+|[A-Z_][A-Z0-9_]*|[a-z]+(?:[A-Z][a-z]+)+)",
+    re.S,
 )
 _WEAK_WORDS = """
 passwd username testing postgres rabbitmq oauth2 x-oauth-basic foobar qwerty 123456 abc123
@@ -79,13 +86,24 @@ def is_random_but_hex(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Return whether the password of a URL is not one that examples use."""
+    """Return whether a password is not one that examples use, nor the name of a variable."""
     return (
         len(value) >= _SHORTEST_PASSWORD
+        and len(set(value)) >= _FEWEST_IN_PASSWORD
         and value.lower() not in _WEAK
         and not _SHOWN.search(value)
-        and not is_templated_secret(value)
+        and not _VARIABLE.fullmatch(value)
     )
+
+
+def is_login(value: str) -> bool:
+    """Return whether a value is the Base64 of a user, a colon and a password."""
+    try:
+        login = base64.b64decode(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), "-_")
+        user, colon, password = login.decode().partition(":")
+    except (binascii.Error, ValueError):
+        return False
+    return bool(colon) and (user + password).isprintable() and is_password(password)
 
 
 def is_token_header(value: str) -> bool:
@@ -122,7 +140,7 @@ class _Format:
 
 
 def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(map(re.compile, patterns))
+    return tuple(re.compile(pattern, re.S) for pattern in patterns)
 
 
 _VALUE = r"([A-Za-z0-9+/_=.~!@#$%^&*-]{15,199}[A-Za-z0-9+/_=])(?![A-Za-z0-9(\[])"
@@ -136,7 +154,22 @@ _SIGNING = (
     r"(?i:(?:secret|private|signing|encryption|master|session)(?:[ _-]access)?[ _-]?key|secret)"
 )
 _BEARER = r"(?i:bearer|authorization[\"']?[:=] ?[\"']?(?:token|basic)) "
-_LOGIN = r"://[^:/?#\[\]@\s]+:[^:/?#\[\]@\s]+@"
+# A login in an address. Whoever wrote it need not have escaped what stands in it: a password goes
+# on to the last @ before the path, and may hold slashes where it looks like nothing else.
+_USER = r"://[^\s:/?#\"'`<>\[\]|]{0,100}:"
+_QUOTE_WITHIN = r"[\"'`](?=[\w!$%^~])"
+_LOGIN_PATTERNS = (
+    rf"{_USER}(?![0-9]{{1,5}}[,;&)\]}}\"'\\])((?:[^\s/?#\"'`<>]|{_QUOTE_WITHIN}){{1,200}})@",
+    r"://[\w$%+~-]{0,100}:(?![./\\]|[0-9]{1,5}[/?#])(?=[^\s@]*[0-9])(?=[^\s@]*[a-z])(?=[^\s@]*[A-Z])"
+    rf"((?:[^\s@\"'`<>]|{_QUOTE_WITHIN}){{1,200}})@(?=[\w\[])",
+)
+_COMMAND = r"curl(?:[^\n\\]|\\.){0,400}?[\s\"'](?:-[A-Za-z#]{0,9}[uU]|--(?:proxy-)?user)"
+_NAME = r"[^\s:\"'/]{0,100}"
+_ENCODED = r"[A-Za-z0-9+/_-]{8,600}={0,2}"
+_ENCODED_LOGIN = (
+    r"(?:(?i:\bbasic)[ \t]+[A-Za-z0-9+/_-]+[0-9A-Z+/=]"
+    r"|_auth[ \t]{0,3}=[ \t]{0,3}[\"']?|\"auth\"[ \t]{0,3}:[ \t]{0,3}\")[A-Za-z0-9+/_=-]{6}"
+)
 _KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 _FORMATS = (
     _Format("aws-key", "A3T|ABIA|ACCA|AKIA|ASIA", AWSKeyDetector.denylist[:1], exact=True),
@@ -182,20 +215,52 @@ _FORMATS = (
         "private-key",
         _KEY_BLOCK,
         _patterns(
-            _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}+-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
+            _KEY_BLOCK + r"(?:[^-]|-(?!--)){40,16000}-----END [A-Z0-9 ]{0,30}PRIVATE KEY[A-Z -]*",
             _KEY_BLOCK + r"(?:(?:\s|\\[nr]|>)*[A-Za-z0-9+/=]{16,80}+)+",
         ),
         is_key_block,
         longest=16_200,
         alone=False,
     ),
-    _Format("url-password", _LOGIN, BasicAuthDetector.denylist, is_password, group=1, alone=False),
     _Format(
         "url-password",
-        "https?://[A-Za-z0-9_-]{20,200}@",
-        _patterns("https?://([A-Za-z0-9_-]{20,200})@"),
+        r"://[^\s:/?#]*:[0-9]*[^\s0-9/?#]",
+        _patterns(*_LOGIN_PATTERNS),
+        is_password,
+        longest=420,
         group=1,
         alone=False,
+    ),
+    _Format(
+        "url-password",
+        "https?://[A-Za-z0-9_-]{20,200}[:@]",
+        _patterns("https?://([A-Za-z0-9_-]{20,200})(?::[A-Za-z0-9_-]{0,20})?@"),
+        group=1,
+        alone=False,
+    ),
+    _Format(
+        "password",
+        "curl[^\\n]",
+        _patterns(
+            *(_COMMAND + rf"[ \t=,]{{0,4}}{mark}{_NAME}:([^\n{mark}]{{1,200}})" for mark in "\"'"),
+            _COMMAND + rf"[ \t\"',=\\]{{0,4}}{_NAME}:[\"']?([^\s\"'`]{{1,200}})",
+        ),
+        is_password,
+        longest=800,
+        group=1,
+        alone=False,
+    ),
+    _Format(
+        "password",
+        _ENCODED_LOGIN,
+        _patterns(
+            rf"(?i:basic)[ \t]+({_ENCODED})", rf"(?:_auth|\"auth\")[ \t=:\"']{{1,8}}({_ENCODED})"
+        ),
+        is_login,
+        longest=700,
+        group=1,
+        alone=False,
+        words=("basic", "auth"),
     ),
     _Format(
         "assigned",

@@ -54,7 +54,7 @@ def template_lines(
     seen = lost = 0
     for text in texts:
         seen += 1
-        for line in {line for raw in text.splitlines() if _is_candidate(line := raw.strip())}:
+        for line in {line for raw in text.split("\n") if _is_candidate(line := raw.strip())}:
             # A forgotten line may have stood in as many texts as cost others their place.
             counts[line] = counts.get(line, lost) + 1
         if seen % window == 0:

@@ -28,7 +28,7 @@ _LINKS = re.compile(
     r"(!?)\[([^\[\]\n]*+)\]\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)?(?:[ \t]+\"[^\"\n]*+\")?\)"
 )
 _URLS = re.compile(
-    r"(?:https?://|ftp://|file:/|mailto:|www\.)[^\s<>()\]]++(?:\([^\s<>()\]]*+\)[^\s<>()\]]*+)*+"
+    r"(?:https?://|ftp://|file:/|mailto:|www\.)[^\s<>()\]]++(?:\([^\s<>()\]]*+\)[^\s<>()\]]*+)*"
 )
 _NAMES = re.compile(r"@(?<![\w@/]@)[A-Za-z0-9][A-Za-z0-9_-]*+(?:/[A-Za-z0-9_-]++)?|#[0-9]++\b")
 # It begins with a character, to which the matcher jumps; that is twice as fast as a word boundary.
@@ -44,7 +44,7 @@ _MARKS = re.compile(
 # A line that begins with a sentence is prose, whatever numbers follow; no expression above hits
 # the words of one.
 _SENTENCE = re.compile(
-    r"(?:\(?[A-Za-z]{1,17}(?:['’-][A-Za-z]{1,17})?[,.:;!?)]{0,2} |[0-9]{1,6} ){4,}+"
+    r"(?:\(?[A-Za-z]{1,17}(?:['’-][A-Za-z]{1,17})?[,.:;!?)]{0,2} |[0-9]{1,6} ){4,}"
 )
 _UNDERLINES = re.compile(r"(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _SIGNS = "*|~`"
@@ -167,7 +167,7 @@ _TAG = re.compile(r"<[^<>]{0,200}+>|&\w{1,20}+;")
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc)\.")
 _NUMBER = re.compile(r"(\d++)(?:\.(\d++))?")
-_RUN = re.compile(r"([.!?])\1++")
+_RUN = re.compile(r"([.!?])\1+")
 _DOTTED = re.compile(r"(\w++)(?:\.([^\W\d]\w*+))?")
 _LEADING_DOT = re.compile(r"(?<![\w.])\.(?=\w)")
 _SPECIAL = re.compile(r"[^\w,.@#&^%!?]|_")

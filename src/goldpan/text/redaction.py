@@ -12,12 +12,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.text.credentials import SECRET_HINT, Span, find_secrets
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
 
 # Addresses of people and machines in a text: e-mail and public IP.
 #
@@ -32,17 +36,11 @@ _LOCAL = "".join(map(chr, range(0xC0, 0x250))) + (
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-"
 )
 _DOMAIN = re.compile(
-    rf"(?:[{_LATIN}](?:[{_LATIN}-]{{0,61}}[{_LATIN}])?\.){{1,8}}([A-Za-z]{{2,24}})(?![{_LATIN}_(])"
+    rf"(?:[{_LATIN}](?:[{_LATIN}-]{{0,61}}[{_LATIN}])?\.){{1,8}}(xn--[A-Za-z0-9-]{{2,59}}|[A-Za-z]{{2,24}})(?![{_LATIN}_(])"
 )
-# What stands where a top level domain would: suffixes of files, attributes in code, and names
-# that are reserved for tests and local networks (RFC 2606, 6761, 6762).
-_SUFFIXES = """
-png jpg jpeg gif svg webp ico bmp pdf js mjs cjs ts jsx tsx json yml yaml html htm css scss xml
-toml txt log lock so dll exe dylib lib jar whl gz tgz bz xz patch diff service socket
-shape size sum mean dtype transpose reshape
-local localhost localdomain lan internal home corp test example invalid
-"""
-_NO_DOMAINS = frozenset(_SUFFIXES.split())
+# Top level domains that stand behind a matrix product or in names of files far more often.
+_NOT_DOMAINS = "bz call data java map mov open prod select shell so target total zip"
+_NO_DOMAINS = frozenset(_NOT_DOMAINS.split())
 _RESERVED = re.compile(r"(?:.*\.)?example\.(?:com|net|org)\Z", re.I)
 _IP4 = re.compile(
     r"(?<![\w.:-])(?P<ip>[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?![\w-]|\.[\w])(?P<port>:[0-9]{2,5})?"
@@ -70,7 +68,7 @@ def find_emails(text: str, allowed: tuple[str, ...] = ()) -> Iterator[Span]:
     for anchor in _AT.finditer(text):
         at = anchor.start() + 1
         domain = _DOMAIN.match(text, at + 1)
-        if not domain or domain[1].lower() in _NO_DOMAINS or _RESERVED.match(domain[0]):
+        if not domain or not _is_top_level(domain[1]) or _RESERVED.match(domain[0]):
             continue
         before = text[max(0, at - 64) : at]
         local = before[len(before.rstrip(_LOCAL)) :].lstrip(".-+%")
@@ -81,9 +79,25 @@ def find_emails(text: str, allowed: tuple[str, ...] = ()) -> Iterator[Span]:
             yield start, domain.end()
 
 
+@lru_cache(maxsize=4096)
+def _is_top_level(name: str) -> bool:
+    """Tell whether a top level domain is in the public list, and not written as code is: `mT`."""
+    is_written_so = name in (name.lower(), name.upper(), name.title())
+    return (
+        is_written_so and name.lower() not in _NO_DOMAINS and bool(_suffixes().publicsuffix(name))
+    )
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # it reads its list at once
+
+    return PublicSuffixList(accept_unknown=False, only_icann=True)
+
+
 def _in_url(text: str, start: int) -> bool:
     scheme = text.rfind("://", max(0, start - 100), start)
-    return scheme >= 0 and not re.search(r"[\s/@]", text[scheme + 3 : start])
+    return scheme >= 0 and not re.search(r"[\s/@?&,;'\"]", text[scheme + 3 : start])
 
 
 @lru_cache(maxsize=16)
@@ -136,6 +150,7 @@ EMAIL, IP_ADDRESS, SECRET = "email", "ip-address", "secret"
 _HINTS = {SECRET: SECRET_HINT, EMAIL: EMAIL_HINT, IP_ADDRESS: IP_HINT}
 KINDS = tuple(_HINTS)
 _ASSIGNED = f"{SECRET}:assigned"
+_URL_PASSWORD = f"{SECRET}:url-password"
 _MOST_ROUNDS = 4  # real texts take one; each costs as much as the first
 ALLOWED_EMAILS = (
     "*@users.noreply.github.com",
@@ -194,6 +209,10 @@ def _merge(findings: Iterable[PrivateSpan]) -> list[PrivateSpan]:
     for finding in sorted(findings, key=lambda item: (item.start, -item.end, item.kind)):
         if merged and finding.start < merged[-1].end:
             last = merged.pop()
+            if {last.kind, finding.kind} == {EMAIL, _URL_PASSWORD}:
+                # What follows the last @ is the host.
+                merged.append(last if last.kind == _URL_PASSWORD else finding)
+                continue
             kind = finding.kind if last.kind == _ASSIGNED else last.kind
             finding = PrivateSpan(kind, last.start, max(last.end, finding.end))
         merged.append(finding)

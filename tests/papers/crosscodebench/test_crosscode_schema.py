@@ -105,7 +105,6 @@ def test_a_wrong_field_is_named(tmp_path: Path, changes: dict[str, Any], problem
         ({"input": "x"}, "Instances[1].output: is missing"),
         ({"input": None, "output": "x"}, "Instances[1].input: null is not text"),
         ({"input": ["a", 1], "output": "x"}, "Instances[1].input[1]: int 1 is not text"),
-        ({"input": "a", "output": "\ud800"}, "Instances[1]: a text holds half of"),
         ({**GOOD, "split": "rest"}, "Instances[1].split: 'rest' is none of train, valid"),
         ({**GOOD, "idx": 1.5}, "Instances[1].idx: float 1.5 is not text"),
         ({**GOOD, "facts": []}, "Instances[1].facts: is not an object"),

@@ -93,8 +93,8 @@ def edits_of(
     rows: dict[int, int] = {}
     for number, block in enumerate(blocks):
         end = block.first + block.added
-        lines = reading.text[starts[block.first] : starts[end]].splitlines()
-        if lines and all(_RELEASE.match(line) for line in lines if line.strip()):
+        text = reading.text[starts[block.first] : starts[end]]
+        if text and all(_RELEASE.match(line) for line in text.split(b"\n") if line.strip()):
             found.append([])
             continue
         found.append([MutationEdit("hunk", starts[block.first], starts[end], block.removed)])

@@ -25,7 +25,7 @@ class Untold(Exception):  # noqa: N818 - no error, but an answer
     """The reason why a finding cannot be told, and the remedy."""
 
     def __init__(self, why: str, remedy: str) -> None:
-        super().__init__(why)
+        super().__init__(why, remedy)
         self.why, self.remedy = why, remedy
 
 

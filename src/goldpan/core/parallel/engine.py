@@ -76,12 +76,10 @@ def do(work: Callable[[T], R], unit: T) -> R:
     try:
         return work(unit)
     except GoldpanError as error:
-        raise type(error)(f"{name_of(unit)}: {error.problem}", error.remedy) from error
+        raise error.reworded(f"{name_of(unit)}: {error.problem}") from error
     except Exception as error:  # work may raise anything, and has to name its unit
         if explained := explain(error):
-            raise type(explained)(
-                f"{name_of(unit)}: {explained.problem}", explained.remedy
-            ) from error
+            raise explained.reworded(f"{name_of(unit)}: {explained.problem}") from error
         # Of any other kind: without the unit's name nobody finds what broke.
         raise UnitError(f"{name_of(unit)}: {type(error).__name__}: {error}") from error
 

@@ -39,7 +39,7 @@ from goldpan.core.remote.manifest import (
     upload,
 )
 from goldpan.core.remote.store import Lease, ObjectStore, UnchangedError
-from goldpan.core.resources import write_file
+from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result
 from goldpan.core.terminal import Terminal
 
@@ -74,7 +74,8 @@ def load_state(home: Path) -> MirrorState:
 def save_state(home: Path, state: MirrorState) -> MirrorState:
     """Keep what a mirror knows, and return it."""
     draft = home / f"{STATE}.new"
-    write_file(draft, msgspec.json.encode(state))
+    with named(draft):
+        draft.write_bytes(msgspec.json.encode(state))
     draft.replace(home / STATE)
     return state
 

@@ -32,7 +32,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -184,18 +184,41 @@ class WorkspaceLayout:
 
 @contextmanager
 def replacing(directory: Path, scratch: Path) -> Iterator[Path]:
-    """Give an empty directory in `scratch` that takes the place of another when all went well."""
-    building, replaced = scratch / "building", scratch / "replaced"
+    """Give an empty directory in `scratch` that takes the place of another when all went well.
+
+    The two change places in one step, so that a process that is killed leaves the old one or the
+    new. Where the file system cannot, the old one waits beside it, and is put back by the next.
+    """
+    building, replaced = scratch / "building", directory.with_name(f".{directory.name}.replaced")
+    with _locked(directory.parent):
+        if replaced.exists() and not directory.exists():
+            replaced.rename(directory)
+        shutil.rmtree(replaced, ignore_errors=True)
     building.mkdir()
     yield building
-    if directory.exists():
-        directory.rename(replaced)
-    try:
-        building.rename(directory)
-    except OSError:
-        if replaced.exists():
-            replaced.rename(directory)
-        raise
+    with _locked(directory.parent):
+        if not directory.exists():
+            building.rename(directory)
+        elif not _exchanged(building, directory):
+            directory.rename(replaced)
+            try:
+                building.rename(directory)
+            except OSError:
+                replaced.rename(directory)
+                raise
+            shutil.rmtree(replaced, ignore_errors=True)
+
+
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Let two directories change places in one step; False where the system cannot do that."""
+    import ctypes  # Python has no call for it
+
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    paths = _HERE, os.fsencode(one), _HERE, os.fsencode(other)
+    return rename is not None and rename(*paths, _EXCHANGE) == 0
 
 
 @contextmanager
@@ -212,14 +235,15 @@ def _remove_abandoned(base: Path) -> None:
     for path in base.iterdir():
         if path.is_symlink() or not path.is_dir():
             continue
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path, ignore_errors=True)
-        except BlockingIOError:
-            pass  # another process works there
-        finally:
-            os.close(descriptor)
+        with suppress(FileNotFoundError):  # its owner has removed it meanwhile
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            except BlockingIOError:
+                pass  # another process works there
+            finally:
+                os.close(descriptor)
 
 
 def existing(workspace: WorkspaceLayout) -> WorkspaceLayout:
@@ -249,15 +273,54 @@ def publish(files: dict[Path, Path]) -> None:
         source.replace(target)
 
 
-def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file so that it is there whole or not at all."""
-    draft = path.with_name(f".{path.name}.new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o644)
-    with named(draft), os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+@contextmanager
+def replacing_file(path: Path, *, private: bool = False) -> Iterator[Path]:
+    """Give a draft that takes the place of a file when the block ends well.
+
+    Another writer of the same file waits meanwhile, and takes over a draft whose writer was
+    killed. A link stays one, a file's mode stays as it is, and a pipe or device is written itself.
+    """
+    target = Path(os.path.realpath(path))
+    with named(path):
+        if target.exists() and not target.is_file():
+            yield path
+            return
+        draft = target.with_name(f".{target.name}.new")
+        descriptor = _claimed(draft, 0o600 if private else 0o666)
+        try:
+            yield draft
+            if target.exists() and not private:
+                os.fchmod(descriptor, target.stat().st_mode & 0o777)
+            os.fsync(descriptor)
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(descriptor)
+
+
+def _claimed(draft: Path, mode: int) -> int:
+    """Open a draft that nobody else writes, empty; whoever wrote it may have moved it away."""
+    while True:
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, mode)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), draft.stat()):
+                os.ftruncate(descriptor, 0)
+                return descriptor
+        os.close(descriptor)
+
+
+def write_whole(path: Path, content: bytes | str, *, private: bool = False) -> None:
+    """Write a file so that it is there whole or not at all.
+
+    What UTF-8 cannot hold of a text becomes a question mark.
+    """
+    with replacing_file(path, private=private) as draft:
+        draft.write_bytes(
+            content if isinstance(content, bytes) else content.encode(errors="replace")
+        )
 
 
 def size_of(paths: Iterable[Path]) -> int:

@@ -19,6 +19,7 @@ from goldpan.datasets.examples import find_family
 from goldpan.datasets.provenance import read_provenance, shard_paths
 from goldpan.datasets.splits import SplitCandidate, SplitPlan, assign_splits, strata
 from goldpan.datasets.tasks.task import Task, input_column, task_family
+from goldpan.filters.duplicates.settings import copies_key
 
 _ORDER = ("train", "validation", "test")
 _BATCH = 4_096
@@ -132,7 +133,7 @@ def task_data(task: Task, splits: Mapping[str, pa.Table], split: str = "") -> Ta
 def with_validation(data: TaskData, share: float, seed: int) -> TaskData:
     """Carve a `validation` split out of `train`; data that has one stays as it is.
 
-    Classification tasks keep their shares of labels; rows with the same input stay together.
+    Classification tasks keep their shares of labels; copies of one input stay together.
     Raises `UsageError` for a share that is not between 0 and 1, or data without `train`.
     """
     if "validation" in data.splits:
@@ -155,13 +156,18 @@ def with_validation(data: TaskData, share: float, seed: int) -> TaskData:
     return task_data(data.task, ordered, data.split)
 
 
+def copies_of(value: str | list[str] | None) -> str:
+    """Return the group of a row's input, which its copies share: those that checks find."""
+    return copies_key(value if isinstance(value, str) else " ".join(value or ()))
+
+
 def _sides(task: Task, rows: pa.Table, plan: SplitPlan) -> pa.Array:
     family = task_family(task)
     inputs = rows.column(input_column(task.type).name).to_pylist()
     labels = strata(rows, family.stratum)
     names = rows.column("id").to_pylist()
     candidates = [
-        SplitCandidate(name, _digest(text), "", None, stratum=stratum)
+        SplitCandidate(name, copies_of(text), "", None, stratum=stratum)
         for name, text, stratum in zip(names, inputs, labels, strict=True)
     ]
     return pa.array(assign_splits(candidates, plan).names)
@@ -193,7 +199,3 @@ def _split_hash(splits: Mapping[str, pa.Table]) -> str:
     for name in sorted(splits):
         hashed.update(orjson.dumps([name, sorted(splits[name].column("id").to_pylist())]))
     return hashed.hexdigest()
-
-
-def _digest(text: object) -> str:
-    return hashlib.sha256(orjson.dumps(text)).hexdigest()

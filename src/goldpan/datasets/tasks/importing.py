@@ -6,7 +6,6 @@ the rows, and differences are reported with both figures.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow as pa
 
 from goldpan._version import __version__
@@ -33,7 +31,7 @@ from goldpan.datasets.manifest import CardInputs, Written
 from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks import table_reader
-from goldpan.datasets.tasks.data import task_batches
+from goldpan.datasets.tasks.data import copies_of, task_batches
 from goldpan.datasets.tasks.leakage import DateSignal, Overlap, date_signal, find_overlap
 from goldpan.datasets.tasks.registry import plain_task
 from goldpan.datasets.tasks.table_reader import source_address
@@ -163,7 +161,7 @@ def import_files(
 
     `steps` is an order of preprocessing, `split` another split than the task's; more than one
     of `processes` prepare many texts side by side. `partitions` are splits by the rows' ids, in
-    place of the source's own, for the split `given`. Rows with the same input lie on one side of
+    place of the source's own, for the split `given`. Copies of one input lie on one side of
     a split, unless it is the official one. The dataset is written even where counts differ; they
     are of the source's labels, before `corrections`.
 
@@ -325,7 +323,7 @@ def _with_all_columns(task: Task, row: Mapping[str, Any], counts: Counter[str]) 
     _check(task, whole, labels)
     for key in _keys(whole, labels):
         counts[key] += 1
-    whole[GROUP] = hashlib.sha256(orjson.dumps(whole[input_name])).hexdigest()[:32]
+    whole[GROUP] = copies_of(whole[input_name])
     return whole
 
 

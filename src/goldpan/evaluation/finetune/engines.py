@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import EvaluationError
-from goldpan.core.resources import write_file
+from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.evaluation.finetune.heads import Tensor
 from goldpan.evaluation.finetune.job import TrainingSettings
@@ -340,7 +340,7 @@ def _finish(unfinished: Path, final: Path, state: TrainingState) -> None:
     files = sorted(path for path in unfinished.rglob("*") if path.is_file())
     sizes = {str(path.relative_to(unfinished)): path.stat().st_size for path in files}
     state_file = unfinished / _STATE
-    write_file(state_file, orjson.dumps({"state": asdict(state), "sizes": sizes}))
+    write_whole(state_file, orjson.dumps({"state": asdict(state), "sizes": sizes}))
     for path in (*files, state_file):
         with path.open("rb") as file:
             os.fsync(file.fileno())

@@ -27,11 +27,11 @@ from annotated_types import Ge
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.registry import Registry
-from goldpan.core.resources import write_file
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.core.settings.file import read_toml
 from goldpan.core.storage.parquet import read_table, write_table
+from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.tasks.registry import plain_task, task_of
 from goldpan.datasets.tasks.task import Task
 
@@ -206,7 +206,7 @@ def write_job(job: TrainingJob) -> None:
         "seed": job.seed,
         "weights": str(job.weights.resolve()),
     }
-    write_file(folder / "job.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+    write_whole(folder / "job.json", orjson.dumps(facts, option=orjson.OPT_INDENT_2))
 
 
 def read_job(directory: Path) -> TrainingJob:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv, interpreter
-from goldpan.core.resources import write_file
+from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.tasks.task import Task, target_column
 from goldpan.evaluation.model import (
     Answers,
@@ -87,14 +87,14 @@ class Trainer:
     def ask(self, kind: str, model: Path, texts: Sequence[str]) -> Any:
         """Return the output of a model for texts: chances of labels, or a vector each."""
         questions, output = self.directory / "asked.json", self.directory / "answered.json"
-        write_file(questions, orjson.dumps([one_line(text) for text in texts]))
+        write_whole(questions, orjson.dumps([one_line(text) for text in texts]))
         self._run("ask", kind, questions, model, output=str(output))
         return orjson.loads(output.read_bytes())
 
     def _run(self, work: str, kind: str, text: Path, model: Path, **more: Any) -> int:
         path = self.directory / "order.json"
         order = {"work": work, "kind": kind, "input": str(text), "model": str(model), **more}
-        write_file(path, orjson.dumps(order))
+        write_whole(path, orjson.dumps(order))
         command = [str(interpreter(self.environment)), "-I", fasttext_worker.__file__, str(path)]
         try:
             process = subprocess.run(  # noqa: S603 - our own interpreter and script
@@ -166,7 +166,7 @@ def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -
 def _averaged(trainer: Trainer, settings: Mapping[str, Any], context: TrainingContext) -> _Averaged:
     text, model = context.directory / "train.txt", context.directory / "vectors.bin"
     lines = map(one_line, context.whole_train["text"].to_pylist())
-    write_file(text, "\n".join(lines) + "\n")
+    write_whole(text, "\n".join(lines) + "\n")
     # It takes no seed: with one thread it draws the same each time.
     trainer.train("vectors", text, {**_VECTORS, "dim": settings["dim"]}, model)
     lengths = np.linalg.norm(_Averaged(trainer, model).of(context.whole_train), axis=1)
@@ -179,7 +179,7 @@ def _supervised(
     task = context.task
     text, best = context.directory / "train.txt", context.directory / "best.bin"
     lines = _lines(task, context.train, quoted=settings["quoted"] and task.type != "multi-label")
-    write_file(text, "".join(lines))
+    write_whole(text, "".join(lines))
     fixed = {
         "dim": settings["dim"],
         "wordNgrams": settings["ngrams"],

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from goldpan.core.parallel.engine import Engine
 from goldpan.core.resources import named
+from goldpan.core.storage.workspace import replacing_file
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketches import ENTRY, NO_TEXT, SLICES, Ids, SketchFile, replacing
+from goldpan.filters.duplicates.sketches import ENTRY, NO_TEXT, SLICES, Ids, SketchFile
 from goldpan.filters.duplicates.texts import Numbering, Portions, Shingles
 
 
@@ -127,7 +128,7 @@ def _gather(
         members.append(_members(entries_of_band))
         entries_of_band.clear()
         counts.append(len(members[-1]))
-    with replacing(_members_file(numbers_file, partition)) as path, path.open("wb") as target:
+    with replacing_file(_members_file(numbers_file, partition)) as path, path.open("wb") as target:
         np.save(target, np.concatenate(members))
     return counts
 

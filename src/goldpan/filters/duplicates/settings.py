@@ -102,6 +102,12 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
+def copies_key(text: str) -> str:
+    """Return a name that exact duplicates share; a text without anything in it is its own."""
+    text = fold(text) or text
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
 def words(folded: str) -> list[str]:
     """Return the words of a folded text: letters, digits and underscores, without punctuation.
 

@@ -18,12 +18,11 @@ from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Self
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.core.resources import named
+from goldpan.core.storage.workspace import replacing_file
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold, signatures, words
 
 Hashes = NDArray[np.uint64]
@@ -271,24 +270,9 @@ def _dtype(description: list[Any]) -> np.dtype[Any]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a path of one's own that takes the place of `path` when the block ends well.
-
-    Another machine may write the same file, which has the same bytes.
-    """
-    part = path.with_name(f"{path.name}.{os.getpid()}-{uuid4().hex}")
-    try:
-        with named(path):
-            yield part
-            part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-@contextmanager
 def sketch_file(path: Path) -> Iterator[SketchWriter]:
     """Give a writer; the file appears by a rename when the block ends well."""
-    with replacing(path) as part, part.open("wb") as file:
+    with replacing_file(path) as part, part.open("wb") as file:
         target = SketchWriter(file)
         yield target
         target.finish()

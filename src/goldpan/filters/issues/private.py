@@ -78,4 +78,5 @@ PRIVATE = Criterion(
     settings=PrivateSettings,
     judge=_judge,
     discussions=True,
+    version=2,
 )

@@ -55,8 +55,8 @@ class _NotFetchedError(Exception):
     """A file that cannot be fetched, and the state of its hour."""
 
     def __init__(self, state: State, reason: str) -> None:
-        super().__init__(reason)
-        self.state = state
+        super().__init__(state, reason)
+        self.state, self.reason = state, reason
 
 
 class _TryAgainError(Exception):
@@ -246,7 +246,7 @@ class Downloads(Sequence[HourUnit]):
                 try:
                     await self._fetch_file(file_name(hour), target)
                 except _NotFetchedError as error:
-                    return HourUnit(hour, root, types, state=error.state, reason=str(error))
+                    return HourUnit(hour, root, types, state=error.state, reason=error.reason)
         return HourUnit(hour, root, types, stored if stored.exists() else target)
 
     async def _fetch_file(self, name: str, target: Path) -> None:

@@ -93,12 +93,13 @@ class Flow:
         self.most = most
         self.width = 1.0
         self._under_way = 0
-        self._changed = asyncio.Condition()
+        self._left = asyncio.Event()
 
     async def __aenter__(self) -> Self:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._under_way < int(self.width))
-            self._under_way += 1
+        while self._under_way >= int(self.width):
+            self._left.clear()
+            await self._left.wait()
+        self._under_way += 1
         return self
 
     async def __aexit__(
@@ -107,9 +108,8 @@ class Flow:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        async with self._changed:
-            self._under_way -= 1
-            self._changed.notify_all()
+        self._under_way -= 1  # before anything that could be cancelled
+        self._left.set()
 
     def eased(self) -> None:
         """Note a good answer: a round of them allows one request more."""
@@ -233,11 +233,15 @@ class TokenPool:
             token = min(valid, key=lambda token: (self._wait(token, resource), token.free_at))
             wait = self._wait(token, resource)
             if wait <= 0:
-                token.budgets[resource].under_way += 1
                 pause = token.free_at - time.monotonic()
                 token.free_at = max(token.free_at, time.monotonic()) + 60 / self._pace.per_minute
+                token.budgets[resource].under_way += 1
                 if pause > 0:
-                    await asyncio.sleep(pause)
+                    try:
+                        await asyncio.sleep(pause)
+                    except asyncio.CancelledError:
+                        token.budgets[resource].under_way -= 1
+                        raise
                 return token
             self._announce(token, wait, resource)
             await asyncio.sleep(min(wait, 60.0))

@@ -46,6 +46,7 @@ class NewWorkspace(Result):
 def init(self: Workspace) -> NewWorkspace:
     """Create a workspace with a commented settings file and a commented plan."""
     from goldpan.core.resources import named
+    from goldpan.core.storage.workspace import write_whole
     from goldpan.plan.sections import commented_plan
 
     file, plan = self.path / CONFIG_FILE, self.path / "plan.toml"
@@ -55,9 +56,9 @@ def init(self: Workspace) -> NewWorkspace:
     with named(file):
         self.path.mkdir(parents=True, exist_ok=True)
         opening = read_operation(type(self).__init__).parameters
-        file.write_text(settings_template(opening), encoding="utf-8")
+        write_whole(file, settings_template(opening))
         text = commented_plan().replace('#workspace = "WORKSPACE"', 'workspace = "."')
-        plan.write_text(text, encoding="utf-8")
+        write_whole(plan, text)
     record_trust(self.path, [file], os.environ)
     return NewWorkspace(self.path, (file, plan))
 

@@ -60,14 +60,10 @@ def refused(problem: Problem, more: int = 0) -> data.DatasetError:
 
 
 def text_of(value: object, field: str = "") -> str:
-    """Return a value that has to be text, without half characters; raises `FieldError`."""
+    """Return a value that has to be text; raises `FieldError`."""
     if not isinstance(value, str):
         shown = "null" if value is None else f"{type(value).__name__} {str(value)[:40]}"
         raise data.FieldError(field, f"{shown} is not text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise data.FieldError(field, "the text holds half of a surrogate pair") from None
     return value
 
 

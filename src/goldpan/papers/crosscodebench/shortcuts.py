@@ -107,11 +107,10 @@ def _write_answers(path: Path, answers: Sequence[Mapping[str, Any]]) -> None:
     """Write answers as the predictions table of free text; the file appears by a rename."""
     schema = evaluation.predictions_schema("text-generation")
     rows = [{**dict.fromkeys(schema.names), **answer} for answer in answers]
-    unfinished = path.with_name(f"{path.name}.part")
     try:
         data.make_directory(path.parent)
-        data.write_table(pa.Table.from_pylist(rows, schema=schema), unfinished)
-        unfinished.replace(path)
+        with data.replacing_file(path) as unfinished:
+            data.write_table(pa.Table.from_pylist(rows, schema=schema), unfinished)
     except OSError as error:
         raise data.DatasetError(
             f"{path} cannot be written: {error.strerror}", "Choose another --output"

@@ -353,4 +353,6 @@ def _packages() -> list[str]:
     grammars = [language.grammar for language in data.LANGUAGES if language.name in RULES]
     packages = {grammar.package for grammar in grammars if grammar and find_spec(grammar.package)}
     names = {name.replace("_", "-") for name in packages}
-    return sorted({"detect-secrets", "tree-sitter", "tree-sitter-python", *names})
+    return sorted(
+        {"detect-secrets", "publicsuffixlist", "tree-sitter", "tree-sitter-python", *names}
+    )

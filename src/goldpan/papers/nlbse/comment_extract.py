@@ -6,7 +6,6 @@ A commit a repository; each file is read in a sandbox (`read_file`).
 from __future__ import annotations
 
 import codecs
-import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -187,7 +186,7 @@ class _Cut:
             self._file.counts["comment-without-words"] += 1
         else:
             content = "\n".join(sentence["text"] for sentence in sentences)
-            fingerprint = hashlib.sha256(content.encode()).hexdigest()
+            fingerprint = data.copies_key(content)
             about = {
                 "class": comment.name,
                 "kind": comment.kind,
@@ -238,7 +237,8 @@ class _Cut:
             code = head + text[span.end : min(about.end, span.end + _LONGEST_CODE)]
         else:
             code = text[about.start : min(about.end, about.start + _LONGEST_CODE)]
-        lines = code[:_LONGEST_CODE].decode(errors="ignore").splitlines()[:_LINES_OF_CODE]
+        shown = code[:_LONGEST_CODE].decode(errors="ignore").replace("\r\n", "\n")
+        lines = shown.removesuffix("\n").split("\n")[:_LINES_OF_CODE]
         return self._public("\n".join(lines))
 
     def _public(self, text: str) -> str:

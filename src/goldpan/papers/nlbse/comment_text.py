@@ -17,7 +17,7 @@ _STAR = re.compile(rb"[ \t]*+(?:\*++(?=[ \t]|\Z)|\*)?[ \t]?")
 _SLASHES = re.compile(rb"[ \t]*+(?://+!?|\#+)[ \t]?")
 _DIRECTIVE = re.compile(rb"//[a-z0-9]{1,40}+:[a-z0-9]")
 """A line for a tool, which Go's documentation leaves out: ``//go:generate``."""
-_TONEL = re.compile(rb'\s*+"((?:[^"]|"")*+)"\s*+(Class|Trait)\s*+\{')
+_TONEL = re.compile(rb'\s*+"([^"]*+(?:""[^"]*+)*)"\s*+(Class|Trait)\s*+\{')
 _TONEL_NAME = re.compile(rb"#name[ \t]*+:[ \t]*+#?'?([\w:]{1,200})")
 _FAR = 1_000
 

@@ -70,7 +70,7 @@ def template_lines(texts: Iterable[str]) -> frozenset[str]:
     issues = 0
     for text in texts:
         _, body = _title_and_body(text)
-        count.update({_letters(line) for line in _COMMENT.sub(" ", body).splitlines()})
+        count.update({_letters(line) for line in _COMMENT.sub(" ", body).split("\n")})
         issues += 1
     least = max(_FEWEST, issues // _SHARE)
     return frozenset(line for line, number in count.items() if line and number >= least)
@@ -80,7 +80,7 @@ def read_issue(text: str, template: frozenset[str]) -> IssueText:
     """Take apart a text whose first line is the title."""
     title, body = _title_and_body(text)
     words = _own_words(body, template)
-    lines = (_letters(line) for line in body.splitlines())
+    lines = (_letters(line) for line in body.split("\n"))
     template_words = (
         line.replace(" ", "_")[:_LINE_CHARACTERS] for line in lines if line in template
     )
@@ -100,7 +100,7 @@ def _own_words(body: str, template: frozenset[str]) -> str:
     text = _FENCE.sub(_block_words, _COMMENT.sub(" ", body))
     text = _LINK.sub(r"\1", _IMAGE.sub(" screenshot ", text))
     text = _TAG.sub(" ", _ADDRESS.sub(" link ", text))
-    own = (line for line in text.splitlines() if _letters(line) not in template)
+    own = (line for line in text.split("\n") if _letters(line) not in template)
     return " ".join(" ".join(own).split())
 
 

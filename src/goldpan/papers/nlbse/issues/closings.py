@@ -226,7 +226,7 @@ def find_candidates(search: Search, unit: SourceUnit) -> SourceUnitResult:
     dropped: Counter[str] = Counter()
     closings = 0
     with ExitStack() as stack:
-        path = stack.enter_context(data.replacing(search.candidates(unit)))
+        path = stack.enter_context(data.replacing_file(search.candidates(unit)))
         target = stack.enter_context(data.Writer(path, CANDIDATES))
         sketched = None
         if search.profile.near_duplicates != "keep":
