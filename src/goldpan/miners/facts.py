@@ -26,6 +26,11 @@ class Facts:
     """Names that the repository had, each with the one that it has now; case does not count."""
 
 
+def link_hosts(host: str) -> tuple[str, ...]:
+    """Return the hosts that links in texts may name, given the repository's."""
+    return tuple(dict.fromkeys((host, "github.com")))
+
+
 def read_facts(records: list[Record]) -> Facts | None:
     """Read the newest facts among a repository's records."""
     hosts: dict[int, str] = {}
@@ -55,7 +60,7 @@ def read_facts(records: list[Record]) -> Facts | None:
     repo = str(row["repo"])
     spellings = {old.lower(): old for old in sorted(former) if old.lower() != repo.lower()}
     spelling_of = dict.fromkeys(sorted(spellings.values()), repo)
-    return Facts(repo, tuple(dict.fromkeys((host, "github.com"))), row, spelling_of)
+    return Facts(repo, link_hosts(host), row, spelling_of)
 
 
 def facts_row(data: Any) -> dict[str, Any]:

@@ -27,7 +27,10 @@ complete       ``number``, ``of`` (which part): its list was read to the end
 gone           ``number``: GitHub says that the entry was deleted or transferred
 unseen         ``since`` when references from elsewhere were not seen: no token, no sweep
 unchanged      ``of`` (which part), perhaps ``number``: an ETag showed that nothing changed
-backup         one entry of a metadata backup, ``number`` and ``kind``
+backup         one entry of a metadata backup, ``number``, ``kind``, ``updated``; ``half`` for a pull
+               request without branches, ``bare`` without lists, ``named`` where it names another
+               repository
+elsewhere      ``names`` of other repositories whose entries a backup holds, too
 failed         ``number`` (null for a list of the repository), ``of`` (which part), ``reason``,
                ``status``, ``withheld``, ``token`` from which it is
 =============  ==================================================================================

@@ -71,7 +71,8 @@ class CurrentRecords:
     begun: dict[str, Floors]
     """Part to where the runs began that the floors lie in."""
     skipped: set[int] = field(default_factory=set)
-    """Records of lists that were not read to the end while an older complete one exists."""
+    """Records of lists that were not read to the end while an older complete one exists, and of
+    entries of a backup that a newer copy supersedes."""
     seen: set[int] = field(default_factory=set)
     """Entries that some reply holds."""
     deleted: set[int] = field(default_factory=set)
@@ -91,7 +92,14 @@ class CurrentRecords:
 
 
 class _Scan:
-    def __init__(self) -> None:
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.elsewhere = {
+            name
+            for record in records
+            if record.meta["part"] == "elsewhere"
+            for name in record.meta["names"]
+        }
+        """Names that entries of backups show and that are of other repositories."""
         self.floors: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
         self.entry: dict[int, int] = {}  # number to its newest observation
         self.walks: dict[Walk, list[int]] = defaultdict(list)
@@ -111,6 +119,14 @@ class _Scan:
         self.runs: dict[int, int] = {}  # run to its first record
         self.since: str | None = None
         self.discussions_off: bool | None = None  # null where nobody asked
+        self.dated: dict[int, tuple[str, bool]] = {}
+        """When an entry was updated as it stands, and whether that was mined."""
+        self.listed_dates: dict[int, tuple[str, bool]] = {}
+        """The same of its lists."""
+        self.whole: set[int] = set()  # entries that were mined, or pull requests with branches
+        self.partial: dict[int, list[Record]] = defaultdict(list)
+        """The copies of a backup that hold some of an entry."""
+        self.skipped: set[int] = set()
 
     def observe(self, number: int, kind: str, sequence: int) -> None:
         """Take note of a reply that holds all of an entry."""
@@ -118,6 +134,49 @@ class _Scan:
         self.kinds[number] = kind
         for part in FLOORED:
             self.floors[part][number] = sequence
+
+    def date(self, number: int, updated: str) -> None:
+        """Take note of when an entry was updated that was mined."""
+        self.dated[number] = self.listed_dates[number] = updated, True
+        self.whole.add(number)
+
+    def observe_backup(self, record: Record) -> None:
+        """Take note of a backup's copy of an entry: of several the newest counts."""
+        meta, sequence = record.meta, record.sequence
+        number, date = meta["number"], (meta.get("updated") or "", False)
+        is_half, is_bare = meta.get("half", False), meta.get("bare", False)
+        if "updated" not in meta:  # archived before copies were compared
+            self.observe(number, meta["kind"], sequence)
+            return
+        if is_half and not is_bare and number in self.whole:
+            self.skipped.add(sequence)
+            return
+        is_newest = date >= self.dated.get(number, date)
+        is_first_whole = not (is_half or is_bare or number in self.whole)
+        lists = not is_bare and (
+            date >= self.listed_dates.get(number, date)
+            or (is_first_whole and not self.listed_dates[number][1])
+        )
+        if not (is_newest or lists):
+            self.skipped.add(sequence)
+            return
+        if lists:
+            entry = self.entry.get(number, sequence)
+            self.observe(number, meta["kind"], sequence)
+            self.entry[number] = entry
+            self.listed_dates[number] = date
+            if not is_half:
+                self.whole.add(number)
+        if is_newest:
+            self.entry[number], self.kinds[number] = sequence, meta["kind"]
+            self.dated[number] = date
+            for earlier in self.partial[number]:
+                covers = (lists or earlier.meta.get("bare")) and (
+                    not is_half or earlier.meta.get("half")
+                )
+                self.skipped.update([earlier.sequence] if covers else [])
+        if is_half or is_bare:
+            self.partial[number].append(record)
 
     def read(self, record: Record) -> None:
         meta, sequence = record.meta, record.sequence
@@ -131,6 +190,7 @@ class _Scan:
             case "entries":
                 for _, number, owner in meta["nodes"]:
                     self.observe(number, meta["kind"], sequence)
+                    self.date(number, _updated_of(owner))
                     self.owners[number] = owner
             case "more":
                 for _, number, _, parent, connection in meta["nodes"]:
@@ -154,12 +214,15 @@ class _Scan:
                         self.floors["edits"][meta["number"]] = self.walks[walk][0]
                     self.solved[meta["number"], _displayed_part(part)] = sequence
             case "issues" | "issue":
-                for number, _, is_pull in meta["items"]:
+                for number, updated, is_pull in meta["items"]:
                     self.entry[number] = sequence
+                    self.date(number, updated)
                     self.listed[number] = is_pull
                     self.kinds[number] = "pull" if is_pull else "issue"
+            case "backup" if meta.get("named") in self.elsewhere:
+                self.skipped.add(sequence)
             case "backup":
-                self.observe(meta["number"], meta["kind"], sequence)
+                self.observe_backup(record)
             case "sweep":
                 self.sweeps[record.run, meta["kind"]].append(record)
                 self.announced[meta["kind"]] = meta["announced"]
@@ -185,7 +248,7 @@ class _Scan:
 
 def find_current_records(records: list[Record]) -> CurrentRecords:
     """Find the records that count, given all of a repository's in the order of their making."""
-    scan = _Scan()
+    scan = _Scan(records)
     for record in records:
         scan.read(record)
     floors = {**scan.floors, "entry": scan.entry}
@@ -197,6 +260,7 @@ def find_current_records(records: list[Record]) -> CurrentRecords:
         },
         seen=set(scan.entry),
         is_limited=scan.since is not None,
+        skipped=scan.skipped,
     )
     for walk, sequences in scan.walks.items():
         number, part, *_ = walk
@@ -228,6 +292,11 @@ def find_current_records(records: list[Record]) -> CurrentRecords:
         if number not in live.deleted
     }
     return live
+
+
+def _updated_of(owner: str) -> str:
+    """Return when an entry was updated that GraphQL gave, by its version."""
+    return owner.partition("|")[2].partition("|")[0]
 
 
 def _page_length(url: str) -> str:

@@ -46,6 +46,7 @@ _FLOOR_OF = {
     "items": "timeline",
     "threads": "review_comments",
     "labels": "entry",
+    "unlisted": "entry",
 }
 _SCHEMA = LEDGER.schema_without_repo
 
@@ -178,7 +179,9 @@ def _part_rows(
         counts = [pc.fill_null(entry[name], -1).to_numpy() for name in RELATIONS]
         announced = sum(np.maximum(count, 0) for count in counts)
         received = sum(pages.received[name][chosen] for name in RELATIONS)
-        unseen = np.all([count < 0 for count in counts], axis=0)
+        # No backup holds these lists, and nothing can complete it.
+        unseen = pages.present["unlisted"][chosen] & (received == 0)
+        unseen |= np.all([count < 0 for count in counts], axis=0)
         announced = np.where(unseen, -1, announced)
     announced = np.where(unseen, -1, announced)
     state = np.full(len(numbers), "complete", dtype=object)

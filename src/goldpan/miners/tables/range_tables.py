@@ -33,7 +33,7 @@ from goldpan.miners.tables.ledger import (
     read_losses,
     read_pages,
 )
-from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS
+from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, STATE_COLUMNS
 
 _TYPES = ("user", "bot", "organization", "mannequin", "enterprise_user_account")
 _ASSOCIATIONS = (
@@ -161,6 +161,7 @@ def join_entries(entry: pa.Table, numbers: Numbers, facet: pa.Table) -> pa.Table
     return entry
 
 
+_STATES = ["number", *STATE_COLUMNS, "_sequence"]
 _TIES = (*REFERENCES.order, "where", "source_id", "start", "line", "excerpt")
 
 
@@ -187,7 +188,7 @@ class RangeTables:
 
     def tables(self) -> dict[TableSchema, pa.Table]:
         """Return this range's rows of each table."""
-        entry = newest(self._current("entry"), ["number"]).sort_by("number")
+        entry = newest(self._standing("entry"), ["number"]).sort_by("number")
         numbers = entry["number"].to_numpy()
         self._pages = read_pages(self._current("pages"), self._live, numbers)
         comments = newest(
@@ -255,13 +256,22 @@ class RangeTables:
             keep &= rows["_sequence"].to_numpy() >= floor(rows)
         return rows if keep.all() else rows.filter(pa.array(keep))
 
+    def _standing(self, name: str) -> pa.Table:
+        """Return a facet's rows but for those that came after the copy of an entry that counts."""
+        rows = self._current(name)
+        floors = self._live.floors["entry"].of(rows["number"].to_numpy())
+        keep = (rows["_sequence"].to_numpy() <= floors) | (floors < 0)
+        return rows if keep.all() else rows.filter(pa.array(keep))
+
     def _floor(self, part: str, unit: str = "number") -> Callable[[pa.Table], Numbers]:
         return lambda rows: self._live.floors[part].of(rows[unit].to_numpy())
 
     def _entries(self, entry: pa.Table, comments: pa.Table) -> pa.Table:
         numbers = entry["number"].to_numpy()
-        for name in ("pull", "totals"):
-            facet = newest(self._current(name), ["number"])
+        pulls = newest(self._current("pull"), ["number"]).drop_columns([*STATE_COLUMNS])
+        states = [rows.select(_STATES) for rows in map(self._standing, ("pull", "half"))]
+        state = newest(pa.concat_tables(states), ["number"])
+        for facet in (pulls, state, newest(self._current("totals"), ["number"])):
             entry = join_entries(entry, numbers, facet)
         items = self._pages.timeline_items()
         entry = entry.append_column("timeline_items", pa.array(items, pa.int64(), mask=items < 0))
