@@ -26,6 +26,7 @@ issue, pull    a single entry, ``number``
 complete       ``number``, ``of`` (which part): its list was read to the end
 gone           ``number``: GitHub says that the entry was deleted or transferred
 unseen         ``since`` when references from elsewhere were not seen: no token, no sweep
+off            ``of`` (which list): it is turned off in the repository
 unchanged      ``of`` (which part), perhaps ``number``: an ETag showed that nothing changed
 backup         one entry of a metadata backup, ``number``, ``kind``, ``updated``; ``half`` for a pull
                request without branches, ``bare`` without lists, ``named`` where it names another

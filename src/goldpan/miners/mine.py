@@ -309,9 +309,12 @@ class Crawl:
             github.probe = github.query(queries.PROBE, {"owner": owner, "name": name})
             kinds = queries.KINDS if settings.include else queries.KINDS[:2]
             return GraphQLMiner(GraphQLRun(github, journal, reporter, dialect), sweep, kinds)
-        github.probe = github.page(f"/repos/{repo}/issues?state=all&per_page=1")
+        has_issues = announced.reply.data.get("has_issues") is not False
+        listed = "issues" if has_issues else "pulls"
+        github.probe = github.page(f"/repos/{repo}/{listed}?state=all&per_page=1")
         swept, lists = sweep if settings.tokens else None, Lists(github, journal, repo)
-        return RestMiner(RestSurveyor(lists, reporter, settings.since, swept), announced.identity)
+        surveyor = RestSurveyor(lists, reporter, settings.since, swept, has_issues=has_issues)
+        return RestMiner(surveyor, announced.identity)
 
 
 def _describe(estimate: CostEstimate) -> str:

@@ -222,6 +222,9 @@ def _parse_part(rows: Rows, meta: dict[str, Any], data: Any, pulls: frozenset[in
             parse_graphql.parse_more(rows, data, meta["nodes"])
         case "issue":
             rows.attempt(number, "entry", parse_rest.parse_entry, data)
+        case "pull" | "pulls" if meta.get("alone"):
+            for item in data if meta["part"] == "pulls" else [data]:
+                rows.attempt(item.get("number"), "entry", parse_rest.parse_whole_pull, item)
         case "pull":
             rows.attempt(number, "entry", parse_rest.parse_pull, data)
         case "timeline":

@@ -100,6 +100,7 @@ class _Scan:
             for name in record.meta["names"]
         }
         """Names that entries of backups show and that are of other repositories."""
+        self.without_issues = runs_without_issues(records)
         self.floors: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
         self.entry: dict[int, int] = {}  # number to its newest observation
         self.walks: dict[Walk, list[int]] = defaultdict(list)
@@ -219,6 +220,11 @@ class _Scan:
                     self.date(number, updated)
                     self.listed[number] = is_pull
                     self.kinds[number] = "pull" if is_pull else "issue"
+            case "pulls" | "pull" if record.run in self.without_issues:
+                for number, updated, *_ in meta["items"]:
+                    self.entry[number] = sequence
+                    self.date(number, updated)
+                    self.listed[number], self.kinds[number] = True, "pull"
             case "backup" if meta.get("named") in self.elsewhere:
                 self.skipped.add(sequence)
             case "backup":
@@ -244,6 +250,12 @@ class _Scan:
         for number, owner, node, parent, connection, cursor in meta.get("more") or ():
             key = f"more|{owner}|{node}|{connection}|{cursor or ''}"
             self.open_pages[key] = (number, owner, PART_OF[parent, connection])
+
+
+def runs_without_issues(records: Iterable[Record]) -> frozenset[int]:
+    """Return the runs over REST that found issues turned off: pull requests tell of themselves."""
+    off = (record for record in records if record.meta["part"] == "off")
+    return frozenset(record.run for record in off if record.meta["of"] == "issues")
 
 
 def find_current_records(records: list[Record]) -> CurrentRecords:

@@ -54,7 +54,12 @@ from goldpan.miners.tables.chunks import (
     read_range,
 )
 from goldpan.miners.tables.columns import array_of
-from goldpan.miners.tables.current_records import CurrentRecords, Open, find_current_records
+from goldpan.miners.tables.current_records import (
+    CurrentRecords,
+    Open,
+    find_current_records,
+    runs_without_issues,
+)
 from goldpan.miners.tables.ledger import list_ledger
 from goldpan.miners.tables.range_tables import RangeTables, Undocumented
 
@@ -167,10 +172,11 @@ def normalize(
         for item in record.meta["items"]
         if item[2]  # of a pull request's own lists: its head
     )
+    alone = runs_without_issues(records)
     with Parsing(workspace, facts, workers, pulls) as parsing:
         for record in records:
             if record.sequence not in live.skipped:
-                parsing.add(record)
+                parsing.add(record, alone=record.run in alone)
         del archive, records  # merging needs the memory
         return parsing.publish(repo, facts, live, seals, reporter)
 
@@ -208,11 +214,15 @@ class Parsing:
             future.cancel()
         self._stack.close()
 
-    def add(self, record: Record) -> None:
-        """Take a record, or pass over one that holds no rows."""
+    def add(self, record: Record, *, alone: bool = False) -> None:
+        """Take a record, or pass over one that holds no rows.
+
+        `alone` tells that pull requests have no list of issues beside theirs.
+        """
         if record.meta["part"] not in PARSED:
             return
         meta = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
+        meta["alone"] = alone
         self._batch.append(replace(record, meta=meta))
         self._count += 1
         self._bytes += record.size

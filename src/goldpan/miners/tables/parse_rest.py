@@ -74,6 +74,12 @@ def parse_pull(rows: Rows, item: dict[str, Any]) -> None:
         rows.page(number, "review_comments", item.get("review_comments"), 0, "pull")
 
 
+def parse_whole_pull(rows: Rows, item: dict[str, Any]) -> None:
+    """Parse all that a pull request tells of itself; lists of them count no comments."""
+    parse_entry(rows, {**item, "comments": None}, is_pull=True)
+    parse_pull(rows, item)
+
+
 def _listed_comment(rows: Rows, item: dict[str, Any]) -> None:
     address = item.get("html_url") or ""
     match = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
