@@ -93,8 +93,7 @@ def _take(
         journal = Journal(archive)
         is_new = not archive.records
         git_host = settings.git_host if host == settings.web_host else host
-        plan = {"via": "backup", "repo": repo, "host": host, "git_host": git_host, "since": None}
-        journal.begin(plan)
+        journal.begin({"via": "backup", "repo": repo, "host": host, "since": None}, git_host)
         halves: set[int] = set()
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
             _archive(journal, names, entries, halves, task, parsing if is_new else None)

@@ -207,7 +207,7 @@ class Crawl:
         if settings.since is None and not archive.holds_entries:
             return await price_first(github, settings, announced)
         journal = Journal(archive)
-        journal.begin(self._plan(announced.repo))
+        journal.begin(self._plan(announced.repo), settings.git_host)
         miner = self._miner(journal, announced)
         await miner.survey()
         return await price(github, journal, settings, announced, miner)
@@ -263,7 +263,7 @@ class Crawl:
     def _begin(self, archive: Archive, announced: Announced, license: str | None) -> Journal:
         """Begin a run, or go on with the last, and keep the repository's facts."""
         journal = Journal(archive)
-        journal.begin(self._plan(announced.repo))
+        journal.begin(self._plan(announced.repo), self.settings.git_host)
         if journal.resumed:
             self.reporter.note("Going on where the last run stopped")
         if not any(journal.of_run("repository")):

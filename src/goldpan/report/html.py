@@ -6,10 +6,11 @@ import base64
 import hashlib
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -24,8 +25,16 @@ from goldpan.report.document import Report, formatted, kind, number_columns
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
 
 
-def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: object) -> str:
+def render(
+    template: str,
+    *,
+    styles: Sequence[str] = ("report.css",),
+    hosts: Mapping[str, str | None] = MappingProxyType({}),
+    **values: object,
+) -> str:
     """Render a page; all strings in `values` are made visible and escaped.
+
+    `hosts` are those of repositories that are not on github.com, by their names in lower case.
 
     `styles` are files of `templates/`, joined to one style sheet. The policy in the page's head
     allows that by its digest, and nothing else.
@@ -36,7 +45,8 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     # The style sheet is ours; escaping it would change its digest.
     head = {"style": Markup(style), "policy": policy, "version": __version__}  # noqa: S704
-    return _templates().get_template(template).render(head, **values)
+    links = {"github": partial(_github, hosts)}
+    return _templates().get_template(template, globals=links).render(head, **values)
 
 
 @cache
@@ -60,7 +70,6 @@ def _templates() -> Environment:
     }
     environment.globals |= {
         "frequent": frequent,
-        "github": _github,
         "levels": levels,
         "plural": PLURAL,
     }
@@ -75,11 +84,14 @@ def write_page(page: str, output: Path) -> None:
         raise unwritable(output, error) from None
 
 
-def _github(repo: str | None, number: int | None, kind: str) -> str:
+def _github(
+    hosts: Mapping[str, str | None], repo: str | None, number: int | None, kind: str
+) -> str:
     """Return the address of an issue or pull request, or nothing where the name is none."""
     if not repo or not number or not _REPOSITORY.fullmatch(repo):
         return ""
-    return f"https://github.com/{repo}/{'pull' if kind == 'pull' else 'issues'}/{int(number)}"
+    host = hosts.get(repo.lower()) or "github.com"
+    return f"https://{host}/{repo}/{'pull' if kind == 'pull' else 'issues'}/{int(number)}"
 
 
 def _measure(value: float | None) -> str:
