@@ -43,7 +43,7 @@ from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
-from goldpan.miners.facts import Facts, read_facts
+from goldpan.miners.facts import Facts, read_facts, stated_license
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import (
     PARSED,
@@ -383,9 +383,9 @@ def normalize_again(
         check_replies(workspace, repo)
         if license is not None:
             with Archive(workspace.raw(repo)) as archive:
-                journal = Journal(archive)
-                archive.begin(resume=True)
-                journal.mark("license", license=license)
+                if license != stated_license(archive.records):
+                    archive.begin(resume=True)
+                    Journal(archive).mark("license", license=license)
         return normalize(workspace, repo, reporter, workers=workers)
 
 
