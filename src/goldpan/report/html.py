@@ -45,12 +45,12 @@ def render(
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     # The style sheet is ours; escaping it would change its digest.
     head = {"style": Markup(style), "policy": policy, "version": __version__}  # noqa: S704
-    links = {"github": partial(_github, hosts)}
-    return _templates().get_template(template, globals=links).render(head, **values)
+    elsewhere = frozenset((repo, host) for repo, host in hosts.items() if host is not None)
+    return _templates(elsewhere).get_template(template).render(head, **values)
 
 
 @cache
-def _templates() -> Environment:
+def _templates(hosts: frozenset[tuple[str, str]] = frozenset()) -> Environment:
     environment = Environment(
         loader=PackageLoader("goldpan.report"),
         autoescape=True,
@@ -70,6 +70,7 @@ def _templates() -> Environment:
     }
     environment.globals |= {
         "frequent": frequent,
+        "github": partial(_github, dict(hosts)),
         "levels": levels,
         "plural": PLURAL,
     }
@@ -85,12 +86,12 @@ def write_page(page: str, output: Path) -> None:
 
 
 def _github(
-    hosts: Mapping[str, str | None], repo: str | None, number: int | None, kind: str
+    hosts: Mapping[str, str], repo: str | None, number: int | None, kind: str
 ) -> str:
     """Return the address of an issue or pull request, or nothing where the name is none."""
     if not repo or not number or not _REPOSITORY.fullmatch(repo):
         return ""
-    host = hosts.get(repo.lower()) or "github.com"
+    host = hosts.get(repo.lower(), "github.com")
     return f"https://{host}/{repo}/{'pull' if kind == 'pull' else 'issues'}/{int(number)}"
 
 

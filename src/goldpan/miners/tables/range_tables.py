@@ -161,7 +161,6 @@ def join_entries(entry: pa.Table, numbers: Numbers, facet: pa.Table) -> pa.Table
     return entry
 
 
-_STATES = ["number", *STATE_COLUMNS, "_sequence"]
 _TIES = (*REFERENCES.order, "where", "source_id", "start", "line", "excerpt")
 
 
@@ -188,7 +187,10 @@ class RangeTables:
 
     def tables(self) -> dict[TableSchema, pa.Table]:
         """Return this range's rows of each table."""
-        entry = newest(self._standing("entry"), ["number"]).sort_by("number")
+        entry = self._current("entry")
+        floors = self._entry_floor(entry)
+        superseded = (entry["_sequence"].to_numpy() > floors) & (floors >= 0)
+        entry = newest(entry.filter(pa.array(~superseded)), ["number"]).sort_by("number")
         numbers = entry["number"].to_numpy()
         self._pages = read_pages(self._current("pages"), self._live, numbers)
         comments = newest(
@@ -256,22 +258,24 @@ class RangeTables:
             keep &= rows["_sequence"].to_numpy() >= floor(rows)
         return rows if keep.all() else rows.filter(pa.array(keep))
 
-    def _standing(self, name: str) -> pa.Table:
-        """Return a facet's rows but for those that came after the copy of an entry that counts."""
-        rows = self._current(name)
-        floors = self._live.floors["entry"].of(rows["number"].to_numpy())
-        keep = (rows["_sequence"].to_numpy() <= floors) | (floors < 0)
-        return rows if keep.all() else rows.filter(pa.array(keep))
+    def _entry_floor(self, rows: pa.Table) -> Numbers:
+        """Return, for each row, the record that holds the copy of its entry that counts."""
+        return self._live.floors["entry"].of(rows["number"].to_numpy())
 
     def _floor(self, part: str, unit: str = "number") -> Callable[[pa.Table], Numbers]:
         return lambda rows: self._live.floors[part].of(rows[unit].to_numpy())
 
     def _entries(self, entry: pa.Table, comments: pa.Table) -> pa.Table:
         numbers = entry["number"].to_numpy()
-        pulls = newest(self._current("pull"), ["number"]).drop_columns([*STATE_COLUMNS])
-        states = [rows.select(_STATES) for rows in map(self._standing, ("pull", "half"))]
-        state = newest(pa.concat_tables(states), ["number"])
-        for facet in (pulls, state, newest(self._current("totals"), ["number"])):
+        pulls, half = (newest(self._current(name), ["number"]) for name in ("pull", "half"))
+        # Lists of issues tell the state of a pull request where theirs is the copy that counts.
+        tells = half["_sequence"].to_numpy() == self._entry_floor(half)
+        tells |= ~np.isin(half["number"].to_numpy(), pulls["number"].to_numpy())
+        half = half.filter(pa.array(tells))
+        others = pc.invert(pc.is_in(pulls["number"], value_set=half["number"].combine_chunks()))
+        state = pa.concat_tables([pulls.filter(others).select(half.column_names), half])
+        pulls = pulls.drop_columns([*STATE_COLUMNS])
+        for facet in (state, pulls, newest(self._current("totals"), ["number"])):
             entry = join_entries(entry, numbers, facet)
         items = self._pages.timeline_items()
         entry = entry.append_column("timeline_items", pa.array(items, pa.int64(), mask=items < 0))
