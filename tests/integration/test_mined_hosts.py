@@ -71,7 +71,7 @@ def test_two_hosts_under_one_name_are_refused(tmp_path: Path) -> None:
     take(tmp_path, shown(issue()), shown(pull()))
     with pytest.raises(UsageError, match=f"holds octo/gem of {HOST}, not of github.com"):
         take(tmp_path, shown(issue(), "github.com"))
-    with pytest.raises(UsageError, match="is of github.com, and the entries before it of ghe"):
+    with pytest.raises(UsageError, match=r"is of github\.com, and the entries before it of ghe"):
         take(tmp_path, shown(issue()), shown(pull(), "github.com"))
     with pytest.raises(UsageError, match=f"is of {HOST}, and --api-url names other.example"):
         take(tmp_path, shown(issue()), api_url="https://other.example/api/v3")

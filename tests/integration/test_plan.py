@@ -128,6 +128,17 @@ def test_a_second_run_of_any_plan_changes_no_byte(folder: Path, twin: Twin, text
     assert [name for name in {**before, **after} if before.get(name) != after.get(name)] == []
 
 
+def test_a_relative_workspace_with_an_audit_is_checked(folder: Path, twin: Twin) -> None:
+    write_plan(folder, SMALL + '[[audit]]\ndataset = "questions"\n')
+    assert run(twin, folder).code == 0
+    done = goldpan("check", ".", folder=folder / "lab", environment=environment(twin))
+    assert (done.code, done.err) == (0, ""), done.out
+    traced = rows(folder / "lab", "questions")[0][0]["id"]
+    words = ("trace", traced, "--json", "--workspace", "lab")
+    told = goldpan(*words, folder=folder, environment=environment(twin))
+    assert json.loads(told.out)["holds"] is None, "nothing was verified"
+
+
 def test_unrelated_and_killed_runs_make_no_audit_due(folder: Path, twin: Twin) -> None:
     write_plan(folder, SMALL + '[[audit]]\ndataset = "questions"\n')
     assert run(twin, folder).code == 0

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
+
 import orjson
 
 from goldpan.core.errors import UsageError
@@ -109,7 +110,9 @@ def _take(
             journal.fail(None, "backup", f"{counted} cannot be read: {backup.unreadable}")
         journal.end({})
         if (skipped := backup.without_entries).count:
-            reporter.note(f"Passed over {_counted(skipped.count, 'file')} without entries: {skipped}")
+            reporter.note(
+                f"Passed over {_counted(skipped.count, 'file')} without entries: {skipped}"
+            )
         if halves:
             reporter.note(
                 f"Of {_counted(len(halves), 'pull request')} only what lists of issues tell is "
@@ -156,7 +159,10 @@ def _archive(
     task: ProgressTask,
     parsing: Parsing | None,
 ) -> None:
-    """Archive entries while the next ones are read; `halves` gets pull requests without branches."""
+    """Archive entries while the next ones are read.
+
+    `halves` gets the numbers of the pull requests without branches.
+    """
     whole: set[int] = set()
     with ThreadPoolExecutor(1) as writer:
         batches: deque[Future[list[Record]]] = deque()

@@ -142,7 +142,8 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
         name, where = _name_in_backup(path, backup.folder), ":1"
         bytes_read, others, count = before, Tally(), 0
         try:
-            with path.open("rb", _STEP) as file:
+            with path.open("rb", _STEP) as opened:
+                file = cast("io.BufferedReader", opened)
                 for count, (where, body) in enumerate(_texts(path, file), 1):
                     if count % _SELDOM == 1:
                         bytes_read = before + file.tell()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 from goldpan.core.errors import UsageError

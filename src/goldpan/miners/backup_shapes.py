@@ -83,20 +83,24 @@ def about(shaped: Any) -> About | None:
 
 
 def _about(document: Any, kind: str, entry: Any) -> About | None:
-    number = entry["number"] if "number" in entry else None
-    if not _is_number(number):
+    number = _integer(entry.get("number"))
+    if number is None or not 0 < number <= LARGEST_NUMBER:
         return None
     is_half = kind == "pull" and "base" not in entry and "head" not in entry
     base = entry.get("base") if kind == "pull" else None
-    repo = base.get("repo") if hasattr(base, "get") else None
-    name = repo.get("full_name") if hasattr(repo, "get") else None
+    described = _members(_members(base).get("repo"))
     host, shown = _shown(entry)
-    of_repository = _integer(repo.get("id")) if hasattr(repo, "get") else None
-    place = Place(host, name if isinstance(name, str) else shown, of_repository)
+    name = described.get("full_name")
+    place = Place(host, name if isinstance(name, str) else shown, _integer(described.get("id")))
     is_bare = document.get("events") is None and document.get("comments") is None
     updated = _stamp(entry.get("updated_at"))
     identity = _integer(entry.get("id"))
     return About(kind, number, updated, place, identity, is_half, is_bare, name is not None)
+
+
+def _members(value: Any) -> Any:
+    """Return an object, of whichever parser, and an empty one for anything else."""
+    return value if hasattr(value, "get") else {}
 
 
 def _shown(entry: Any) -> tuple[str | None, str | None]:
@@ -120,10 +124,6 @@ def _stamp(time: Any) -> str:
 
 def _integer(value: object) -> int | None:
     return value if type(value) is int else None
-
-
-def _is_number(number: object) -> bool:
-    return type(number) is int and 0 < number <= LARGEST_NUMBER
 
 
 def read_shape(data: Any) -> dict[str, Any] | None:
@@ -182,7 +182,7 @@ def named_shape(data: Any) -> str:
         return f"is GitHub's answer to a request that failed ({str(data['message'])[:80]})"
     if "data" in keys or "nodes" in keys or "edges" in keys or "__typename" in keys:
         return "is a reply of GraphQL, not of REST"
-    if "number" in keys and "createdAt" in keys or {"number", "title"} <= keys <= _OF_GH:
+    if ("number" in keys and "createdAt" in keys) or {"number", "title"} <= keys <= _OF_GH:
         return "is what gh issue list --json or gh pr list --json writes"
     if "items" in keys and "total_count" in keys:
         return "is a result of GitHub's search, which lists 1,000 at most"
@@ -199,8 +199,9 @@ def named_shape(data: Any) -> str:
     return ""
 
 
-_OF_GH = frozenset(
-    "number title body state url author labels assignees comments milestone id stateReason closed "
-    "isPinned reactionGroups projectItems files commits reviews headRefName baseRefName".split()
-)
+_OF_GH = {
+    *("number", "title", "body", "state", "url", "author", "labels", "assignees", "comments", "id"),
+    *("milestone", "stateReason", "closed", "isPinned", "reactionGroups", "projectItems", "files"),
+    *("commits", "reviews", "headRefName", "baseRefName"),
+}
 """Members that gh writes with --json, those aside that end in `At`."""

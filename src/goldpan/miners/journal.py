@@ -28,9 +28,9 @@ gone           ``number``: GitHub says that the entry was deleted or transferred
 unseen         ``since`` when references from elsewhere were not seen: no token, no sweep
 off            ``of`` (which list): it is turned off in the repository
 unchanged      ``of`` (which part), perhaps ``number``: an ETag showed that nothing changed
-backup         one entry of a metadata backup, ``number``, ``kind``, ``updated``; ``half`` for a pull
-               request without branches, ``bare`` without lists, ``named`` where it names another
-               repository
+backup         one entry of a metadata backup, ``number``, ``kind``, ``updated``; ``half`` for a
+               pull request without branches, ``bare`` without lists, ``named`` where it names
+               another repository
 elsewhere      ``names`` of other repositories whose entries a backup holds, too
 failed         ``number`` (null for a list of the repository), ``of`` (which part), ``reason``,
                ``status``, ``withheld``, ``token`` from which it is
@@ -185,13 +185,15 @@ def git_host(workspace: WorkspaceLayout, repo: str) -> str | None:
 
 def _newest_begin(records: Iterable[Record]) -> Record | None:
     """Return where the newest run began whose host is known and is not this machine."""
-    found = None
-    for record in records:
-        if record.meta["part"] == "begin" and not is_loopback(record.meta["plan"]["host"]):
-            # Earlier versions took each backup as one of github.com.
-            if record.meta["plan"]["via"] != "backup" or "git_host" in record.meta:
-                found = record
-    return found
+    begins = [record for record in records if record.meta["part"] == "begin"]
+    known = (
+        record
+        for record in reversed(begins)
+        if not is_loopback(record.meta["plan"]["host"])
+        # Earlier versions took each backup as one of github.com.
+        and (record.meta["plan"]["via"] != "backup" or "git_host" in record.meta)
+    )
+    return next(known, None)
 
 
 def sources(workspace: WorkspaceLayout, repo: str) -> Mapping[int, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -85,9 +86,7 @@ def write_page(page: str, output: Path) -> None:
         raise unwritable(output, error) from None
 
 
-def _github(
-    hosts: Mapping[str, str], repo: str | None, number: int | None, kind: str
-) -> str:
+def _github(hosts: Mapping[str, str], repo: str | None, number: int | None, kind: str) -> str:
     """Return the address of an issue or pull request, or nothing where the name is none."""
     if not repo or not number or not _REPOSITORY.fullmatch(repo):
         return ""
@@ -188,7 +187,7 @@ def _tight(text: str | None) -> str | None:
 
 
 def document_page(
-    report: Report, template: str = "document.html.jinja", of: str = "", **values: object
+    report: Report, template: str = "document.html.jinja", of: str = "", **values: Any
 ) -> str:
     """Return a document as one HTML page; `of` begins its title.
 

@@ -246,7 +246,9 @@ def at_home(settings: Settings, workspace: WorkspaceLayout, repo: str) -> Settin
             "Leave out GOLDPAN_API_URL, or name the address of that host's API in it",
         )
     api_url = f"https://{host}/api/v3"
-    reason = f"Tokens are for {settings.git_host}: set GOLDPAN_API_URL={api_url} for those of {host}"
+    reason = (
+        f"Tokens are for {settings.git_host}: set GOLDPAN_API_URL={api_url} for those of {host}"
+    )
     return replace(settings, api_url=api_url, tokens=(), token_command="", withheld=reason)
 
 

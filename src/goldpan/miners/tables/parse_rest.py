@@ -157,12 +157,15 @@ def parse_backup(rows: Rows, data: dict[str, Any]) -> None:
 
 def _half(rows: Rows, item: dict[str, Any], events: list[dict[str, Any]] | None) -> None:
     """Parse what the lists of issues tell of a pull request, where they tell it."""
-    holder = next((part for part in (item.get("pull_request"), item) if "merged_at" in part), {})
+    holders = (item.get("pull_request") or {}, item)
+    holder: dict[str, Any] = next((part for part in holders if "merged_at" in part), {})
     merged_at = holder.get("merged_at") or next(
         (event.get("created_at") for event in events or () if event.get("event") == "merged"), None
     )
     merged = True if merged_at else False if holder or item.get("state") == "open" else None
-    rows.facets["half"].append((item["number"], merged, merged_at, item.get("draft"), rows.sequence))
+    rows.facets["half"].append(
+        (item["number"], merged, merged_at, item.get("draft"), rows.sequence)
+    )
 
 
 def _attempt_comment(
