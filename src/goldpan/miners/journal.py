@@ -66,7 +66,7 @@ class Journal:
         for record in archive.records:
             self._remember(record)
 
-    def begin(self, plan: Mapping[str, object], git_host: str) -> None:
+    def begin(self, plan: Mapping[str, object], git_host: str = "") -> None:
         """Go on with the newest run if it did not end and had the same plan, else start one.
 
         Raises `UsageError` where the archive is of a repository of that name on another host.
