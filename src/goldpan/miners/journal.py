@@ -71,8 +71,8 @@ class Journal:
 
         Raises `UsageError` where the archive is of a repository of that name on another host.
         """
-        host, earlier = str(plan["host"]), web_host(self.archive.records)
-        if earlier is not None and host != earlier and not is_loopback(host):
+        host, earlier = str(plan.get("host", "")), web_host(self.archive.records)
+        if host and earlier is not None and host != earlier and not is_loopback(host):
             raise UsageError(
                 f"{self.archive.directory} holds {plan['repo']} of {earlier}, not of {host}",
                 "Mine each host into a workspace of its own, with --workspace",
@@ -189,7 +189,8 @@ def _newest_begin(records: Iterable[Record]) -> Record | None:
     known = (
         record
         for record in reversed(begins)
-        if not is_loopback(record.meta["plan"]["host"])
+        if (host := record.meta["plan"].get("host"))
+        and not is_loopback(host)
         # Earlier versions took each backup as one of github.com.
         and (record.meta["plan"]["via"] != "backup" or "git_host" in record.meta)
     )
