@@ -124,6 +124,15 @@ def test_what_stands_before_a_cut_of_a_list_is_kept(tmp_path: Path) -> None:
     assert [row["number"] for row in read(tmp_path, "entries")] == [1]
 
 
+def test_an_error_behind_a_list_is_no_complete_backup(tmp_path: Path) -> None:
+    """`gh api --paginate` prints what GitHub answered where it fails in the middle."""
+    error = json.dumps({"message": "Server Error", "documentation_url": "x"})
+    (tmp_path / "failed.json").write_text(json.dumps(LISTED) + error)
+    (gap,) = take(tmp_path, tmp_path / "failed.json").gaps
+    assert "failed.json, entry 3 is GitHub's answer to a request that failed" in gap.reason
+    assert len(read(tmp_path, "entries")) == 2
+
+
 def test_pull_requests_among_issues_are_paired_and_told_what_they_lack(tmp_path: Path) -> None:
     notes = Notes()
     entries = [*LISTED, listed("pull", 3, pull_request={}, state="open", body="")]

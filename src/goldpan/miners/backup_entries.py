@@ -140,7 +140,7 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
     before = 0
     for path in backup.files:
         name, where = _name_in_backup(path, backup.folder), ":1"
-        bytes_read, others, count = before, Tally(), 0
+        bytes_read, others, count, holds_entries = before, Tally(), 0, False
         try:
             with path.open("rb", _STEP) as opened:
                 file = cast("io.BufferedReader", opened)
@@ -150,8 +150,7 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
                     found = _read(body)
                     if isinstance(found, About):
                         yield BackupEntry(name + where, body, found, bytes_read)
-                        backup.unreadable.join(others)
-                        others = Tally()
+                        holds_entries = True
                     elif found.is_other and not where.startswith(":"):
                         others.add(f"{name}{where}{found.reason}")
                     else:
@@ -165,7 +164,9 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
             backup.unreadable.add(f"{name}: the file cannot be read: {reason}")
         except ValueError as error:
             backup.unreadable.add(f"{name}{error}")
-        if others.count:
+        if holds_entries:
+            backup.unreadable.join(others)
+        elif others.count:
             backup.without_entries.add(name)
             backup.other.add(others.first[0])
 

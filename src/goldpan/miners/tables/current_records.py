@@ -12,13 +12,11 @@ from operator import itemgetter
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
-import numpy as np
-import numpy.typing as npt
-
 from goldpan.core.storage.archive import Record
 from goldpan.miners.github.connections import PART_OF
 from goldpan.miners.github.rest_feeds import PART_OF_LIST
 from goldpan.miners.repair import unresolved
+from goldpan.miners.tables.floors import Floors
 from goldpan.miners.tables.rows import PART_OF_RECORD
 
 RELATIONS = ("sub_issues", "blocked_by", "blocking")
@@ -33,25 +31,9 @@ LISTS = ("issues", "pulls", "comments", "review_comments")
 _OFF = "discussions are turned off in this repository"
 _AT_MOST = 3  # losses that one row's reason names
 
-Numbers = npt.NDArray[np.int64]
 Trouble = Literal["failed", "withheld", "pending", "short"]
 Walk = tuple[int, str, int, str]
 """Pages of one list that belong together: an entry, a part, a run and a length of pages."""
-
-
-class Floors:
-    """For each entry number, the record before which rows are superseded; -1 for none."""
-
-    def __init__(self, sequences: dict[int, int]) -> None:
-        self._numbers = np.array(sorted(sequences), dtype=np.int64)
-        self._sequences = np.array([sequences[n] for n in sorted(sequences)], dtype=np.int64)
-
-    def of(self, numbers: Numbers) -> Numbers:
-        """Return the floor of each entry."""
-        if not len(self._numbers):
-            return np.full(len(numbers), -1, dtype=np.int64)
-        indexes = np.searchsorted(self._numbers, numbers).clip(max=len(self._numbers) - 1)
-        return np.where(self._numbers[indexes] == numbers, self._sequences[indexes], -1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.schemas import LEDGER
-from goldpan.miners.tables.current_records import (
-    LISTS,
-    RELATIONS,
-    CurrentRecords,
-    Floors,
-    Numbers,
-    Open,
-    joined,
-)
+from goldpan.miners.tables.current_records import LISTS, RELATIONS, CurrentRecords, Open, joined
+from goldpan.miners.tables.floors import Floors, Numbers
 from goldpan.miners.tables.rows import NOBODY
 
 ISSUE_PARTS = ("entry", "edits", "comments", "labels", "timeline", "links", "relations")

@@ -215,15 +215,11 @@ class Parsing:
         self._stack.close()
 
     def add(self, record: Record, *, alone: bool = False) -> None:
-        """Take a record, or pass over one that holds no rows.
-
-        `alone` tells that pull requests have no list of issues beside theirs.
-        """
+        """Take a record that holds rows; `alone` where there is no list of issues."""
         if record.meta["part"] not in PARSED:
             return
-        meta = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
-        meta["alone"] = alone
-        self._batch.append(replace(record, meta=meta))
+        kept = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
+        self._batch.append(replace(record, meta={**kept, "alone": alone}))
         self._count += 1
         self._bytes += record.size
         if self._bytes >= _CHUNK_BYTES:

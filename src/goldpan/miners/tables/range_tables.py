@@ -24,7 +24,8 @@ from goldpan.core.schemas import (
     TableSchema,
 )
 from goldpan.miners.facts import Facts
-from goldpan.miners.tables.current_records import RELATIONS, CurrentRecords, Numbers, Open
+from goldpan.miners.tables.current_records import RELATIONS, CurrentRecords, Open
+from goldpan.miners.tables.floors import Numbers
 from goldpan.miners.tables.ledger import (
     PageSums,
     Troubles,
