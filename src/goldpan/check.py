@@ -173,8 +173,8 @@ def _items(workspace: WorkspaceLayout) -> Iterator[_Item]:
         if (
             path.suffix == ".parquet"
             or path.name in (RESULT, RESOLVED_FILE)
-            or (path.suffix == ".json" and path.parts[-4] == "tables")
-            or (path.suffix == ".json" and path.parts[-3] == "audits")
+            or (path.suffix == ".json" and path.match("tables/*/*/*"))
+            or (path.suffix == ".json" and path.match("audits/*/*"))
         ):
             yield _Item((path,), partial(_file, root, path), partial(_is_unsealed, path))
         if path.name.endswith(_REVIEWED):

@@ -86,14 +86,15 @@ class Trace(Result):
 
     @property
     def holds(self) -> bool | None:
-        """True where every link of the chain holds; None where one cannot be made anew here."""
-        states = {link.holds for link in self.chain}
+        """True where every link of the chain holds; None where one, or all, were not verified."""
+        states = {link.holds for link in self.chain} or {None}
         return False if False in states else None if None in states else True
 
     @property
     def exit_code(self) -> int:
         """1 where a link is broken, 3 where a source is gone or a link cannot be made anew."""
-        return 1 if self.holds is False else 0 if self.complete and self.holds else 3
+        is_open = self.holds is None and bool(self.chain)
+        return 1 if self.holds is False else 3 if is_open or not self.complete else 0
 
     def plain(self) -> dict[str, Any]:
         """Return where the example comes from, and whether all of that holds."""

@@ -16,7 +16,8 @@ import orjson
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.miners.backup_entries import LARGEST_ENTRY, glance, list_files, read_entries
+from goldpan.miners.backup_entries import LARGEST_ENTRY, list_files, read_entries
+from goldpan.miners.backup_shapes import about, glance, read_shape
 from tests.backups import (
     GEM,
     as_gz,
@@ -55,7 +56,7 @@ def test_what_is_no_entry_is_named_and_the_rest_is_kept(tmp_path: Path, entry: o
     result = take(tmp_path, save(tmp_path, content))
     (gap,) = result.gaps
     assert not result.complete
-    assert gap.reason.startswith("1 entries cannot be read: entries.jsonl:2 ")
+    assert gap.reason.startswith("1 entry cannot be read: entries.jsonl:2 ")
     assert [row["number"] for row in read(tmp_path, "entries")] == [1, 2]
     assert take_entries(tmp_path, issue(), pull()).complete  # mended
 
@@ -126,7 +127,7 @@ def test_a_line_that_explodes_is_named_and_never_held(
             file.write(b" " * 2**20)
         file.write(b"\n" + lines([pull()]))
     tracemalloc.start()
-    backup = list_files(source)
+    backup = list_files(source, GEM)
     entries = list(read_entries(backup))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -149,7 +150,7 @@ def test_xz_that_asks_for_much_memory_is_named(tmp_path: Path) -> None:
     source = as_xz(tmp_path, [issue()])
     source.write_bytes(source.read_bytes() + packed)
     (gap,) = take(tmp_path, source).gaps
-    assert gap.reason.startswith("1 entries cannot be read: entries.jsonl.xz:2")
+    assert gap.reason.startswith("1 entry cannot be read: entries.jsonl.xz:2")
     assert "Memory usage limit" in gap.reason
 
 
@@ -176,20 +177,19 @@ def test_what_a_glance_takes_can_be_parsed(inner: bytes) -> None:
     body = b'{"type": "issue", "issue": {"number": 1, "rest": ' + inner + b"}}"
     glanced = glance(body)
     if glanced is not None:
-        assert orjson.loads(body)["issue"]["number"] == glanced[1] == 1
+        assert orjson.loads(body)["issue"]["number"] == glanced.number == 1
 
 
 @pytest.mark.parametrize("entry", [issue(), pull()], ids=["issue", "pull"])
 def test_a_glance_sees_what_a_whole_look_sees(entry: Row) -> None:
     kind = entry["type"]
-    base = entry[kind].get("base", {}).get("repo", {}).get("full_name")
-    assert glance(json.dumps(entry).encode()) == (kind, entry[kind]["number"], base)
-    values: list[object] = [None, 7.5, [], "x"]
-    for key in ("base", "number", "type"):
+    assert glance(json.dumps(entry).encode()) == about(read_shape(entry))
+    values: list[object] = [None, 7.5, [], "x", {}]
+    for key in ("base", "number", "type", "pull_request", "updated_at", "html_url", "id"):
         for value in values:
-            twisted = entry | {key: value, kind: entry[kind] | {key: value}}
+            twisted = entry | {kind: entry[kind] | {key: value}}
             glimpse = glance(json.dumps(twisted).encode())
-            assert glimpse is None or key in ("base", "type")
+            assert glimpse is None or glimpse == about(read_shape(twisted))
 
 
 def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_source_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None
     ("content", "message"),
     [
         (b"", "holds no entries"),
-        (b"{\n", r"holds no entry that can be read \(entries\.jsonl:1 is not JSON"),
+        (b"{\n", r"holds no entry that can be read \(entries\.jsonl is not JSON"),
     ],
 )
 def test_a_source_without_entries_is_refused(tmp_path: Path, content: bytes, message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -371,3 +372,20 @@ def test_a_folder_that_is_no_clone_is_not_touched(
     with pytest.raises(GitError, match="is not a clone"):
         clone(workspace, REPO, Notes(), source=source.path)
     assert (directory / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("form", ["folder", "checkout", "address"])
+def test_a_shallow_source_is_called_shallow_with_what_deepens_it(
+    source: Repository, workspace: WorkspaceLayout, tmp_path: Path, form: str
+) -> None:
+    source.commit(FILES, source.git("rev-parse", "main"), ref="refs/heads/main")
+    bare = [] if form == "checkout" else ["--bare"]
+    shallow = tmp_path / "shallow clone"
+    options = ["--quiet", "--depth", "1", *bare]
+    subprocess.run(["git", "clone", *options, source.path.as_uri(), shallow], check=True)
+    named = shallow.as_uri() if form == "address" else str(shallow)
+    with pytest.raises(GitError, match="is a shallow clone") as caught:
+        clone(workspace, "o/n", Notes(), source=named)
+    assert caught.value.remedy == f"Deepen it with git -C '{shallow}' fetch --unshallow"
+    subprocess.run(["git", "-C", shallow, "fetch", "--quiet", "--unshallow"], check=True)
+    assert clone(workspace, "o/n", Notes(), source=named).fresh

@@ -101,6 +101,56 @@ def test_raw_replies_that_are_there_are_worked_on_without_github(folder: Path, t
     assert run(twin, folder).out == "Nothing to do: all 6 units are up to date.\n"
 
 
+def _all_bytes(folder: Path) -> dict[str, bytes]:
+    """Return every file below a folder but locks, which hold nothing."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SMALL,
+        f'[mine]\nenabled = false\nlicenses = {{ "{SLUICE}" = "bsd-3-clause" }}\n{SMALL}',
+        f'[mine]\nlicenses = {{ "{SLUICE}" = "MIT" }}\n{SMALL}',
+        SMALL + '[[export]]\nname = "chat"\ndataset = "questions"\nto = "chat"\n',
+        SMALL + '[[audit]]\ndataset = "questions"\n',
+    ],
+    ids=["small", "stored", "license", "export", "audit"],
+)
+def test_a_second_run_of_any_plan_changes_no_byte(folder: Path, twin: Twin, text: str) -> None:
+    write_plan(folder, text)
+    assert run(twin, folder).code == 0
+    before = _all_bytes(folder / "lab")
+    again = run(twin, folder)
+    assert "Nothing to do" in again.out, again.out
+    after = _all_bytes(folder / "lab")
+    assert [name for name in {**before, **after} if before.get(name) != after.get(name)] == []
+
+
+def test_a_relative_workspace_with_an_audit_is_checked(folder: Path, twin: Twin) -> None:
+    write_plan(folder, SMALL + '[[audit]]\ndataset = "questions"\n')
+    assert run(twin, folder).code == 0
+    done = goldpan("check", ".", folder=folder / "lab", environment=environment(twin))
+    assert (done.code, done.err) == (0, ""), done.out
+    traced = rows(folder / "lab", "questions")[0][0]["id"]
+    words = ("trace", traced, "--json", "--workspace", "lab")
+    told = goldpan(*words, folder=folder, environment=environment(twin))
+    assert json.loads(told.out)["holds"] is None, "nothing was verified"
+
+
+def test_unrelated_and_killed_runs_make_no_audit_due(folder: Path, twin: Twin) -> None:
+    write_plan(folder, SMALL + '[[audit]]\ndataset = "questions"\n')
+    assert run(twin, folder).code == 0
+    killed = folder / "lab" / "runs" / "task" / "model" / "seed-1.work" / "checkpoint"
+    killed.mkdir(parents=True)
+    (killed / "trainer_state.json").write_text("{}", encoding="utf-8")
+    other = folder / "lab" / "verification" / "other" / "repo" / "1-2"
+    other.mkdir(parents=True)
+    (other / "record.json").write_text("{}", encoding="utf-8")
+    assert "Nothing to do" in run(twin, folder).out
+
+
 def test_a_setting_that_changed_is_told_and_costs_its_own_units(folder: Path, twin: Twin) -> None:
     write_plan(folder, SMALL.replace("[clone]", '[pair]\nrules = "unconfirmed"\n[clone]'))
     requests = twin.count

@@ -25,7 +25,7 @@ EDITED = (
 
 def _entries(pulls: bool) -> Resolver:
     def resolve(source: Repository, info: Info, **arguments: Any) -> Page:
-        entries = list(source.entries.values())
+        entries = list(source.entries.values()) if pulls or source.has_issues else []
         chosen = [entry for entry in entries if (entry.pull is not None) is pulls]
         return in_order(chosen, f"{source.id}:{pulls}", arguments)
 

@@ -236,6 +236,10 @@ class Editor(Writer):
         if changed != entry:
             self.world.put(changed)
 
+    def turn_off_issues(self) -> None:
+        """Turn issues off, which hides those there are."""
+        self.world.put_repository(replace(self.repository, has_issues=False))
+
     def rename(self, full_name: str) -> None:
         """Rename the repository; REST redirects from the old name, GraphQL follows silently."""
         old, repository = self.repo, self.repository

@@ -102,6 +102,8 @@ class RestApi:
 
     def issues(self, call: Call) -> Answer:
         """List entries of both kinds."""
+        if not call.repository.has_issues:
+            raise FailedError(410, "Issues has been disabled in this repository.")
         return self._listing(
             call,
             call.repository.entries.values(),
@@ -156,10 +158,11 @@ class RestApi:
         return Answer(body=views.diff_text(pull.files if pull else ()), headers=kind)
 
     def all_comments(self, call: Call) -> Answer:
-        """List the plain comments of all entries."""
+        """List the plain comments of all entries, of pull requests alone without issues."""
         comments = [
             comment
             for entry in list(call.repository.entries.values())
+            if entry.pull or call.repository.has_issues
             for comment in entry.comments
         ]
         return self._comments(call, comments, views.comment_json)

@@ -72,7 +72,7 @@ def repository_json(repository: Repository, api: str) -> Json:
         "disabled": False,
         "visibility": "private" if repository.private else "public",
         "open_issues_count": sum(entry.state == "open" for entry in repository.entries.values()),
-        "has_issues": True,
+        "has_issues": repository.has_issues,
         "license": license_id
         and {"key": license_id.lower(), "name": license_id, "spdx_id": license_id},
     }

@@ -330,6 +330,7 @@ class Repository:
     deleted: frozenset[int] = frozenset()
     moved: Mapping[int, Ref] = field(default_factory=dict)
     unlisted_files: frozenset[int] = frozenset()
+    has_issues: bool = True
     has_discussions: bool = False
     discussions: dict[int, Discussion] = field(default_factory=dict)
 

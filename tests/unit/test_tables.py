@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import goldpan
 from goldpan.core import schemas
 from goldpan.core.schemas import MINED, PAIRS, TableSchema
-from goldpan.miners.backup_entries import read_shape
+from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.tables.chunks import read_fields
 from goldpan.miners.tables.columns import UnreadableValue, actor, user
 from goldpan.miners.tables.normalize import deal

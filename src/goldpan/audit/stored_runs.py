@@ -10,11 +10,12 @@ right one, or a model that was given no text or no code of the row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import hypot
 from operator import eq
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -29,7 +30,7 @@ from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.comparison.question import on_one_split, systems_of
 from goldpan.evaluation.metrics.generation import extract_path
 from goldpan.evaluation.models.baselines import MODELS as BASELINES
-from goldpan.evaluation.resolved import RESOLVED, read_resolved
+from goldpan.evaluation.resolved import RESOLVED, RESOLVED_FILE, read_resolved
 from goldpan.evaluation.runs import ABLATE, PREDICTIONS, RESULT, Run, read_runs
 from goldpan.evaluation.task_input import MODULES, PATHS, built_family, code_parts
 
@@ -101,6 +102,16 @@ def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str)
         _by_system(blind, tasks, partial(_solved, as_texts=True))[0],
         unscored,
     )
+
+
+def run_files(workspace: WorkspaceLayout, ids: Collection[str]) -> list[Path]:
+    """Return the results of the finished runs on rows of these ids, with those of their tests."""
+    keys = frozenset(map(key_of, ids))
+    if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
+        return []
+    folders = [run.directory for run in read_runs(workspace) if _is_about(run, keys)]
+    files = [folder / name for folder in folders for name in (RESULT, RESOLVED_FILE)]
+    return [path for path in files if path.exists()]
 
 
 def _by_system(

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
 from typing import IO
+from urllib.parse import unquote, urlsplit
 
 from goldpan.core.errors import GitError
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
@@ -201,6 +203,7 @@ def clone(
     by a rename. Raises `GitError`, `UsageError` for what is no source.
     """
     remote = find_remote(repo, source, token, host)
+    _refuse_shallow(remote)
     remote, listed = _list_refs(remote)
     target = workspace.clone(repo)
     title = f"Fetching the history of {repo}"
@@ -217,6 +220,18 @@ def clone(
         write_refs_record(fresh)
         publish({fresh: target})
     return CloneResult(repo, target, True, len(listed.refs), 0, partial)
+
+
+def _refuse_shallow(remote: Remote) -> None:
+    """Raise `GitError` for a source on this machine that lacks older commits."""
+    folder = Path(unquote(urlsplit(remote.url).path) if "://" in remote.url else remote.url)
+    if remote.is_local and folder.is_dir():
+        state = git("-C", folder, "rev-parse", "--is-shallow-repository", subject=remote.url)
+        if state.strip() == b"true":
+            raise GitError(
+                f"{remote.url} is a shallow clone, which lacks the older commits",
+                f"Deepen it with git -C {shlex.quote(str(folder))} fetch --unshallow",
+            )
 
 
 def promisor(path: Path) -> str | None:

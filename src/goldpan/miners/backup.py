@@ -1,8 +1,7 @@
 """Mines a metadata backup on disk: issues and pull requests as REST gave them.
 
-A backup is a ``.jsonl`` file (also ``.jsonl.xz`` or ``.jsonl.gz``) or a folder of such files and
-of ``.json`` files with one entry each, in a shape that `backup_entries` knows. The bytes of each
-entry are archived as they are, so the tables come out of the same machinery as mined ones.
+A backup is a file, or a folder of files, in one of the shapes that `backup_shapes` knows. The text
+of each entry is archived as it is, so the tables come out of the same machinery as mined ones.
 """
 
 from __future__ import annotations
@@ -13,27 +12,21 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from goldpan.core.errors import UsageError
-from goldpan.core.settings.config import Settings, repository_name
+from goldpan.core.settings.config import PUBLIC_API, Settings, repository_name
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import ProgressTask, Reporter
-from goldpan.miners.backup_entries import (
-    Backup,
-    BackupEntry,
-    base_repository,
-    list_files,
-    read_entries,
-    read_shape,
-)
+from goldpan.miners.backup_entries import Backup, BackupEntry, list_files, read_entries
+from goldpan.miners.backup_names import Names
+from goldpan.miners.backup_shapes import RIGHT_ONE
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.miners.facts import Facts, read_facts
+from goldpan.miners.facts import Facts, link_hosts, read_facts
 from goldpan.miners.journal import Journal
-from goldpan.miners.replies import HttpReply, Verdict, parse_json
+from goldpan.miners.replies import HttpReply, Verdict
 from goldpan.miners.tables.current_records import find_current_records
 from goldpan.miners.tables.normalize import Parsing, normalize
 
@@ -54,25 +47,37 @@ def mine_backup(
     """
     repo = repository_name(repo)
     workspace = WorkspaceLayout(settings.workspace)
-    backup = list_files(source)
+    backup = list_files(source, repo)
     entries = read_entries(backup)
     first = next(entries, None)
     if first is None:
-        raise _no_entry(source, backup)
+        raise _no_entry(source, backup, repo)
+    names = Names(repo, _host(settings, first, source))
     with workspace.lock(repo):
-        all_entries = chain((first,), entries)
-        runs = _take(settings, workspace, all_entries, backup, repo, reporter, license)
+        own = names.own(chain((first,), entries))
+        runs = _take(settings, workspace, own, names, backup, reporter, license)
         if runs is None:
             normalize(workspace, repo, reporter, workers=settings.workers)
     return measure_coverage(workspace, repo, runs)
+
+
+def _host(settings: Settings, first: BackupEntry, source: Path) -> str:
+    """Return the host that entries show, else that of `--api-url`."""
+    shown = first.about.place.host or settings.web_host
+    if settings.api_url != PUBLIC_API and shown != settings.web_host:
+        raise UsageError(
+            f"{source} is of {shown}, and --api-url names {settings.web_host}",
+            "Leave out --api-url: the entries show their host",
+        )
+    return shown
 
 
 def _take(
     settings: Settings,
     workspace: WorkspaceLayout,
     entries: Iterator[BackupEntry],
+    names: Names,
     backup: Backup,
-    repo: str,
     reporter: Reporter,
     license: str | None,
 ) -> list[Record] | None:
@@ -80,37 +85,48 @@ def _take(
 
     Returns, where the tables were made, the records of the beginnings and ends of runs.
     """
-    parsed = Facts(repo, ("github.com",), {}, {})
+    repo, host = names.repo, names.host
+    parsed = Facts(repo, link_hosts(host), {}, {})
     with (
         Archive(workspace.raw(repo)) as archive,
         Parsing(workspace, parsed, settings.workers) as parsing,
     ):
         journal = Journal(archive)
         is_new = not archive.records
-        journal.begin({"via": "backup", "repo": repo, "host": "github.com", "since": None})
+        git_host = settings.git_host if host == settings.web_host else host
+        journal.begin({"via": "backup", "repo": repo, "host": host, "since": None}, git_host)
+        halves: set[int] = set()
         with reporter.task("Backup read, MB", -(-backup.size // _MB)) as task:
-            own = _noting_others(entries, backup, repo)
-            repository_entry = _archive(journal, repo, own, task, parsing if is_new else None)
-        if repository_entry is not None or read_facts(archive.records) is None:
-            facts = orjson.dumps(repository_entry or {"full_name": repo})
-            journal.keep("repository", [], {"file": backup.name}, _reply(facts))
+            _archive(journal, names, entries, halves, task, parsing if is_new else None)
+        facts = names.repository()
+        if facts is not None or read_facts(archive.records) is None:
+            described = orjson.dumps(facts or {"full_name": repo})
+            journal.keep("repository", [], {"file": backup.name}, _reply(described))
+        _note_names(journal, names, reporter)
         if license is not None:
             journal.mark("license", license=license)
         if backup.unreadable.count:
-            reason = f"{backup.unreadable.count:,} entries cannot be read: {backup.unreadable}"
-            journal.fail(None, "backup", reason)
+            counted = _counted(backup.unreadable.count, "entry", "entries")
+            journal.fail(None, "backup", f"{counted} cannot be read: {backup.unreadable}")
         journal.end({})
         if (skipped := backup.without_entries).count:
-            reporter.note(f"Passed over {skipped.count:,} files without entries: {skipped}")
-        if (others := backup.elsewhere).count:
             reporter.note(
-                f"Took {others.count:,} pull requests as those of {repo}, though they name another "
-                f"repository: {others}. If it was not renamed, mine it by its own name"
+                f"Passed over {_counted(skipped.count, 'file')} without entries: {skipped}"
+            )
+        if halves:
+            reporter.note(
+                f"Of {_counted(len(halves), 'pull request')} only what lists of issues tell is "
+                "there: no base and head, no commits, reviews and files. To know base and head "
+                f"too, import what gh api 'repos/{repo}/pulls?state=all&per_page=100' --paginate "
+                "writes besides"
             )
         archived = read_facts(archive.records)
-        if not is_new or archived is None or archived.repo != parsed.repo:
+        live = find_current_records(archive.records)
+        if not is_new or archived is None or live.skipped:
             return None
-        live, seals = find_current_records(archive.records), archive.seals()
+        if (archived.repo, archived.hosts) != (parsed.repo, parsed.hosts):
+            return None
+        seals = archive.seals()
         runs = [record for record in archive.records if record.meta["part"] in ("begin", "end")]
         del journal  # merging needs the memory
         archive.records.clear()
@@ -118,24 +134,36 @@ def _take(
         return runs
 
 
-def _noting_others(
-    entries: Iterator[BackupEntry], backup: Backup, repo: str
-) -> Iterator[BackupEntry]:
-    for entry in entries:
-        if isinstance(entry.base, str) and not _same(entry.base, repo):
-            backup.elsewhere.add(f"{entry.location} names {entry.base}")
-        yield entry
+def _note_names(journal: Journal, names: Names, reporter: Reporter) -> None:
+    """Archive and tell which of the other names of entries are the repository's own."""
+    repo = names.repo
+    if former := names.former():
+        journal.mark("former", asked=[], names=dict.fromkeys(former, repo))
+        reporter.note(
+            f"Took the entries of {', '.join(former)} as those of {repo} ({names.examples}). If it "
+            "was not renamed, mine it by its own name"
+        )
+    if strangers := names.strangers():
+        journal.mark("elsewhere", names=strangers)
+        reporter.note(
+            f"Passed over the entries of other repositories: {', '.join(strangers)}. Import each "
+            "with its own --repo"
+        )
 
 
 def _archive(
     journal: Journal,
-    repo: str,
+    names: Names,
     entries: Iterator[BackupEntry],
+    halves: set[int],
     task: ProgressTask,
     parsing: Parsing | None,
-) -> dict[str, Any] | None:
-    """Archive entries while the next ones are read; returns the newest facts of the repository."""
-    repository_entry: BackupEntry | None = None
+) -> None:
+    """Archive entries while the next ones are read.
+
+    `halves` gets the numbers of the pull requests without branches.
+    """
+    whole: set[int] = set()
     with ThreadPoolExecutor(1) as writer:
         batches: deque[Future[list[Record]]] = deque()
 
@@ -145,19 +173,15 @@ def _archive(
                     parsing.add(record)
 
         for batch in _batches(entries):
-            repository_entry = next(
-                (entry for entry in reversed(batch) if _same(entry.base, repo)), repository_entry
-            )
-            batches.append(writer.submit(_keep, journal, batch))
+            for entry in batch:
+                (halves if entry.about.is_half else whole).add(entry.about.number)
+            batches.append(writer.submit(_keep, journal, names, batch))
             if len(batches) > _AHEAD:
                 take_batch()
             task.advance(batch[-1].bytes_read // _MB - task.done)
         while batches:
             take_batch()
-    if repository_entry is None:
-        return None
-    data = read_shape(parse_json(repository_entry.body))
-    return base_repository(data["pull"]) if data else None
+    halves -= whole
 
 
 def _batches(entries: Iterator[BackupEntry]) -> Iterator[list[BackupEntry]]:
@@ -173,12 +197,14 @@ def _batches(entries: Iterator[BackupEntry]) -> Iterator[list[BackupEntry]]:
         yield batch
 
 
-def _keep(journal: Journal, entries: list[BackupEntry]) -> list[Record]:
+def _keep(journal: Journal, names: Names, entries: list[BackupEntry]) -> list[Record]:
     """Archive the entries that are not there byte for byte, and return their records."""
     records = []
     for entry in entries:
+        about = entry.about
         digest = hashlib.sha256(entry.body).hexdigest()
-        key = f"backup|{entry.number}|{digest}"
+        key = f"backup|{about.number}|{digest}"
+        other = names.other(about.place)
         if journal.find(key) is None:
             record = journal.keep(
                 "backup",
@@ -187,8 +213,12 @@ def _keep(journal: Journal, entries: list[BackupEntry]) -> list[Record]:
                 _reply(entry.body),
                 sync=False,
                 digest=digest,
-                number=entry.number,
-                kind=entry.kind,
+                number=about.number,
+                kind=about.kind,
+                updated=about.updated,
+                **({"half": True} if about.is_half else {}),
+                **({"bare": True} if about.is_bare else {}),
+                **({"named": other} if other else {}),
             )
             records.append(record)
     return records
@@ -198,16 +228,12 @@ def _reply(body: bytes) -> HttpReply:
     return HttpReply(200, {}, body, None, Verdict.DONE)
 
 
-def _same(name: Any, repo: str) -> bool:
-    return isinstance(name, str) and name.lower() == repo.lower()
+def _counted(count: int, noun: str, nouns: str = "") -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
 
 
-def _no_entry(source: Path, backup: Backup) -> UsageError:
-    if backup.unreadable.count:
-        return UsageError(
-            f"{source} holds no entry that can be read ({backup.unreadable})",
-            "Correct it; docs/mining.md says what an entry looks like",
-        )
-    return UsageError(
-        f"{source} holds no entries", "Name a backup's folder or .jsonl file (docs/mining.md)"
-    )
+def _no_entry(source: Path, backup: Backup, repo: str) -> UsageError:
+    reasons = [str(tally) for tally in (backup.unreadable, backup.other) if tally.count]
+    held = f"no entry that can be read ({'; '.join(reasons)})" if reasons else "no entries"
+    command = RIGHT_ONE.format(repo=repo)
+    return UsageError(f"{source} holds {held}", f"This writes what can be read: {command}")

@@ -11,19 +11,23 @@ comments. python-github-backup instead adds lists to the object that REST gives.
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import gzip
 import io
+import json
 import lzma
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, NamedTuple, cast
 
 from goldpan.core.errors import UsageError
+from goldpan.miners.backup_shapes import About, about, glance, named_shape, read_shape
 from goldpan.miners.replies import MALFORMED, fast_parser, parse_json
-from goldpan.text.keywords import LARGEST_NUMBER
 
 LARGEST_ENTRY = 32 << 20
 """Bytes of one entry: the largest seen has 4 MB."""
@@ -35,7 +39,8 @@ _STEP = 1 << 20
 _SELDOM = 50  # lines: asking for a file's position takes as long as reading one
 _UNPACKING_MEMORY = 128 << 20  # what `xz -9` needs, twice
 _ONE = ".json"
-_MANY = (".jsonl", ".jsonl.gz", ".jsonl.xz", ".json.gz", ".json.xz")
+_NAMES = re.compile(r"\.(json|jsonl|ndjson)(\.(gz|xz|bz2))?$")
+_BETWEEN = re.compile("[ \t\r\n,\\[\\]\x1e]*")  # what stands between the objects of lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,7 @@ class BackupEntry:
 
     location: str
     body: bytes
-    kind: str
-    number: int
-    base: Any
-    """The name of the repository that a pull request is for, where it tells."""
+    about: About
     bytes_read: int
     """Bytes of the backup's files that were read so far."""
 
@@ -65,6 +67,11 @@ class Tally:
         if self.count <= _NAMED:
             self.first.append(name[:_LONGEST])
 
+    def join(self, other: Tally) -> None:
+        """Count what another one counted."""
+        self.first = [*self.first, *other.first][:_NAMED]
+        self.count += other.count
+
     def __str__(self) -> str:
         more = [f"and {self.count - _NAMED:,} more"] if self.count > _NAMED else []
         return "; ".join([*self.first, *more])
@@ -80,33 +87,48 @@ class Backup:
     size: int
     without_entries: Tally = field(default_factory=Tally)
     """Files without entries."""
+    other: Tally = field(default_factory=Tally)
+    """What those of them hold that are JSON."""
     unreadable: Tally = field(default_factory=Tally)
     """Entries that cannot be read."""
-    elsewhere: Tally = field(default_factory=Tally)
-    """Pull requests that name another repository than the one that is mined."""
 
 
-def list_files(source: Path) -> Backup:
-    """Find the files of a backup; raises `UsageError` where there is nothing to read."""
+def list_files(source: Path, repo: str) -> Backup:
+    """Find the files of a repository's backup; raises `UsageError` where nothing is to be read."""
     if source.is_file():
         return Backup(source.name, source.parent, (source,), source.stat().st_size)
     if not source.is_dir():
         raise UsageError(f"{source} does not exist", "Name a backup's folder or .jsonl file")
+    folder = _folder_of(source, repo)
     files: list[Path] = []
     without_entries = Tally()
-    for folder, folders, names in os.walk(source, onerror=_refuse):
+    for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
-            path = Path(folder, name)
-            if name.endswith((_ONE, *_MANY)) and path.is_file():
+            path = Path(place, name)
+            if _NAMES.search(name) and path.is_file():
                 files.append(path)
             elif not name.startswith("."):
                 without_entries.add(_name_in_backup(path, source))
     if not files:
-        raise UsageError(f"{source} holds no .json or .jsonl files", "Name the backup's folder")
+        raise UsageError(f"{folder} holds no .json or .jsonl files", "Name the backup's folder")
     files.sort()
     size = sum(path.stat().st_size for path in files)
     return Backup(source.name, source, tuple(files), size, without_entries)
+
+
+def _folder_of(source: Path, repo: str) -> Path:
+    """Return the folder of one repository where python-github-backup saved several."""
+    root = source / "repositories"
+    folders = sorted(path for path in root.glob("*") if path.is_dir())
+    own = [path for path in folders if path.name.lower() == repo.rpartition("/")[2].lower()]
+    chosen = own or folders
+    if len(chosen) > 1:
+        raise UsageError(
+            f"{root} holds {len(folders):,} repositories, and none is called as {repo}",
+            f"Name the folder of one, such as {folders[0]}",
+        )
+    return chosen[0] if chosen else source
 
 
 def _refuse(error: OSError) -> None:
@@ -117,26 +139,36 @@ def read_entries(backup: Backup) -> Iterator[BackupEntry]:
     """Yield the entries of a backup, file by file; tally what is skipped."""
     before = 0
     for path in backup.files:
-        name, whole_file = _name_in_backup(path, backup.folder), path.suffix == _ONE
-        line, bytes_read = 0, before
+        name, where = _name_in_backup(path, backup.folder), ":1"
+        bytes_read, others, count, holds_entries = before, Tally(), 0, False
         try:
-            with path.open("rb", _STEP) as file:
-                for line, body in enumerate(_texts(path, file), 1):
-                    location = name if whole_file else f"{name}:{line}"
-                    if line % _SELDOM == 1:
+            with path.open("rb", _STEP) as opened:
+                file = cast("io.BufferedReader", opened)
+                for count, (where, body) in enumerate(_texts(path, file), 1):
+                    if count % _SELDOM == 1:
                         bytes_read = before + file.tell()
-                    if len(body) > LARGEST_ENTRY:
-                        backup.unreadable.add(f"{location}: {_TOO_LARGE}")
-                    elif body or whole_file:
-                        identity = _identify(backup, location, body, whole_file=whole_file)
-                        if identity is not None:
-                            yield BackupEntry(location, body, *identity, bytes_read)
+                    found = _read(body)
+                    if isinstance(found, About):
+                        yield BackupEntry(name + where, body, found, bytes_read)
+                        holds_entries = True
+                    elif found.is_other and not where.startswith(":"):
+                        others.add(f"{name}{where}{found.reason}")
+                    else:
+                        backup.unreadable.add(f"{name}{where}{found.reason}")
                 before += os.fstat(file.fileno()).st_size
         except (lzma.LZMAError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             problem = f"the file is cut off or not compressed as its name says ({error})"
-            backup.unreadable.add(f"{name}:{line + 1}: {problem}: copy it again")
+            backup.unreadable.add(f"{name}:{count + 1}: {problem}: copy it again")
         except OSError as error:
-            backup.unreadable.add(f"{name}: the file cannot be read: {error.strerror}")
+            reason = error.strerror or error
+            backup.unreadable.add(f"{name}: the file cannot be read: {reason}")
+        except ValueError as error:
+            backup.unreadable.add(f"{name}{error}")
+        if holds_entries:
+            backup.unreadable.join(others)
+        elif others.count:
+            backup.without_entries.add(name)
+            backup.other.add(others.first[0])
 
 
 def _name_in_backup(path: Path, folder: Path) -> str:
@@ -144,27 +176,114 @@ def _name_in_backup(path: Path, folder: Path) -> str:
     return os.fsencode(path.relative_to(folder)).decode(errors="backslashreplace")
 
 
-def _texts(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """Yield texts that may be entries, blank lines as nothing; large ones end a byte too late."""
-    if path.suffix == _ONE:
-        yield file.read(LARGEST_ENTRY + 1)
+def _texts(path: Path, file: io.BufferedReader) -> Iterator[tuple[str, bytes]]:
+    """Yield texts that may be entries, with where they stand; large ones end a byte too late.
+
+    Raises `ValueError` where the file can be read no further.
+    """
+    source = _plain(file)
+    head = source.peek(_STEP)
+    if head[257:262] == b"ustar" or head[:4] == b"PK\3\4":
+        raise ValueError(" is an archive of files: unpack it and name the folder")
+    first, _, following = head.lstrip().partition(b"\n")
+    first = first.strip()
+    is_one = path.suffix == _ONE and not (following.strip() and _is_json(first))
+    if first[:1] != b"[" and first != b"{" and not is_one:
+        yield from _lines(source)
         return
-    lines = _unpacked(path, file)
-    while line := lines.readline(LARGEST_ENTRY + 1):
-        is_blank = len(line) <= LARGEST_ENTRY and line.isspace()
-        yield b"" if is_blank else line.rstrip(b"\r\n")
-        while not line.endswith(b"\n") and (line := lines.readline(_STEP)):
+    if first[:1] != b"[":
+        text = source.read(LARGEST_ENTRY + 1)
+        if len(text) <= LARGEST_ENTRY and (not text.strip() or _is_json(text)):
+            yield "", text
+            return
+        file.seek(0)
+        source = _plain(file)
+    yield from _objects(source)
+
+
+def _lines(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    number = 0
+    while line := source.readline(LARGEST_ENTRY + 1):
+        number += 1
+        body = line.strip() if line[:1] in b" \t[" and len(line) <= LARGEST_ENTRY else line
+        nested = list(_objects(io.BytesIO(body))) if body[:1] == b"[" and _is_json(body) else ()
+        if nested:
+            yield from ((f":{number}{where}", text) for where, text in nested)
+        elif body := body.rstrip(b"\r\n"):
+            yield f":{number}", body
+        while not line.endswith(b"\n") and (line := source.readline(_STEP)):
             pass
 
 
-def _unpacked(path: Path, file: BinaryIO) -> BinaryIO:
-    match path.suffix:
-        case ".gz":
-            return io.BufferedReader(gzip.GzipFile(fileobj=file), _STEP)
-        case ".xz":
-            return io.BufferedReader(_Xz(file), _STEP)
-        case _:
-            return file
+def _objects(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    """Yield the values that stand in lists, or one after the other."""
+    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+    decoder, read, at, number = json.JSONDecoder(), "", 0, 1
+    while True:
+        at = cast("re.Match[str]", _BETWEEN.match(read, at)).end()
+        problem, where = "", f", entry {number:,}"
+        try:
+            _, end = decoder.raw_decode(read, at)
+        except (ValueError, RecursionError) as error:
+            problem, end = str(error).partition(": line ")[0], len(read)
+        # Only what is closed by a brace is known to be at its end.
+        if end == len(read) and (problem or at == end or read[at] not in "{"):
+            length = end - at
+            block = source.read(max(_STEP, length)) if length <= LARGEST_ENTRY else b""
+            if more := decode(block, not block):
+                read, at = read[at:] + more, 0
+                continue
+            if at == end:
+                return
+            if length > LARGEST_ENTRY:
+                raise ValueError(f"{where}: {_TOO_LARGE}, or it is not JSON")
+            if problem:
+                raise ValueError(f"{where if number > 1 else ''} is not JSON ({problem})")
+        yield where, read[at:end].encode("utf-8", "surrogateescape")
+        at, number = end, number + 1
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        fast_parser()(text)
+    except (ValueError, RuntimeError):
+        return False
+    return True
+
+
+def _plain(file: io.BufferedReader) -> io.BufferedReader:
+    """Return a file's text in UTF-8, unpacked."""
+    start = file.peek(6)[:6]
+    source: io.BufferedReader = file
+    if start.startswith(b"\x1f\x8b"):
+        source = io.BufferedReader(gzip.GzipFile(fileobj=file), _STEP)
+    elif start == b"\xfd7zXZ\0":
+        source = io.BufferedReader(_Xz(file), _STEP)
+    elif start.startswith(b"BZh"):
+        source = io.BufferedReader(bz2.BZ2File(file), _STEP)
+    encoding = json.detect_encoding(source.peek(4)[:4])
+    if encoding == "utf-8-sig":
+        source.read(3)
+    elif encoding != "utf-8":
+        source = io.BufferedReader(_Recoded(source, encoding), _STEP)
+    return source
+
+
+class _Recoded(io.RawIOBase):
+    """Reads text of another encoding as UTF-8."""
+
+    def __init__(self, source: BinaryIO, encoding: str) -> None:
+        self._source = source
+        self._decode = codecs.getincrementaldecoder(encoding)("replace").decode
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        block = self._source.read(len(buffer) // 4)  # of UTF-16, two bytes give three at most
+        out = self._decode(block, not block).encode()
+        buffer[: len(out)] = out
+        return len(out)
 
 
 class _Xz(io.RawIOBase):
@@ -201,97 +320,29 @@ class _Xz(io.RawIOBase):
         return packed
 
 
-_OBJECT = {"number", "title", "user", "state", "created_at"}
+class _Flaw(NamedTuple):
+    """What is wrong with a text that is no entry."""
+
+    reason: str
+    is_other: bool = False
+    """True for sound JSON that is something else."""
 
 
-def _identify(
-    backup: Backup, location: str, body: bytes, *, whole_file: bool
-) -> tuple[str, int, Any] | None:
-    """Return kind, number and the base's name of an entry; None where the text is none."""
-    glanced = glance(body)
-    if glanced is not None:
+def _read(body: bytes) -> About | _Flaw:
+    """Return what an entry says of itself, or why there is none."""
+    if len(body) > LARGEST_ENTRY:
+        return _Flaw(f": {_TOO_LARGE}")
+    if (glanced := glance(body)) is not None:
         return glanced
-    problem = "is not an entry: it has no type or no number"
     try:
-        data = read_shape(parse_json(body))
+        data = parse_json(body)
+        shaped = read_shape(data)
+        found = about(shaped)
     except ValueError as error:
-        problem = f"is not JSON ({error})"
+        return _Flaw(f" is not JSON ({error})")
     except MALFORMED as error:
-        problem = f"is not in the shape of a backup ({type(error).__name__}: {error})"
-    else:
-        if data is None and whole_file:
-            backup.without_entries.add(location)
-            return None
-        entry = data.get(data["type"]) if data is not None else None
-        number = entry.get("number") if isinstance(entry, dict) else None
-        if data and isinstance(entry, dict) and isinstance(number, int) and _is_number(number):
-            return data["type"], number, (base_repository(entry) or {}).get("full_name")
-    backup.unreadable.add(f"{location} {problem}")
-    return None
-
-
-def base_repository(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the repository that a pull request is for, as it describes it."""
-    base = entry.get("base")
-    repository = base.get("repo") if isinstance(base, dict) else None
-    return repository if isinstance(repository, dict) else None
-
-
-def glance(body: bytes) -> tuple[str, int, Any] | None:
-    """Return kind, number and the base's name of an entry of the one shape, unpacking little.
-
-    None where one must look closer. Else the whole text is known to be JSON, for a quarter of the
-    time that parsing it takes.
-    """
-    try:
-        document = fast_parser()(body)
-        kind = document["type"]
-        if kind not in ("issue", "pull"):
-            return None
-        entry = document[kind]
-        number = entry["number"]
-        base = entry.get("base") if kind == "pull" else None
-        repo = base.get("repo") if base is not None else None
-        name = repo.get("full_name") if repo is not None else None
-        return (kind, number, name) if _is_number(number) else None
-    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
-        return None
-
-
-def _is_number(number: object) -> bool:
-    return type(number) is int and 0 < number <= LARGEST_NUMBER
-
-
-def read_shape(data: Any) -> dict[str, Any] | None:
-    """Return an entry in the one shape; None for JSON that is no entry."""
-    if not isinstance(data, dict):
-        return None
-    if data.get("type") in ("issue", "pull"):
-        return data
-    if not data.keys() >= _OBJECT:
-        return None
-    if "head" in data and "base" in data:
-        return {
-            "type": "pull",
-            "pull": data,
-            "events": [
-                *_as_events(data.get("comment_regular_data"), "commented"),
-                *_as_events(data.get("review_data"), "reviewed"),
-                *map(_as_commit, data.get("commit_data") or ()),
-            ],
-            "comments": data.get("comment_data"),
-        }
-    if "pull_request" in data:  # only a pull request's half: without branches and commits
-        return None
-    comments = _as_events(data.get("comment_data"), "commented")
-    events = data.get("timeline_data") or data.get("event_data") or []
-    return {"type": "issue", "issue": data, "events": [*comments, *events]}
-
-
-def _as_events(items: list[dict[str, Any]] | None, name: str) -> list[dict[str, Any]]:
-    return [{**item, "event": name} for item in items or ()]
-
-
-def _as_commit(item: dict[str, Any]) -> dict[str, Any]:
-    """Bring a commit of a pull request's list into the shape of the timeline."""
-    return {"event": "committed", "sha": item["sha"], **item["commit"]}
+        return _Flaw(f" is not in the shape of a backup ({type(error).__name__}: {error})")
+    if found is not None:
+        return found
+    reason = named_shape(data) or "is not an entry: it has no type or no number"
+    return _Flaw(f" {reason}", is_other=shaped is None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,20 +26,29 @@ class Facts:
     """Names that the repository had, each with the one that it has now; case does not count."""
 
 
+def link_hosts(host: str) -> tuple[str, ...]:
+    """Return the hosts that links in texts may name, given the repository's."""
+    return tuple(dict.fromkeys((host, "github.com")))
+
+
+def stated_license(records: Iterable[Record]) -> str | None:
+    """Return the license that the user stated last, or `MINED`; None where none ever was."""
+    stated = [r.meta["license"] for r in records if r.meta["part"] == "license"]
+    return str(stated[-1]) if stated else None
+
+
 def read_facts(records: list[Record]) -> Facts | None:
     """Read the newest facts among a repository's records."""
     hosts: dict[int, str] = {}
     backups: set[int] = set()
     newest: Record | None = None
     former: dict[str, str] = {}
-    stated: str | None = None
+    stated = stated_license(records)
     for record in records:
         if record.meta["part"] == "begin":
             hosts[record.run] = record.meta["plan"]["host"]
             if record.meta["plan"]["via"] == "backup":
                 backups.add(record.run)
-        if record.meta["part"] == "license":
-            stated = None if record.meta["license"] == MINED else record.meta["license"]
         if record.meta["part"] == "repository":
             newest = record
         if record.meta["part"] == "former":
@@ -47,7 +56,7 @@ def read_facts(records: list[Record]) -> Facts | None:
     if newest is None:
         return None
     row = facts_row(parse_json(newest.read()))
-    if stated is not None:
+    if stated not in (None, MINED):
         row |= {"license": stated, "license_source": STATED}
     elif row["license"] is not None:
         row["license_source"] = "backup" if newest.run in backups else "GitHub"
@@ -55,7 +64,7 @@ def read_facts(records: list[Record]) -> Facts | None:
     repo = str(row["repo"])
     spellings = {old.lower(): old for old in sorted(former) if old.lower() != repo.lower()}
     spelling_of = dict.fromkeys(sorted(spellings.values()), repo)
-    return Facts(repo, tuple(dict.fromkeys((host, "github.com"))), row, spelling_of)
+    return Facts(repo, link_hosts(host), row, spelling_of)
 
 
 def facts_row(data: Any) -> dict[str, Any]:

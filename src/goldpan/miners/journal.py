@@ -8,7 +8,7 @@ A record's `meta` holds ``part`` (what it is), ``run``, ``keys``, ``at`` (when),
 ``status``, ``headers``, and per part:
 
 =============  ==================================================================================
-begin, end     ``plan`` of the run; the figures it ended with
+begin, end     ``plan`` of the run and ``git_host``, with its port; the figures it ended with
 document       a GraphQL document, once a run; requests name it by hash
 repository     the repository's facts
 license        ``license``: what the user states; ``mined`` takes an earlier statement back
@@ -26,8 +26,12 @@ issue, pull    a single entry, ``number``
 complete       ``number``, ``of`` (which part): its list was read to the end
 gone           ``number``: GitHub says that the entry was deleted or transferred
 unseen         ``since`` when references from elsewhere were not seen: no token, no sweep
+off            ``of`` (which list): it is turned off in the repository
 unchanged      ``of`` (which part), perhaps ``number``: an ETag showed that nothing changed
-backup         one entry of a metadata backup, ``number`` and ``kind``
+backup         one entry of a metadata backup, ``number``, ``kind``, ``updated``; ``half`` for a
+               pull request without branches, ``bare`` without lists, ``named`` where it names
+               another repository
+elsewhere      ``names`` of other repositories whose entries a backup holds, too
 failed         ``number`` (null for a list of the repository), ``of`` (which part), ``reason``,
                ``status``, ``withheld``, ``token`` from which it is
 =============  ==================================================================================
@@ -41,6 +45,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from goldpan.core.errors import UsageError
+from goldpan.core.settings.trust import is_loopback
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.miners.replies import HttpReply
@@ -60,8 +66,17 @@ class Journal:
         for record in archive.records:
             self._remember(record)
 
-    def begin(self, plan: Mapping[str, object]) -> None:
-        """Go on with the newest run if it did not end and had the same plan, else start one."""
+    def begin(self, plan: Mapping[str, object], git_host: str = "") -> None:
+        """Go on with the newest run if it did not end and had the same plan, else start one.
+
+        Raises `UsageError` where the archive is of a repository of that name on another host.
+        """
+        host, earlier = str(plan.get("host", "")), web_host(self.archive.records)
+        if host and earlier is not None and host != earlier and not is_loopback(host):
+            raise UsageError(
+                f"{self.archive.directory} holds {plan['repo']} of {earlier}, not of {host}",
+                "Mine each host into a workspace of its own, with --workspace",
+            )
         newest = [record for record in self.archive.records if record.run == self.run]
         parts = {record.meta["part"]: record for record in newest}
         self.resumed = (
@@ -73,7 +88,7 @@ class Journal:
                 record.meta["sha256"] for record in newest if record.meta["part"] == "document"
             }
         else:
-            self.mark("begin", plan=dict(plan))
+            self.mark("begin", plan=dict(plan), git_host=git_host)
 
     def end(self, figures: Mapping[str, object]) -> None:
         """Record that the run is complete."""
@@ -154,6 +169,32 @@ class Journal:
     def _remember(self, record: Record) -> None:
         for key in record.meta["keys"]:
             self._by_key[key] = record
+
+
+def web_host(records: Iterable[Record]) -> str | None:
+    """Return the host that a repository was mined from; None for a server on this machine."""
+    begin = _newest_begin(records)
+    return None if begin is None else str(begin.meta["plan"]["host"])
+
+
+def git_host(workspace: WorkspaceLayout, repo: str) -> str | None:
+    """Return the host with its port that serves a mined repository; None where none is known."""
+    begin = _newest_begin(Archive(workspace.raw(repo)).records)
+    return None if begin is None else str(begin.meta.get("git_host") or begin.meta["plan"]["host"])
+
+
+def _newest_begin(records: Iterable[Record]) -> Record | None:
+    """Return where the newest run began whose host is known and is not this machine."""
+    begins = [record for record in records if record.meta["part"] == "begin"]
+    known = (
+        record
+        for record in reversed(begins)
+        if (host := record.meta["plan"].get("host"))
+        and not is_loopback(host)
+        # Earlier versions took each backup as one of github.com.
+        and (record.meta["plan"]["via"] != "backup" or "git_host" in record.meta)
+    )
+    return next(known, None)
 
 
 def sources(workspace: WorkspaceLayout, repo: str) -> Mapping[int, tuple[str, ...]]:

@@ -207,7 +207,7 @@ class Crawl:
         if settings.since is None and not archive.holds_entries:
             return await price_first(github, settings, announced)
         journal = Journal(archive)
-        journal.begin(self._plan(announced.repo))
+        journal.begin(self._plan(announced.repo), settings.git_host)
         miner = self._miner(journal, announced)
         await miner.survey()
         return await price(github, journal, settings, announced, miner)
@@ -263,7 +263,7 @@ class Crawl:
     def _begin(self, archive: Archive, announced: Announced, license: str | None) -> Journal:
         """Begin a run, or go on with the last, and keep the repository's facts."""
         journal = Journal(archive)
-        journal.begin(self._plan(announced.repo))
+        journal.begin(self._plan(announced.repo), self.settings.git_host)
         if journal.resumed:
             self.reporter.note("Going on where the last run stopped")
         if not any(journal.of_run("repository")):
@@ -309,9 +309,12 @@ class Crawl:
             github.probe = github.query(queries.PROBE, {"owner": owner, "name": name})
             kinds = queries.KINDS if settings.include else queries.KINDS[:2]
             return GraphQLMiner(GraphQLRun(github, journal, reporter, dialect), sweep, kinds)
-        github.probe = github.page(f"/repos/{repo}/issues?state=all&per_page=1")
+        has_issues = announced.reply.data.get("has_issues") is not False
+        listed = "issues" if has_issues else "pulls"
+        github.probe = github.page(f"/repos/{repo}/{listed}?state=all&per_page=1")
         swept, lists = sweep if settings.tokens else None, Lists(github, journal, repo)
-        return RestMiner(RestSurveyor(lists, reporter, settings.since, swept), announced.identity)
+        surveyor = RestSurveyor(lists, reporter, settings.since, swept, has_issues=has_issues)
+        return RestMiner(surveyor, announced.identity)
 
 
 def _describe(estimate: CostEstimate) -> str:

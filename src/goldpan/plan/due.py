@@ -215,11 +215,12 @@ class Job:
         """Record and report its outcome."""
         state: Literal["partial", "done"] = "partial" if outcome.lacks else "done"
         seconds, context = time.monotonic() - self._began, self.step.context
+        recipe = recipe_of(self.step) if self.step.files.appends else self.recipe
         context.keep(
             UnitRecord(
                 self.step.unit.name,
                 state,
-                self.recipe,
+                recipe,
                 now(),
                 digests_of(context.lab.path, outcome.made),
                 size_of(outcome.kept or outcome.made),

@@ -102,10 +102,21 @@ def _proofs(step: Step, results: Sequence[Any]) -> Iterator[Path]:
 
 
 def _evidence(step: Step) -> list[Path]:
-    """Return what findings read: the dataset, and runs of models and of tests."""
-    root = step.context.lab.path
-    records = (root / "verification").rglob("record.json")
-    return [*dataset_files(step), *(root / "runs").rglob("*.json"), *records]
+    """Return what findings read: the dataset, and the runs of models and of tests on its rows."""
+    from goldpan.audit.stored_runs import run_files
+    from goldpan.core.storage.parquet import read_table
+    from goldpan.datasets.provenance import shard_paths
+    from goldpan.execution.records import RECORD
+
+    layout = step.context.lab.layout
+    ids, repos = set[str](), set[str]()
+    for path in shard_paths(layout.dataset(step.section.get("dataset") or step.unit.subject)):
+        rows = read_table(path)
+        ids.update(rows["id"].to_pylist())
+        repos.update(filter(None, rows["repo"].to_pylist() if "repo" in rows.column_names else ()))
+    tests = [layout.root / "verification" / repo.lower() for repo in sorted(repos)]
+    records = [record for folder in tests for record in folder.glob(f"*/{RECORD}")]
+    return [*dataset_files(step), *run_files(layout, ids), *records]
 
 
 def _asks_models(step: Step) -> bool:
@@ -133,6 +144,7 @@ FILES: Mapping[Stage, StageFiles] = {
             f"{counts['entries']:,} issues and pull requests from the raw replies"
             for counts in result.values()
         ),
+        appends=True,
     ),  # of a repository that is not to be mined
     "pair": StageFiles(
         "pair",

@@ -235,6 +235,8 @@ class StageFiles:
     """Returns the result of a call with some values in one line."""
     each: tuple[str, ...] = ()
     """The parameters of which there are several values: each has a call of its own."""
+    appends: bool = False
+    """True where it may add to what it reads, as a stated license to the raw replies."""
     owns: bool = True
     """True where outputs that others changed have to be made again."""
 

@@ -6,10 +6,12 @@ import base64
 import hashlib
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -25,8 +27,16 @@ from goldpan.report.document import Report, formatted, kind, number_columns
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}/(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,100}")
 
 
-def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: object) -> str:
+def render(
+    template: str,
+    *,
+    styles: Sequence[str] = ("report.css",),
+    hosts: Mapping[str, str | None] = MappingProxyType({}),
+    **values: object,
+) -> str:
     """Render a page; all strings in `values` are made visible and escaped.
+
+    `hosts` are those of repositories that are not on github.com, by their names in lower case.
 
     `styles` are files of `templates/`, joined to one style sheet. The policy in the page's head
     allows that by its digest, and nothing else.
@@ -37,11 +47,12 @@ def render(template: str, *, styles: Sequence[str] = ("report.css",), **values: 
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     # The style sheet is ours; escaping it would change its digest.
     head = {"style": Markup(style), "policy": policy, "version": __version__}  # noqa: S704
-    return _templates().get_template(template).render(head, **values)
+    elsewhere = frozenset((repo, host) for repo, host in hosts.items() if host is not None)
+    return _templates(elsewhere).get_template(template).render(head, **values)
 
 
 @cache
-def _templates() -> Environment:
+def _templates(hosts: frozenset[tuple[str, str]] = frozenset()) -> Environment:
     environment = Environment(
         loader=PackageLoader("goldpan.report"),
         autoescape=True,
@@ -61,7 +72,7 @@ def _templates() -> Environment:
     }
     environment.globals |= {
         "frequent": frequent,
-        "github": _github,
+        "github": partial(_github, dict(hosts)),
         "levels": levels,
         "plural": PLURAL,
     }
@@ -76,11 +87,12 @@ def write_page(page: str, output: Path) -> None:
         raise unwritable(output, error) from None
 
 
-def _github(repo: str | None, number: int | None, kind: str) -> str:
+def _github(hosts: Mapping[str, str], repo: str | None, number: int | None, kind: str) -> str:
     """Return the address of an issue or pull request, or nothing where the name is none."""
     if not repo or not number or not _REPOSITORY.fullmatch(repo):
         return ""
-    return f"https://github.com/{repo}/{'pull' if kind == 'pull' else 'issues'}/{int(number)}"
+    host = hosts.get(repo.lower(), "github.com")
+    return f"https://{host}/{repo}/{'pull' if kind == 'pull' else 'issues'}/{int(number)}"
 
 
 def _measure(value: float | None) -> str:
@@ -176,7 +188,7 @@ def _tight(text: str | None) -> str | None:
 
 
 def document_page(
-    report: Report, template: str = "document.html.jinja", of: str = "", **values: object
+    report: Report, template: str = "document.html.jinja", of: str = "", **values: Any
 ) -> str:
     """Return a document as one HTML page; `of` begins its title.
 

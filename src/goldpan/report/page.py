@@ -15,6 +15,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.filters.funnel import Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
+from goldpan.miners.journal import git_host
 from goldpan.report.distributions import measure
 from goldpan.report.document import count
 from goldpan.report.examples import draw_examples
@@ -103,6 +104,7 @@ def write_report(
     names = tuple(repository["repo"] for repository in repositories)
     page = render(
         "report.html.jinja",
+        hosts={repo.lower(): git_host(workspace, repo) for repo in repos},
         title=f"Goldpan report: {_heading(names)}",
         heading=_heading(names),
         seed=seed,
@@ -155,7 +157,13 @@ def write_row_page(
             names = " or ".join(path.name for path in datasets) or "any dataset"
             raise UsageError(f"No row {row!r} is in {names}", "Give the id as in the dataset")
     (example,) = dataset.examples
-    page = render("row.html.jinja", title=line(row, 160), dataset=dataset, example=example)
+    page = render(
+        "row.html.jinja",
+        hosts={repo.lower(): git_host(workspace, repo) for repo in repos},
+        title=line(row, 160),
+        dataset=dataset,
+        example=example,
+    )
     write_page(page, output)
     return RowFacts(output, len(page.encode()), row, dataset.name)
 

@@ -86,6 +86,11 @@ class Listing:
     refusal: str = ""
     """Why GitHub refuses the list from its first page on, if it does."""
 
+    @property
+    def is_off(self) -> bool:
+        """True where GitHub says that the repository has no such list: issues are turned off."""
+        return self.refusal.startswith("HTTP 410")
+
     def take(self, record: Record) -> None:
         """Take a page's items."""
         self.items += record.meta["items"]
@@ -148,6 +153,10 @@ class Lists:
                     self.journal.fail(None, page.feed.part, describe_failure(url, error))
                     break
                 url = record.meta["next"] if page.goes_on else None
+
+    def give_up(self, feed: Feed) -> None:
+        """Ask for a list no more, which the repository does not have."""
+        self._failed = [page for page in self._failed if page.feed is not feed]
 
     async def names(self, number: int) -> bool:
         """Ask whether the list of issues still names an entry that it named in this run.

@@ -77,12 +77,19 @@ class RestSurveyor:
     """
 
     def __init__(
-        self, lists: Lists, reporter: Reporter, since: datetime | None, sweep: Sweep | None
+        self,
+        lists: Lists,
+        reporter: Reporter,
+        since: datetime | None,
+        sweep: Sweep | None,
+        *,
+        has_issues: bool,
     ) -> None:
         self.lists = lists
         self.journal = lists.journal
         self.reporter = reporter
         self.sweep = sweep
+        self._has_issues = has_issues
         self._limit = stamp(since)
         last_run = _finished_until(lists.journal, self._limit)
         self._changed_since = max(filter(None, (last_run, self._limit)), default=None)
@@ -97,7 +104,9 @@ class RestSurveyor:
                     for feed in (ISSUES, PULLS, COMMENTS, REVIEW_COMMENTS)
                 )
             )
-        if all(listing.refusal for listing in (issues, pulls, comments, reviews)):
+        if issues.is_off or not self._has_issues:
+            self._turn_off_issues(comments)
+        elif all(listing.refusal for listing in (issues, pulls, comments, reviews)):
             raise RepositoryError(
                 f"None of the repository's lists can be read ({issues.refusal})",
                 "Check that the token may read issues and pull requests of this repository",
@@ -113,8 +122,22 @@ class RestSurveyor:
         if self._changed_since and not targets:
             self._note_unseen(self._changed_since)
         entries = self._newest("issues", "issue")
+        if not self._has_issues:
+            known = self._newest("pulls", "pull").items()
+            entries = {number: [number, pull[1], True] for number, pull in known}
+            self.journal.mark("listed", of="issues", numbers=sorted(entries), begun=pulls.begun)
         listed = self._listed(targets, issues, entries)
         return self._compare(listed, targets, entries, named)
+
+    def _turn_off_issues(self, comments: Listing) -> None:
+        """Do without the list of issues: that of pull requests tells of these what it would."""
+        self._has_issues = False
+        self.lists.give_up(ISSUES)
+        if comments.is_off:  # timelines hold them, too
+            self.lists.give_up(COMMENTS)
+        self.reporter.note("Issues are turned off in this repository: it has pull requests alone")
+        if not any(self.journal.of_run("off")):
+            self.journal.mark("off", of="issues")
 
     def _note_unseen(self, since: str) -> None:
         """Note that no list of REST shows a cross reference: it touches no entry."""
@@ -141,6 +164,8 @@ class RestSurveyor:
 
     async def _listing(self, feed: Feed, task: ProgressTask, *, swept: bool) -> Listing:
         """Read a list: all of it at first, later its changed items."""
+        if feed is ISSUES and not self._has_issues:
+            return Listing(feed, len(self.journal.archive.records))
         since = self._changed_since
         if feed is ISSUES and not swept and not self._limit:
             since = None  # the list itself must show which entries there are
@@ -178,7 +203,7 @@ class RestSurveyor:
             is_current = last == versions[number]
             # A comment on an entry that was not updated, which counts its comments all the same.
             late_comment = bool(not is_current and last and "|IssueComment " in versions[number])
-            if (
+            if self._has_issues and (
                 entry is None
                 or entry[1] < updated
                 or (number, "entry") in states.failed

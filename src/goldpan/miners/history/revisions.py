@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result, Table, Title
 from goldpan.core.schemas import CHANGES, REVISIONS
-from goldpan.core.settings.config import Settings
+from goldpan.core.settings.config import PUBLIC_API, Settings
 from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
@@ -32,6 +33,7 @@ from goldpan.miners.github.client import connect
 from goldpan.miners.history.base_resolution import Settler
 from goldpan.miners.history.changes import Connect, describe, read_diffs
 from goldpan.miners.history.commit_pairs import Reader, Refs, Tables, open_pulls
+from goldpan.miners.journal import git_host
 
 _AT_ONCE = 2_048  # pull requests; fixes the row groups, so never derive it
 
@@ -229,6 +231,27 @@ def fetch_histories(
         pool.shutdown(cancel_futures=True)
 
 
+def at_home(settings: Settings, workspace: WorkspaceLayout, repo: str) -> Settings:
+    """Return settings for the host that a repository was mined from.
+
+    Its tokens are those of the settings where these name that host, and none else: an archive may
+    be anybody's. Raises `UsageError` where the settings name a third host.
+    """
+    host = git_host(workspace, repo)
+    if host is None or host == settings.git_host:
+        return settings
+    if settings.api_url != PUBLIC_API:
+        raise UsageError(
+            f"{repo} was mined from {host}, and the settings name {settings.git_host}",
+            "Leave out GOLDPAN_API_URL, or name the address of that host's API in it",
+        )
+    api_url = f"https://{host}/api/v3"
+    reason = (
+        f"Tokens are for {settings.git_host}: set GOLDPAN_API_URL={api_url} for those of {host}"
+    )
+    return replace(settings, api_url=api_url, tokens=(), token_command="", withheld=reason)
+
+
 def fetch_history(
     settings: Settings,
     workspace: WorkspaceLayout,
@@ -243,10 +266,11 @@ def fetch_history(
     `source` is a git address, a local mirror or a bundle, instead of GitHub. With a local one
     nothing else is asked of the network, unless `network` says so.
     """
-    token = settings.tokens[0] if settings.tokens else None
-    host = settings.git_host
     if source is None:
         settings.trust.require("api_url")
+        settings = at_home(settings, workspace, repo)
+    token = settings.tokens[0] if settings.tokens else None
+    host = settings.git_host
     if network is None:
         network = not find_remote(repo, source, token, host).is_local
     client = partial(connect, settings, reporter) if network else None

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from goldpan.core.resources import named, without_collection
 from goldpan.core.storage.archive import Record
-from goldpan.miners.backup_entries import read_shape
+from goldpan.miners.backup_shapes import read_shape
 from goldpan.miners.replies import MALFORMED, parse_json
 from goldpan.miners.tables import parse_graphql, parse_rest
 from goldpan.miners.tables.rows import FACETS, PART_OF_RECORD, Rows
@@ -114,6 +114,7 @@ _ENTRY = _object(
     sub_issues_summary=_object(total=_INTEGER) | None,
     issue_dependencies_summary=_BLOCKING | None,
     pinned_comment=_object(id=_INTEGER) | None,
+    pull_request=_object("merged_at") | None,
     head=_BRANCH,
     base=_BRANCH,
     draft=bool | None,
@@ -159,7 +160,7 @@ def read_fields(body: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     entry = document.get(document["type"])
-    if entry is None:
+    if entry is None or (document["type"] == "issue" and entry.get("pull_request") is not None):
         return None
     assignees = entry.get("assignees") or ()
     if any(assignee["login"] in _NOBODY for assignee in assignees):
@@ -221,6 +222,9 @@ def _parse_part(rows: Rows, meta: dict[str, Any], data: Any, pulls: frozenset[in
             parse_graphql.parse_more(rows, data, meta["nodes"])
         case "issue":
             rows.attempt(number, "entry", parse_rest.parse_entry, data)
+        case "pull" | "pulls" if meta.get("alone"):
+            for item in data if meta["part"] == "pulls" else [data]:
+                rows.attempt(item.get("number"), "entry", parse_rest.parse_whole_pull, item)
         case "pull":
             rows.attempt(number, "entry", parse_rest.parse_pull, data)
         case "timeline":

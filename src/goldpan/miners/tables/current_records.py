@@ -12,13 +12,11 @@ from operator import itemgetter
 from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
-import numpy as np
-import numpy.typing as npt
-
 from goldpan.core.storage.archive import Record
 from goldpan.miners.github.connections import PART_OF
 from goldpan.miners.github.rest_feeds import PART_OF_LIST
 from goldpan.miners.repair import unresolved
+from goldpan.miners.tables.floors import Floors
 from goldpan.miners.tables.rows import PART_OF_RECORD
 
 RELATIONS = ("sub_issues", "blocked_by", "blocking")
@@ -33,25 +31,9 @@ LISTS = ("issues", "pulls", "comments", "review_comments")
 _OFF = "discussions are turned off in this repository"
 _AT_MOST = 3  # losses that one row's reason names
 
-Numbers = npt.NDArray[np.int64]
 Trouble = Literal["failed", "withheld", "pending", "short"]
 Walk = tuple[int, str, int, str]
 """Pages of one list that belong together: an entry, a part, a run and a length of pages."""
-
-
-class Floors:
-    """For each entry number, the record before which rows are superseded; -1 for none."""
-
-    def __init__(self, sequences: dict[int, int]) -> None:
-        self._numbers = np.array(sorted(sequences), dtype=np.int64)
-        self._sequences = np.array([sequences[n] for n in sorted(sequences)], dtype=np.int64)
-
-    def of(self, numbers: Numbers) -> Numbers:
-        """Return the floor of each entry."""
-        if not len(self._numbers):
-            return np.full(len(numbers), -1, dtype=np.int64)
-        indexes = np.searchsorted(self._numbers, numbers).clip(max=len(self._numbers) - 1)
-        return np.where(self._numbers[indexes] == numbers, self._sequences[indexes], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +53,8 @@ class CurrentRecords:
     begun: dict[str, Floors]
     """Part to where the runs began that the floors lie in."""
     skipped: set[int] = field(default_factory=set)
-    """Records of lists that were not read to the end while an older complete one exists."""
+    """Records of lists that were not read to the end while an older complete one exists, and of
+    entries of a backup that a newer copy supersedes."""
     seen: set[int] = field(default_factory=set)
     """Entries that some reply holds."""
     deleted: set[int] = field(default_factory=set)
@@ -91,7 +74,15 @@ class CurrentRecords:
 
 
 class _Scan:
-    def __init__(self) -> None:
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.elsewhere = {
+            name
+            for record in records
+            if record.meta["part"] == "elsewhere"
+            for name in record.meta["names"]
+        }
+        """Names that entries of backups show and that are of other repositories."""
+        self.without_issues = runs_without_issues(records)
         self.floors: dict[str, dict[int, int]] = {part: {} for part in FLOORED}
         self.entry: dict[int, int] = {}  # number to its newest observation
         self.walks: dict[Walk, list[int]] = defaultdict(list)
@@ -111,6 +102,14 @@ class _Scan:
         self.runs: dict[int, int] = {}  # run to its first record
         self.since: str | None = None
         self.discussions_off: bool | None = None  # null where nobody asked
+        self.dated: dict[int, tuple[str, bool]] = {}
+        """When an entry was updated as it stands, and whether that was mined."""
+        self.listed_dates: dict[int, tuple[str, bool]] = {}
+        """The same of its lists."""
+        self.whole: set[int] = set()  # entries that were mined, or pull requests with branches
+        self.partial: dict[int, list[Record]] = defaultdict(list)
+        """The copies of a backup that hold some of an entry."""
+        self.skipped: set[int] = set()
 
     def observe(self, number: int, kind: str, sequence: int) -> None:
         """Take note of a reply that holds all of an entry."""
@@ -118,6 +117,49 @@ class _Scan:
         self.kinds[number] = kind
         for part in FLOORED:
             self.floors[part][number] = sequence
+
+    def date(self, number: int, updated: str) -> None:
+        """Take note of when an entry was updated that was mined."""
+        self.dated[number] = self.listed_dates[number] = updated, True
+        self.whole.add(number)
+
+    def observe_backup(self, record: Record) -> None:
+        """Take note of a backup's copy of an entry: of several the newest counts."""
+        meta, sequence = record.meta, record.sequence
+        number, date = meta["number"], (meta.get("updated") or "", False)
+        is_half, is_bare = meta.get("half", False), meta.get("bare", False)
+        if "updated" not in meta:  # archived before copies were compared
+            self.observe(number, meta["kind"], sequence)
+            return
+        if is_half and not is_bare and number in self.whole:
+            self.skipped.add(sequence)
+            return
+        is_newest = date >= self.dated.get(number, date)
+        is_first_whole = not (is_half or is_bare or number in self.whole)
+        lists = not is_bare and (
+            date >= self.listed_dates.get(number, date)
+            or (is_first_whole and not self.listed_dates[number][1])
+        )
+        if not (is_newest or lists):
+            self.skipped.add(sequence)
+            return
+        if lists:
+            entry = self.entry.get(number, sequence)
+            self.observe(number, meta["kind"], sequence)
+            self.entry[number] = entry
+            self.listed_dates[number] = date
+            if not is_half:
+                self.whole.add(number)
+        if is_newest:
+            self.entry[number], self.kinds[number] = sequence, meta["kind"]
+            self.dated[number] = date
+            for earlier in self.partial[number]:
+                covers = (lists or earlier.meta.get("bare")) and (
+                    not is_half or earlier.meta.get("half")
+                )
+                self.skipped.update([earlier.sequence] if covers else [])
+        if is_half or is_bare:
+            self.partial[number].append(record)
 
     def read(self, record: Record) -> None:
         meta, sequence = record.meta, record.sequence
@@ -131,6 +173,7 @@ class _Scan:
             case "entries":
                 for _, number, owner in meta["nodes"]:
                     self.observe(number, meta["kind"], sequence)
+                    self.date(number, _updated_of(owner))
                     self.owners[number] = owner
             case "more":
                 for _, number, _, parent, connection in meta["nodes"]:
@@ -154,12 +197,20 @@ class _Scan:
                         self.floors["edits"][meta["number"]] = self.walks[walk][0]
                     self.solved[meta["number"], _displayed_part(part)] = sequence
             case "issues" | "issue":
-                for number, _, is_pull in meta["items"]:
+                for number, updated, is_pull in meta["items"]:
                     self.entry[number] = sequence
+                    self.date(number, updated)
                     self.listed[number] = is_pull
                     self.kinds[number] = "pull" if is_pull else "issue"
+            case "pulls" | "pull" if record.run in self.without_issues:
+                for number, updated, *_ in meta["items"]:
+                    self.entry[number] = sequence
+                    self.date(number, updated)
+                    self.listed[number], self.kinds[number] = True, "pull"
+            case "backup" if meta.get("named") in self.elsewhere:
+                self.skipped.add(sequence)
             case "backup":
-                self.observe(meta["number"], meta["kind"], sequence)
+                self.observe_backup(record)
             case "sweep":
                 self.sweeps[record.run, meta["kind"]].append(record)
                 self.announced[meta["kind"]] = meta["announced"]
@@ -183,9 +234,15 @@ class _Scan:
             self.open_pages[key] = (number, owner, PART_OF[parent, connection])
 
 
+def runs_without_issues(records: Iterable[Record]) -> frozenset[int]:
+    """Return the runs over REST that found issues turned off: pull requests tell of themselves."""
+    off = (record for record in records if record.meta["part"] == "off")
+    return frozenset(record.run for record in off if record.meta["of"] == "issues")
+
+
 def find_current_records(records: list[Record]) -> CurrentRecords:
     """Find the records that count, given all of a repository's in the order of their making."""
-    scan = _Scan()
+    scan = _Scan(records)
     for record in records:
         scan.read(record)
     floors = {**scan.floors, "entry": scan.entry}
@@ -197,6 +254,7 @@ def find_current_records(records: list[Record]) -> CurrentRecords:
         },
         seen=set(scan.entry),
         is_limited=scan.since is not None,
+        skipped=scan.skipped,
     )
     for walk, sequences in scan.walks.items():
         number, part, *_ = walk
@@ -228,6 +286,11 @@ def find_current_records(records: list[Record]) -> CurrentRecords:
         if number not in live.deleted
     }
     return live
+
+
+def _updated_of(owner: str) -> str:
+    """Return when an entry was updated that GraphQL gave, by its version."""
+    return owner.partition("|")[2].partition("|")[0]
 
 
 def _page_length(url: str) -> str:

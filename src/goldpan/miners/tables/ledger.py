@@ -16,15 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.schemas import LEDGER
-from goldpan.miners.tables.current_records import (
-    LISTS,
-    RELATIONS,
-    CurrentRecords,
-    Floors,
-    Numbers,
-    Open,
-    joined,
-)
+from goldpan.miners.tables.current_records import LISTS, RELATIONS, CurrentRecords, Open, joined
+from goldpan.miners.tables.floors import Floors, Numbers
 from goldpan.miners.tables.rows import NOBODY
 
 ISSUE_PARTS = ("entry", "edits", "comments", "labels", "timeline", "links", "relations")
@@ -46,6 +39,7 @@ _FLOOR_OF = {
     "items": "timeline",
     "threads": "review_comments",
     "labels": "entry",
+    "unlisted": "entry",
 }
 _SCHEMA = LEDGER.schema_without_repo
 
@@ -178,7 +172,9 @@ def _part_rows(
         counts = [pc.fill_null(entry[name], -1).to_numpy() for name in RELATIONS]
         announced = sum(np.maximum(count, 0) for count in counts)
         received = sum(pages.received[name][chosen] for name in RELATIONS)
-        unseen = np.all([count < 0 for count in counts], axis=0)
+        # No backup holds these lists, and nothing can complete it.
+        unseen = pages.present["unlisted"][chosen] & (received == 0)
+        unseen |= np.all([count < 0 for count in counts], axis=0)
         announced = np.where(unseen, -1, announced)
     announced = np.where(unseen, -1, announced)
     state = np.full(len(numbers), "complete", dtype=object)

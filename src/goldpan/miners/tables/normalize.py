@@ -43,7 +43,7 @@ from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
-from goldpan.miners.facts import Facts, read_facts
+from goldpan.miners.facts import Facts, read_facts, stated_license
 from goldpan.miners.journal import Journal
 from goldpan.miners.tables.chunks import (
     PARSED,
@@ -54,7 +54,12 @@ from goldpan.miners.tables.chunks import (
     read_range,
 )
 from goldpan.miners.tables.columns import array_of
-from goldpan.miners.tables.current_records import CurrentRecords, Open, find_current_records
+from goldpan.miners.tables.current_records import (
+    CurrentRecords,
+    Open,
+    find_current_records,
+    runs_without_issues,
+)
 from goldpan.miners.tables.ledger import list_ledger
 from goldpan.miners.tables.range_tables import RangeTables, Undocumented
 
@@ -167,10 +172,11 @@ def normalize(
         for item in record.meta["items"]
         if item[2]  # of a pull request's own lists: its head
     )
+    alone = runs_without_issues(records)
     with Parsing(workspace, facts, workers, pulls) as parsing:
         for record in records:
             if record.sequence not in live.skipped:
-                parsing.add(record)
+                parsing.add(record, alone=record.run in alone)
         del archive, records  # merging needs the memory
         return parsing.publish(repo, facts, live, seals, reporter)
 
@@ -208,12 +214,12 @@ class Parsing:
             future.cancel()
         self._stack.close()
 
-    def add(self, record: Record) -> None:
-        """Take a record, or pass over one that holds no rows."""
+    def add(self, record: Record, *, alone: bool = False) -> None:
+        """Take a record that holds rows; `alone` where there is no list of issues."""
         if record.meta["part"] not in PARSED:
             return
-        meta = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
-        self._batch.append(replace(record, meta=meta))
+        kept = {key: record.meta[key] for key in _KEPT_META if key in record.meta}
+        self._batch.append(replace(record, meta={**kept, "alone": alone}))
         self._count += 1
         self._bytes += record.size
         if self._bytes >= _CHUNK_BYTES:
@@ -373,9 +379,9 @@ def normalize_again(
         check_replies(workspace, repo)
         if license is not None:
             with Archive(workspace.raw(repo)) as archive:
-                journal = Journal(archive)
-                archive.begin(resume=True)
-                journal.mark("license", license=license)
+                if license != stated_license(archive.records):
+                    archive.begin(resume=True)
+                    Journal(archive).mark("license", license=license)
         return normalize(workspace, repo, reporter, workers=workers)
 
 

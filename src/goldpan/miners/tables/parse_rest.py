@@ -74,6 +74,12 @@ def parse_pull(rows: Rows, item: dict[str, Any]) -> None:
         rows.page(number, "review_comments", item.get("review_comments"), 0, "pull")
 
 
+def parse_whole_pull(rows: Rows, item: dict[str, Any]) -> None:
+    """Parse all that a pull request tells of itself; lists of them count no comments."""
+    parse_entry(rows, {**item, "comments": None}, is_pull=True)
+    parse_pull(rows, item)
+
+
 def _listed_comment(rows: Rows, item: dict[str, Any]) -> None:
     address = item.get("html_url") or ""
     match = _NUMBER.search(item.get("issue_url") or "") or _NUMBER.search(address)
@@ -138,11 +144,28 @@ def parse_backup(rows: Rows, data: dict[str, Any]) -> None:
     item = data["pull"] if is_pull else data["issue"]
     number = int(item["number"])
     parse_entry(rows, item, is_pull=is_pull)
+    rows.page(number, "unlisted", None, 0)
+    events, comments = data.get("events"), data.get("comments")
     if is_pull:
-        rows.attempt(number, "entry", parse_pull, item)
-        for comment in data.get("comments") or ():
+        is_half = "base" not in item and "head" not in item
+        rows.attempt(number, "entry", _half if is_half else parse_pull, item, *([events] * is_half))
+        for comment in comments or ():
             _attempt_comment(rows, number, comment, "review_comment", of_pull=True)
-    parse_timeline(rows, number, data.get("events") or [], is_pull=is_pull)
+    if events is not None or comments is not None:
+        parse_timeline(rows, number, events or [], is_pull=is_pull)
+
+
+def _half(rows: Rows, item: dict[str, Any], events: list[dict[str, Any]] | None) -> None:
+    """Parse what the lists of issues tell of a pull request, where they tell it."""
+    holders = (item.get("pull_request") or {}, item)
+    holder: dict[str, Any] = next((part for part in holders if "merged_at" in part), {})
+    merged_at = holder.get("merged_at") or next(
+        (event.get("created_at") for event in events or () if event.get("event") == "merged"), None
+    )
+    merged = True if merged_at else False if holder or item.get("state") == "open" else None
+    rows.facets["half"].append(
+        (item["number"], merged, merged_at, item.get("draft"), rows.sequence)
+    )
 
 
 def _attempt_comment(

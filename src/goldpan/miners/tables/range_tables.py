@@ -24,7 +24,8 @@ from goldpan.core.schemas import (
     TableSchema,
 )
 from goldpan.miners.facts import Facts
-from goldpan.miners.tables.current_records import RELATIONS, CurrentRecords, Numbers, Open
+from goldpan.miners.tables.current_records import RELATIONS, CurrentRecords, Open
+from goldpan.miners.tables.floors import Numbers
 from goldpan.miners.tables.ledger import (
     PageSums,
     Troubles,
@@ -33,7 +34,7 @@ from goldpan.miners.tables.ledger import (
     read_losses,
     read_pages,
 )
-from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS
+from goldpan.miners.tables.rows import EVIDENCE_COLUMNS, FACETS, STATE_COLUMNS
 
 _TYPES = ("user", "bot", "organization", "mannequin", "enterprise_user_account")
 _ASSOCIATIONS = (
@@ -187,7 +188,10 @@ class RangeTables:
 
     def tables(self) -> dict[TableSchema, pa.Table]:
         """Return this range's rows of each table."""
-        entry = newest(self._current("entry"), ["number"]).sort_by("number")
+        entry = self._current("entry")
+        floors = self._entry_floor(entry)
+        superseded = (entry["_sequence"].to_numpy() > floors) & (floors >= 0)
+        entry = newest(entry.filter(pa.array(~superseded)), ["number"]).sort_by("number")
         numbers = entry["number"].to_numpy()
         self._pages = read_pages(self._current("pages"), self._live, numbers)
         comments = newest(
@@ -255,13 +259,24 @@ class RangeTables:
             keep &= rows["_sequence"].to_numpy() >= floor(rows)
         return rows if keep.all() else rows.filter(pa.array(keep))
 
+    def _entry_floor(self, rows: pa.Table) -> Numbers:
+        """Return, for each row, the record that holds the copy of its entry that counts."""
+        return self._live.floors["entry"].of(rows["number"].to_numpy())
+
     def _floor(self, part: str, unit: str = "number") -> Callable[[pa.Table], Numbers]:
         return lambda rows: self._live.floors[part].of(rows[unit].to_numpy())
 
     def _entries(self, entry: pa.Table, comments: pa.Table) -> pa.Table:
         numbers = entry["number"].to_numpy()
-        for name in ("pull", "totals"):
-            facet = newest(self._current(name), ["number"])
+        pulls, half = (newest(self._current(name), ["number"]) for name in ("pull", "half"))
+        # Lists of issues tell the state of a pull request where theirs is the copy that counts.
+        tells = half["_sequence"].to_numpy() == self._entry_floor(half)
+        tells |= ~np.isin(half["number"].to_numpy(), pulls["number"].to_numpy())
+        half = half.filter(pa.array(tells))
+        others = pc.invert(pc.is_in(pulls["number"], value_set=half["number"].combine_chunks()))
+        state = pa.concat_tables([pulls.filter(others).select(half.column_names), half])
+        pulls = pulls.drop_columns([*STATE_COLUMNS])
+        for facet in (state, pulls, newest(self._current("totals"), ["number"])):
             entry = join_entries(entry, numbers, facet)
         items = self._pages.timeline_items()
         entry = entry.append_column("timeline_items", pa.array(items, pa.int64(), mask=items < 0))

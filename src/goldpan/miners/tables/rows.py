@@ -30,8 +30,10 @@ from goldpan.miners.replies import MALFORMED
 from goldpan.miners.tables.columns import Facet, make_table
 from goldpan.text.keywords import LARGEST_NUMBER, find_closing_keywords, find_mentions
 
+STATE_COLUMNS = ("merged", "merged_at", "draft")
+"""What the lists of issues tell of a pull request, too."""
 _PULL_COLUMNS = (
-    *("merged", "merged_at", "draft", "base_ref", "base_sha", "head_ref", "head_sha"),
+    *(*STATE_COLUMNS, "base_ref", "base_sha", "head_ref", "head_sha"),
     *("head_repo", "merge_sha"),
 )
 _TOTAL_COLUMNS = ("additions", "deletions", "changed_files")
@@ -74,6 +76,7 @@ _COMMENT = ("number", "comment_id")
 FACETS: dict[str, Facet] = {
     "entry": _facet(ENTRIES, always=("title", "state", *_TIMES), columns=_ENTRY_COLUMNS, text=True),
     "pull": _facet(ENTRIES, always=_PULL, columns=("number", *_PULL_COLUMNS), part="entry"),
+    "half": _facet(ENTRIES, columns=("number", *STATE_COLUMNS), part="entry"),
     "totals": _facet(ENTRIES, columns=("number", *_TOTAL_COLUMNS), part="entry"),
     "comments": _facet(COMMENTS, _COMMENT, _TIMES, text=True),
     "discussions": _facet(DISCUSSIONS, always=("category", "is_answerable"), part="entry"),
@@ -97,7 +100,8 @@ FACETS: dict[str, Facet] = {
 }
 """The kinds of rows by name.
 
-`links` are references from the API, `mentions` those in texts. `pages` hold, for each page of a
+A `half` is what a backup's list of issues tells of a pull request. `links` are references from
+the API, `mentions` those in texts. `pages` hold, for each page of a
 list, the length of the list by GitHub's word and how many items came; `unit` tells lists of the
 same part apart. `envelopes` are the reviews that are no rows. `losses` name unreadable data.
 """
