@@ -13,6 +13,7 @@ import pytest
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.core.values import Execution
 from goldpan.miners.gharchive.events import ARCHIVE_HOURS, event_types
 from goldpan.miners.gharchive.mine import ArchiveResult, mine_archive
 from goldpan.miners.gharchive.sources import ArchiveRequest
@@ -83,7 +84,7 @@ def test_the_table_of_hours(plain: dict[str, bytes], source: Path, tmp_path: Pat
 
 @pytest.mark.nightly
 def test_processes_change_no_byte(plain: dict[str, bytes], source: Path, tmp_path: Path) -> None:
-    bring(tmp_path, source, processes=2)
+    bring(tmp_path, source, execution=Execution(workers=2))
     assert files(tmp_path) == plain
 
 
