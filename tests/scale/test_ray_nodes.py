@@ -20,7 +20,7 @@ from goldpan.core.parallel.engine import Engine, EngineError, RayCluster, open_e
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
-from goldpan.execution.records import Proof
+from goldpan.execution.proof import Proof
 from goldpan.execution.verify import verify_all
 from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates

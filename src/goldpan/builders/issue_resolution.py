@@ -15,7 +15,7 @@ import orjson
 from goldpan.builders.context import PAIR_REASONS, BuildContext, EarlierTexts, patched_pairs
 from goldpan.code.patch import part_patch, split_patch
 from goldpan.code.paths import is_test_file
-from goldpan.execution.records import EXPLAINED as VERDICTS
+from goldpan.execution.proof import EXPLAINED as VERDICTS
 from goldpan.execution.records import TrialRecord, instance_of, read_record, record_directory
 from goldpan.git.objects import Objects
 from goldpan.text.redaction import SECRETS_ONLY, find_private
