@@ -40,7 +40,7 @@ def read_junit(content: bytes) -> Iterator[Case]:
     for problem in parser.error_log:
         if problem.level >= etree.ErrorLevels.FATAL and problem.type_name not in _TAKEN:
             raise ReportError(f"the report is not XML: {problem.message}")
-    if not cases.is_whole:
+    if not cases.is_whole or cases.depth:
         raise ReportError("the report has other tests or failures than it announces")
 
 
@@ -53,7 +53,7 @@ class _Cases:
         self._failed = self._errors = 0
         self._suites: list[tuple[int, int, int, int, int]] = []
         """What each open suite announces: tests and failures; and what stood before it."""
-        self._depth = 0
+        self.depth = 0
         self._case: tuple[int, str, Outcome] | None = None
         """The depth, identifier and outcome so far of the case that is read."""
         self._has_error = False
@@ -62,19 +62,19 @@ class _Cases:
         raise ReportError("the report declares a document type, which no test runner does")
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self._depth += 1
+        self.depth += 1
         name = etree.QName(tag).localname
         if name == "testcase":
             stated = (attributes.get(key, "").lower() for key in ("status", "result"))
             outcome = worst(*(_STATUS.get(value, "skipped") for value in stated))
-            self._case, self._has_error = (self._depth, _identifier(attributes), outcome), False
+            self._case, self._has_error = (self.depth, _identifier(attributes), outcome), False
         elif name in ("testsuite", "testsuites"):
             tests, failures, errors = (
                 _count(attributes, key) for key in ("tests", "failures", "errors")
             )
             before = (len(self.found), self._failed, self._errors)
             self._suites.append((tests, failures + errors, *before))
-        elif self._case is not None and self._depth == self._case[0] + 1:
+        elif self._case is not None and self.depth == self._case[0] + 1:
             depth, test, outcome = self._case
             more: Outcome = (
                 "failed" if name in _FAILED else "skipped" if name in _NOT_RUN else "passed"
@@ -83,7 +83,7 @@ class _Cases:
             self._case = (depth, test, worst(outcome, more))
 
     def end(self, tag: str) -> None:
-        if self._case is not None and self._depth == self._case[0]:
+        if self._case is not None and self.depth == self._case[0]:
             _, test, outcome = self._case
             if self._has_error and self.found and self.found[-1][0] == test:
                 self.found.pop()  # pytest reports the error of a teardown as a second case
@@ -97,7 +97,7 @@ class _Cases:
             # Such a second case may be counted as a test.
             self.is_whole &= tests <= len(self.found) - found + self._errors - errors
             self.is_whole &= failures <= self._failed - failed
-        self._depth -= 1
+        self.depth -= 1
 
     def close(self) -> None:
         pass

@@ -12,6 +12,7 @@ _POINT = re.compile(
     r"( *+)(not )?ok(?:[ \t]++(\d++)(?=[ \t]|$))?(?:[ \t]++|$)(?:-[ \t]*+)?(.*?)(?:(?<!\S)(\{))?"
 )
 _PLAN = re.compile(r"( *+)1\.\.(\d++)[ \t]*+(?:#.*)?")
+_BEGUN = re.compile(r"( *+)# Subtest: ")
 _DIRECTIVE = re.compile(r"(?:^|\s)#\s*+(skip\w*|todo|time)\b", re.I)
 """A sign that follows no space is part of the name; Node's runner writes a backslash before it."""
 
@@ -24,12 +25,13 @@ class _Stream:
     count: int = 0
     cases: list[Case] = field(default_factory=list)
     is_whole: bool = True
-    """False where a plan or a number disagreed."""
+    """False where a plan disagreed, or without one a number."""
+    is_numbered: bool = True
 
     def end(self) -> None:
         """End a stream at its plan; another may follow it."""
-        self.is_whole &= self.plan in (None, self.count)
-        self.plan, self.count = None, 0
+        self.is_whole &= self.is_numbered if self.plan is None else self.plan == self.count
+        self.plan, self.count, self.is_numbered = None, 0, True
 
 
 def read_tap(content: bytes) -> Iterator[Case]:
@@ -54,7 +56,7 @@ def read_tap(content: bytes) -> Iterator[Case]:
             if match[3] == "1" and stream.count == stream.plan:
                 stream.end()
             stream.count += 1
-            stream.is_whole &= match[3] in (None, str(stream.count))
+            stream.is_numbered &= match[3] in (None, str(stream.count))  # Node's: within a file
             name, outcome = _point(match)
             is_whole &= _adopt(streams, depth, name)
             stream.cases.append((name, outcome))
@@ -62,12 +64,14 @@ def read_tap(content: bytes) -> Iterator[Case]:
                 opened[depth] = name
         elif line.strip() == "}" and len(line) - 1 in opened:
             is_whole &= _adopt(streams, len(line) - 1, opened.pop(len(line) - 1))
+        elif match := _BEGUN.match(line):
+            is_whole &= _drop(streams, len(match[1]))
         elif line.startswith("Bail out!"):
             is_whole = False
     yield from streams[0].cases
-    top = streams.pop(0)
-    top.end()
-    if block or not (is_whole and top.is_whole) or any(each.plan for each in streams.values()):
+    is_whole &= _drop(streams, 0) and not block
+    streams[0].end()
+    if not (is_whole and streams[0].is_whole):
         raise ReportError("the report has other tests than its plan announces")
 
 
@@ -83,10 +87,15 @@ def _point(match: re.Match[str]) -> Case:
 def _adopt(streams: dict[int, _Stream], depth: int, name: str) -> bool:
     """Put the points below a depth under a test's name; tell whether they are as announced."""
     below = streams.pop(depth + 4, None)
-    for other in [other for other in streams if other > depth]:  # what a test printed
-        del streams[other]
+    is_whole = _drop(streams, depth)
     if below is None or below.plan is None:
-        return True
+        return is_whole
     below.end()
     streams[depth].cases += [(f"{name} > {test}", outcome) for test, outcome in below.cases]
-    return below.is_whole
+    return below.is_whole and is_whole
+
+
+def _drop(streams: dict[int, _Stream], depth: int) -> bool:
+    """Drop what tests printed below a depth; tell whether none of it was a subtest."""
+    dropped = [streams.pop(other) for other in list(streams) if other > depth]
+    return all(stream.plan is None for stream in dropped)
