@@ -204,15 +204,18 @@ ok 4 - a.js # time=1ms {
     1..1
     ok 1 - within
 }
+# Subtest: bare
+    ok 1 - without a plan
+ok 5 - bare
     # Subtest: old
     ok 1 - of an older Test::More
     1..1
-ok 5 - old
+ok 6 - old
     1..0 # SKIP why
-ok 6 # skip why
-not ok 7 - td # TODO later
-ok 8
-1..8
+ok 7 # skip why
+not ok 8 - td # TODO later
+ok 9
+1..9
 """
 
 
@@ -228,9 +231,11 @@ def test_tap_has_subtests_diagnostics_and_what_tests_print() -> None:
         "a.js > within": P,
         "old > of an older Test::More": P,
         "old": P,
-        "test 6": S,
+        "bare > without a plan": P,
+        "bare": P,
+        "test 7": S,
         "td": S,
-        "test 8": P,
+        "test 9": P,
     }
 
 
@@ -337,7 +342,8 @@ def test_pytest_names_a_file_that_it_cannot_collect(tmp_path: Path) -> None:
     (tmp_path / "tests" / "test_lost.py").write_text("import nowhere\n")
     (tmp_path / "tests" / "test_torn.py").write_text(
         "import pytest, unittest\n\n@pytest.fixture\ndef torn():\n    yield\n    assert 0\n\n"
-        "def test_torn(torn): pass\n\ndef test_prints():\n    print('\\x1b[1m\\x00')\n    assert 0\n"
+        "def test_torn(torn): pass\n\n"
+        "def test_prints():\n    print('\\x1b[1m\\x00')\n    assert 0\n"
         "@pytest.mark.parametrize('x', ['\\x1b', '\\u2028'])\ndef test_each(x): pass\n"
         "class TestOld(unittest.TestCase):\n    def test_parts(self):\n        for n in 1, 2:\n"
         "            with self.subTest(n=n):\n                assert n == 1\n"

@@ -27,6 +27,13 @@ class _Stream:
     is_whole: bool = True
     """False where a plan disagreed, or without one a number."""
     is_numbered: bool = True
+    is_begun: bool = False
+    """True where a comment begins a subtest."""
+
+    @property
+    def is_subtest(self) -> bool:
+        """False of what a test printed, which looks like test points."""
+        return self.plan is not None or (self.is_begun and self.count > 0)
 
     def end(self) -> None:
         """End a stream at its plan; another may follow it."""
@@ -35,7 +42,7 @@ class _Stream:
 
 
 def read_tap(content: bytes) -> Iterator[Case]:
-    """Read the Test Anything Protocol; subtests, which have a plan, stand below their test."""
+    """Read the Test Anything Protocol; subtests stand below their test."""
     streams = {0: _Stream()}
     opened: dict[int, str] = {}
     is_whole, block, last = True, "", ""
@@ -66,6 +73,7 @@ def read_tap(content: bytes) -> Iterator[Case]:
             is_whole &= _adopt(streams, len(line) - 1, opened.pop(len(line) - 1))
         elif match := _BEGUN.match(line):
             is_whole &= _drop(streams, len(match[1]))
+            streams[len(match[1]) + 4] = _Stream(is_begun=True)
         elif line.startswith("Bail out!"):
             is_whole = False
     yield from streams[0].cases
@@ -88,7 +96,7 @@ def _adopt(streams: dict[int, _Stream], depth: int, name: str) -> bool:
     """Put the points below a depth under a test's name; tell whether they are as announced."""
     below = streams.pop(depth + 4, None)
     is_whole = _drop(streams, depth)
-    if below is None or below.plan is None:
+    if below is None or not below.is_subtest:
         return is_whole
     below.end()
     streams[depth].cases += [(f"{name} > {test}", outcome) for test, outcome in below.cases]
@@ -98,4 +106,4 @@ def _adopt(streams: dict[int, _Stream], depth: int, name: str) -> bool:
 def _drop(streams: dict[int, _Stream], depth: int) -> bool:
     """Drop what tests printed below a depth; tell whether none of it was a subtest."""
     dropped = [streams.pop(other) for other in list(streams) if other > depth]
-    return all(stream.plan is None for stream in dropped)
+    return not any(stream.is_subtest for stream in dropped)

@@ -308,7 +308,7 @@ class Trial:
         listed = () if self.takes_all else self._instance.test_files
         given = self.recipe.given(self._testbed, listed)
         present = [path for path in given if (self._testbed / path).is_file()]
-        if given and not present:
+        if given and not present and self.recipe.takes_files:
             return _Reported()
         # All states run in the way in which the first reported tests of all files, or else any.
         every = range(len(self.recipe.fields.tests))
