@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from goldpan.execution.proof import Origins, prove
-from goldpan.execution.records import RECORD, FixInstance
+from goldpan.execution.records import BROKE_OFF, RECORD, FixInstance
 from goldpan.execution.resolve import Resolution, resolve_all
 from tests.mining import Notes
 from tests.shell_lab import QUICK, RUNNER, Lab
@@ -91,6 +91,20 @@ def test_an_answer_whose_report_cannot_be_believed_does_not_resolve(lab: Lab) ->
     assert (resolution.outcome, resolution.failed) == ("tests-fail", ("tests/check.sh",))
 
 
+def test_an_answer_with_which_the_runner_fails_though_no_test_does_not_resolve(lab: Lab) -> None:
+    """As where what runs after the tests throws; with the merged fix it may fail as well."""
+    lab.files |= {b"run.sh": RUNNER + b". ./end\n", b"end": b"exit 0\n"}
+    instance = lab.instance("grep -q 2 value")
+    assert lab.verify(instance).proof.verdict == "verified"
+    broken = "diff --git a/end b/end\n--- a/end\n+++ b/end\n@@ -1 +1 @@\n-exit 0\n+exit 3\n"
+    assert resolve(lab, instance, instance.patch).outcome == "resolved"
+    assert resolve(lab, instance, instance.patch + broken).outcome == "tests-fail"
+    lab.files[b"end"] = b"exit 3\n"
+    instance = lab.instance("grep -q 2 value")
+    assert lab.verify(instance).environment[BROKE_OFF]
+    assert resolve(lab, instance, instance.patch).outcome == "resolved"
+
+
 def test_a_test_file_that_fails_as_a_whole_with_the_fix_is_told(lab: Lab) -> None:
     """The row is not verified by the others alone."""
     lab.tests[b"tests/lost.sh"] = b"no-such-program\n"
@@ -121,6 +135,9 @@ def test_what_stands_for_several_tests_says_why_they_are_absent() -> None:
     proof = prove(before, after, (), base)
     assert (proof.fail_to_pass, proof.pass_to_pass) == (("x/y.TestOld",), ("x/z.TestOther",))
     assert prove([{}], after, (), base).fail_to_pass == ("x/y.TestOld", "x/z.TestOther")
+    suite = Origins({"outer context inner.adds": "passed"})
+    hook = prove([{"outer context": "failed"}], [dict(suite.base)], (), suite)
+    assert hook.fail_to_pass == ("outer context inner.adds",)
     absent = prove([{"x/z.TestOther": "passed"}], after, (), base)
     assert (absent.verdict, absent.pass_to_pass) == (
         "no-test-fails-before",

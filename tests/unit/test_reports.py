@@ -274,7 +274,7 @@ def test_a_go_test_without_an_end_failed_and_so_did_a_package_without_tests() ->
         "x/y.TestB": S,
         "x/y.TestB/case#01": P,
         "x/y.TestExits": F,
-        "x/z.TestA": P,
+        "x/z.TestA": F,  # goroutines leak
         "x/new": F,
         "x/broken": F,
         "x/z": F,
@@ -335,6 +335,30 @@ def test_names_have_no_path_of_the_checkout() -> None:
         jest = f'{{"testResults": [{{"name": "{folder}/a.js", "status": "failed", '
         jest += '"message": "cannot be loaded", "assertionResults": []}]}'
         assert read_report(jest.encode(), "jest-json") == {"a.js": F}
+
+
+def test_a_file_of_jest_that_fails_after_its_tests_fails_them() -> None:
+    """As where `afterAll` throws (jestjs/jest#3266, jest-community/jest-junit#211)."""
+    case = '{"title": "adds", "status": "passed"}'
+    report = (
+        '{"testResults": [{"name": "/testbed/a.js", "status": "%s", "assertionResults": [%s]}]}'
+    )
+    assert read_report((report % ("failed", case)).encode(), "jest-json") == {
+        "a.js > adds": F,
+        "a.js": F,
+    }
+    assert read_report((report % ("passed", case)).encode(), "jest-json") == {"a.js > adds": P}
+
+
+def test_what_fails_in_a_hook_of_mocha_is_its_suite() -> None:
+    """Its tests do not run (mochajs/mocha#1955, #4392)."""
+    report = (
+        '<testsuite tests="0" errors="1"><testcase classname="outer context" '
+        'name=\'"before each" hook for "adds"\'><failure/></testcase></testsuite>'
+    )
+    assert read_report(report.encode(), "junit") == {"outer context": F}
+    tap = 'not ok 1 outer context "before all" hook in "inner"\n1..1\n'
+    assert read_report(tap.encode(), "tap") == {"outer context": F}
 
 
 def test_pytest_names_a_file_that_it_cannot_collect(tmp_path: Path) -> None:

@@ -136,4 +136,4 @@ def _differs(test: str, runs: Sequence[Run]) -> bool:
     return len({run.get(test) for run in runs}) > 1
 
 
-_PARTS = re.compile(r" > |::|\.")
+_PARTS = re.compile(r" > |::|[. ]")

@@ -60,6 +60,8 @@ FILES = "files"
 _SECONDS = "seconds"
 ALL_TESTS = "all_tests"
 """The member of an environment that says that all tests ran."""
+BROKE_OFF = "broke_off"
+"""The member that says that the runner fails with the fix, though no test does."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _VERSION = 9
 """Raised where the same instance and settings would give another record."""

@@ -24,6 +24,7 @@ ReportFormat = Literal["junit", "go-json", "jest-json", "libtest", "tap"]
 _MOST_BYTES = 256 << 20
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _TESTBED = re.compile(r"(?<![\w./-])/(?:[^/\s]{1,255}/){0,40}?testbed/")
+_HOOK = re.compile(r'[. ]"(?:before|after) (?:all|each)" hook\b.*', re.S)
 _LINE = re.compile(r" ?\(line (\d+)\)|\[line:(\d+)\]|\bline:(\d+),column:\d+")
 
 
@@ -51,10 +52,11 @@ def report_content(path: Path) -> bytes | None:
 def read_report(content: bytes, form: ReportFormat) -> dict[str, Outcome]:
     """Return the outcome of each test of a report, by its name.
 
-    Names have no line numbers and no path of the checkout; those that hold an address of memory
-    differ from run to run and are left out. A name that stands several times comes as `NAME`,
-    `NAME #2` and so on, in the order of lines or, where nothing tells which of them is which in
-    another run, all with the worst of their outcomes. Raises `ReportError`.
+    Names have no line numbers and no path of the checkout, and what fails in a hook of Mocha is its
+    suite; names that hold an address of memory differ from run to run and are left out. A name that
+    stands several times comes as `NAME`, `NAME #2` and so on, in the order of lines or, where
+    nothing tells which of them is which in another run, all with the worst of their outcomes.
+    Raises `ReportError`.
     """
     cases: list[Case] = []
     try:
@@ -68,7 +70,7 @@ def _counted(cases: Iterable[Case]) -> dict[str, Outcome]:
     found: dict[str, list[tuple[int, Outcome]]] = {}
     for test, outcome in cases:
         line = _LINE.search(test)
-        name = _LINE.sub("", _TESTBED.sub("", test))
+        name = _HOOK.sub("", _LINE.sub("", _TESTBED.sub("", test)))
         at = int(next(filter(None, line.groups()))[:9]) if line else 0
         found.setdefault(name, []).append((at, outcome))
     outcomes: dict[str, Outcome] = {}
@@ -90,7 +92,8 @@ _GO_NOT_BUILT = re.compile(rb"FAIL\s+(\S+) \[(?:build|setup) failed\]")
 def _go(content: bytes) -> Iterator[Case]:
     """Read the events of ``go test -json``; a test without an end failed.
 
-    A package that failed though none of its tests did stands for itself.
+    A package that failed though none of its tests did, as where goroutines leak, stands for itself,
+    and all its tests failed.
     """
     outcomes: dict[str, Outcome] = {}
     begun: dict[str, Outcome] = {}
@@ -116,22 +119,27 @@ def _go(content: bytes) -> Iterator[Case]:
         elif match := _GO_PRINTED.search(str(event.get("Output", ""))):
             begun[f"{package or ''}.{match[2]}"] = _GO[match[1].lower()]  # behind what it printed
     outcomes = {**begun, **outcomes}
-    yield from outcomes.items()
-    failed = [test for test, outcome in outcomes.items() if outcome == "failed"]
     for package in dict.fromkeys(packages):
-        if not any(test.startswith(f"{package}.") for test in failed):
-            yield package, "failed"
+        tests = [test for test in outcomes if test.startswith(f"{package}.")]
+        if all(outcomes[test] != "failed" for test in tests):
+            outcomes |= dict.fromkeys((*tests, package), "failed")
+    yield from outcomes.items()
 
 
 def _jest(content: bytes) -> Iterator[Case]:
-    """Read the JSON of Jest, which Vitest writes as well; a file that cannot be run failed."""
+    """Read the JSON of Jest, which Vitest writes as well.
+
+    A file that failed though none of its tests did, as where it cannot be loaded or `afterAll`
+    throws, stands for itself, and all its tests failed.
+    """
     try:
         report = orjson.loads(content)
         count = 0
         for file in report["testResults"]:
             path, cases = str(file["name"]), [*map(_jest_case, file["assertionResults"])]
-            yield from ((f"{path} > {titles}", outcome) for titles, outcome in cases)
-            if file.get("status") == "failed" and all(found != "failed" for _, found in cases):
+            failed = file.get("status") == "failed" and all(to != "failed" for _, to in cases)
+            yield from ((f"{path} > {titles}", "failed" if failed else to) for titles, to in cases)
+            if failed:
                 yield path, "failed"
             count += len(cases)
         announced = report.get("numTotalTests", count)

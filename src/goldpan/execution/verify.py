@@ -24,6 +24,7 @@ from goldpan.execution.proof import EXPLAINED, Origins, Proof, Run, Verdict, pro
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     ALL_TESTS,
+    BROKE_OFF,
     RECORD,
     EndedError,
     FixInstance,
@@ -154,6 +155,8 @@ def _run(trial: Trial, job: TrialJob, state: _State, name: str) -> Run:
         raise EndedError("outside-checkout", trial.imports.outside[0])
     if state == "after" and trial.imports.inside:
         trial.environment["imported"] = list(trial.imports.inside[:_MOST_IMPORTED])
+    if state == "after" and run and trial.broke_off:
+        trial.environment[BROKE_OFF] = True
     return run
 
 
