@@ -33,8 +33,8 @@ from goldpan.execution.reports import read_report
 from goldpan.execution.resolve import resolve_all, restore_tests
 from goldpan.execution.trial import Trial
 from tests.git_repositories import Repository
-from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.mining import Notes
+from tests.shell_lab import QUICK, RECIPE, Lab
 from tests.verifying import needs_isolation, runs_foreign_code
 
 pytestmark = runs_foreign_code

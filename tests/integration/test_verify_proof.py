@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from goldpan.execution.outcomes import Outcome
 from goldpan.execution.proof import Origins, prove
 from goldpan.execution.records import BROKE_OFF, RECORD, FixInstance
 from goldpan.execution.resolve import Resolution, resolve_all
@@ -29,6 +30,7 @@ grep -q 2 value || ! grep -q crash tests/check.sh || exit 1
 echo '<testcase name="tests/check.sh"/></testsuite>' >> "$report"
 """
 LEAVES_OUT = BREAKS_OFF.replace(b"|| exit 1", b"|| { echo '</testsuite>' >> \"$report\"; exit 0; }")
+Runs = list[dict[str, Outcome]]
 MISCOUNTS = RUNNER.replace(b"<testsuite>", b'<testsuite tests="9">', 1)
 
 
@@ -129,14 +131,14 @@ def test_the_way_is_taken_in_which_all_test_files_run(lab: Lab) -> None:
 
 def test_what_stands_for_several_tests_says_why_they_are_absent() -> None:
     """A file or package that fails before the fix, a run without any test, and neither."""
-    after = [{"x/y.TestOld": "passed", "x/z.TestOther": "passed"}]
+    after: Runs = [{"x/y.TestOld": "passed", "x/z.TestOther": "passed"}]
     base = Origins({"x/y.TestOld": "passed", "x/z.TestOther": "passed"})
-    before = [{"x/y": "failed", "x/z.TestOther": "passed"}]
+    before: Runs = [{"x/y": "failed", "x/z.TestOther": "passed"}]
     proof = prove(before, after, (), base)
     assert (proof.fail_to_pass, proof.pass_to_pass) == (("x/y.TestOld",), ("x/z.TestOther",))
     assert prove([{}], after, (), base).fail_to_pass == ("x/y.TestOld", "x/z.TestOther")
     suite = Origins({"outer context inner.adds": "passed"})
-    hook = prove([{"outer context": "failed"}], [dict(suite.base)], (), suite)
+    hook = prove([{"outer context": "failed"}], [suite.base], (), suite)
     assert hook.fail_to_pass == ("outer context inner.adds",)
     absent = prove([{"x/z.TestOther": "passed"}], after, (), base)
     assert (absent.verdict, absent.pass_to_pass) == (

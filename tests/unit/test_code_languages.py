@@ -157,7 +157,7 @@ def test_the_content_before_settles_what_a_removed_file_was(removed: bool) -> No
     """And that after the change, of any other; nothing but the path where it cannot be read."""
     blobs = {"test": b"def test_get(): ...\n", "help": b"def get(): ...\n"}
     for content, is_test in (("test", True), ("help", False), ("lost", True)):
-        sides = {"blob_before": "lost", "blob_after": content}
+        sides: dict[str, str | None] = {"blob_before": "lost", "blob_after": content}
         if removed:
             sides = {"blob_before": content, "blob_after": None}
         change = {"path": "django/test/client.py", **sides}
