@@ -9,7 +9,8 @@ from pathlib import Path
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
-from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings, Verdict
+from goldpan.execution.proof import Verdict
+from goldpan.execution.records import FixInstance, TrialRecord, TrialSettings
 from goldpan.execution.verify import verify_all
 from goldpan.git.clone import clone
 from tests.git_repositories import REPO, Repository, fix_instance

@@ -30,11 +30,11 @@ from goldpan.execution.python_env import build_python_env
 from goldpan.execution.recipe import RunRecipe, load_recipes
 from goldpan.execution.records import EndedError, TrialJob, TrialSettings, instance_of
 from goldpan.execution.reports import read_report
-from goldpan.execution.resolve import resolve_all
+from goldpan.execution.resolve import resolve_all, restore_tests
 from goldpan.execution.trial import Trial
 from tests.git_repositories import Repository
-from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.mining import Notes
+from tests.shell_lab import QUICK, RECIPE, Lab
 from tests.verifying import needs_isolation, runs_foreign_code
 
 pytestmark = runs_foreign_code
@@ -119,7 +119,7 @@ def test_tests_that_the_fix_renames_are_restored(trial: Trial, tmp_path: Path) -
     """The patch that is scored changed one and put a folder in the other's place."""
     (tmp_path / "copy" / "tests" / "new.sh" / "x").mkdir(parents=True)
     (tmp_path / "copy" / "tests" / "old.sh").write_text("exit 0\n")
-    trial.restore_tests(tmp_path / "copy", ())
+    restore_tests(trial, instance_of(ROW), tmp_path / "copy", ())
     assert (tmp_path / "copy" / "tests" / "new.sh").read_text() == "true\n"
     assert not (tmp_path / "copy" / "tests" / "old.sh").exists()
 
@@ -130,7 +130,7 @@ def test_restoring_tests_leaves_what_a_link_leads_to(trial: Trial, tmp_path: Pat
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "tests").symlink_to(tmp_path)
     with pytest.raises(EndedError):
-        trial.restore_tests(tmp_path / "copy", ())
+        restore_tests(trial, instance_of(ROW), tmp_path / "copy", ())
     assert (tmp_path / "old.sh").read_text() == (tmp_path / "new.sh").read_text() == "mine"
 
 

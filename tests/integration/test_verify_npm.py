@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from goldpan.execution.command import CommandLimits
+from goldpan.execution.outcomes import Outcome
 from goldpan.execution.recipe import RunRecipe, load_recipes
-from goldpan.execution.reports import Outcome, read_report
+from goldpan.execution.reports import read_report
 
 pytestmark = [
     pytest.mark.node,
@@ -229,8 +230,9 @@ if (option === "--reporter") report(new Reporter())
     [
         ("ava", "TAP version 13\n# a › adds\nok 1 - a › adds\n# a › waits\nok 2 - a › waits # SKIP",
          {"a › adds": "passed", "a › waits": "skipped"}),
-        ("tap", "# Subtest: a.js\n    # Subtest: adds\n        not ok 1 - 2\n    not ok 1 - adds\n",
-         {"a.js > adds > 2": "failed", "a.js > adds": "failed"}),
+        ("tap", "# Subtest: a.js\n    # Subtest: adds\n        not ok 1 - 2\n        1..1\n"
+         "    not ok 1 - adds\n    1..1\nnot ok 1 - a.js\n1..1\n",
+         {"a.js > adds > 2": "failed", "a.js > adds": "failed", "a.js": "failed"}),
         ("tape", "# adds\nok 1 small\nnot ok 2 large\n# subtracts\nok 3 small\n# tests 3",
          {"adds > small": "passed", "adds > large": "failed", "subtracts > small": "passed"}),
     ],

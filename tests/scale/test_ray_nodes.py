@@ -20,7 +20,7 @@ from goldpan.core.parallel.engine import Engine, EngineError, RayCluster, open_e
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
-from goldpan.execution.records import Proof
+from goldpan.execution.proof import Proof
 from goldpan.execution.verify import verify_all
 from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
@@ -34,7 +34,6 @@ from tests.engine_work import take_gpus
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
 from tests.integration.test_gharchive_mine import files as shards
-from tests.integration.test_verify import QUICK, Lab
 from tests.issue_hours import made_up_hours, write_hours
 from tests.mining import Notes
 from tests.papers.nlbse.test_issue_type_near import made_up_texts
@@ -51,6 +50,7 @@ from tests.planning import (
 )
 from tests.ray_cluster import TwoNodes
 from tests.servers.test_ray import cluster, running
+from tests.shell_lab import QUICK, Lab
 from tests.verifying import needs_isolation
 
 __all__ = ["cluster", "running"]

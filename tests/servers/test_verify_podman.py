@@ -13,7 +13,7 @@ from goldpan.execution.command import IsolationError
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.records import TrialSettings
 from tests.containers import NoEngineError, shell_image
-from tests.integration.test_verify import Lab
+from tests.shell_lab import Lab
 from tests.verifying import probes, probing
 
 FIXED = "grep -q 2 value"

@@ -7,7 +7,7 @@ import pytest
 
 from goldpan.code.grammar import read
 from goldpan.code.languages import CODE_SUFFIXES, LANGUAGES, language_of, suffix_of
-from goldpan.code.paths import is_test_file
+from goldpan.code.paths import is_test_change, is_test_file
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,25 @@ def test_parsers_load_only_when_they_are_needed() -> None:
         *("core/src/commonTest/kotlin/Base.kt", "core/src/testFixtures/java/Base.java"),
         *("src/reader/tests.rs", "src/box_tests.rs", "types/box.test-d.ts", "e/box.cy.ts"),
         *("gems/box/spec/spec_helper.rb", "packages/box/test/support/env.js"),
+        *("contracts/Box.t.sol", "src/BoxTest.sol", "t/basic.t", "xt/pod.t", "cpan/Box/t/lib/A.pm"),
+        *("t/t0001-init.sh", "test.t/run.t", "lib/strict.t", "t/raku/a.rakutest"),
+        *("llvm/unittests/ADT/APIntTest.cpp", "lib/unittests/Helper.h", "base/box_browsertest.cc"),
+        *("src/AppTests.m", "src/ui/BoxTests.mm", "src/TestBox.cxx", "src/box-test.cc"),
+        *("box_test.exs", "box_test.clj", "box_tests.erl", "box_SUITE.erl", "box_spec.cr"),
+        *("src/Data/BoxSpec.hs", "src/BoxSuite.scala", "src/BoxTests.fs", "src/BoxTest.cls"),
+        *("R/tests/testthat.R", "pkg/test-box.R", "lisp/box-tests.el", "lisp/test-box.el"),
+        *("pkg/runtests.jl", "test_box.jl", "box_test.zig", "box_test.dart", "test_box.lua"),
+        *("bin/box.bats", "ext/box/001.phpt", "login.feature", "login.robot", "a.tftest.hcl"),
+        *(
+            "src/Box.Tests.ps1",
+            "box_spec.sh",
+            "policy/box_test.rego",
+            "test_box.ml",
+            "test_box.mojo",
+        ),
+        *("tools/selftests/net/a.c", "gcc/testsuite/gcc.dg/a.c", "app/integration_test/a.dart"),
+        *("web/cypress/support/e.ts", "src/__test__/a.ts", "src/__snapshots__/a.snap"),
+        *("features/step_definitions/box.rb", "src/test_box.c", "src/test-box.c"),
     ],
 )
 def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -> None:
@@ -117,11 +136,33 @@ def test_a_name_that_runners_collect_or_a_folder_of_tests_is_a_test(path: str) -
         *("src/latest.py", "contest/entry.py", "src/attestation/verify.go", "src/protest.java"),
         *("docs/testing.md", "src/inspector.js", "src/Latest.java", "README.md"),
         *("src/main/java/org/x/Test.java", "x/src/commonMain/kotlin/TypeSpec.kt"),
+        *(
+            "src/contest.sol",
+            "lib/test.rb",
+            "lib/attest.cr",
+            "src/latest.hs",
+            "a/t.py",
+            "fast/a.pm",
+        ),
+        *("src/feature.rb", "src/snapshots/a.ts", "src/unittest.ts", "src/Contest.cpp", "bat/a.s"),
         *("core/KeySpec.java", "src/CONTEST/a.c", "src/ABTest/panel.tsx", "src/cargo_test.rs"),
     ],
 )
 def test_letters_within_a_word_are_no_test(path: str) -> None:
     assert not is_test_file(path, "")
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_the_content_before_settles_what_a_removed_file_was(removed: bool) -> None:
+    """And that after the change, of any other; nothing but the path where it cannot be read."""
+    blobs = {"test": b"def test_get(): ...\n", "help": b"def get(): ...\n"}
+    for content, is_test in (("test", True), ("help", False), ("lost", True)):
+        sides: dict[str, str | None] = {"blob_before": "lost", "blob_after": content}
+        if removed:
+            sides = {"blob_before": content, "blob_after": None}
+        change = {"path": "django/test/client.py", **sides}
+        assert is_test_change(change, blobs.get) is is_test
+    assert not is_test_change({**change, "path": "src/client.py"}, blobs.get)
 
 
 def test_a_product_that_helps_testing_is_told_by_its_content() -> None:

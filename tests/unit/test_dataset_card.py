@@ -154,6 +154,22 @@ def test_the_card_tells_whose_license_it_is_and_how_labels_were_made(tmp_path: P
     assert "stated by the user" not in text
 
 
+def test_the_card_tells_how_many_rows_tests_prove(tmp_path: Path) -> None:
+    fixes = FAMILIES["issue-resolution"]
+    proved = examples(fixes, 2, verification="verified")
+    card = replace(CARD, label_rule="the merged change", label_accuracy="99% were fixes")
+    for rest, numbers in ((None, "3 rows, 2"), ("flaky", "3 rows, 2"), ("verified", "3 rows, 3")):
+        rows = [*proved, example(fixes, 9, verification=rest)]
+        written = write(tmp_path / str(rest), fixes, rows, card=card)
+        text = (written.directory / "README.md").read_text()
+        proof = f"Of {numbers} are proved by tests that fail before the fix and pass after it."
+        assert proof in text
+        about = orjson.loads((written.directory / "provenance.json").read_bytes())
+        assert about["labels"]["measured_on"] == "tests"
+    unproved = write(tmp_path, fixes, [example(fixes, 1, verification=None)], card=card)
+    assert "99% were fixes." in (unproved.directory / "README.md").read_text()
+
+
 def test_the_card_tells_who_reviewed(tmp_path: Path) -> None:
     judged = {"annotators": 3, "subjects": 9, "adjudicated": 1}
     reviews = {"question-answer": {"people": {"round1": judged}}, "other": {}}

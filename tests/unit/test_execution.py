@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
+from goldpan.execution.imports import own_modules
+from goldpan.execution.outcomes import Outcome, ReportError
+from goldpan.execution.proof import Proof, prove
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import Proof, prove
-from goldpan.execution.reports import Outcome, ReportError, own_modules, read_report, report_content
+from goldpan.execution.reports import read_report, report_content
 from goldpan.execution.resolve import fail_tests, failing_tests
 
 Runs = list[dict[str, Outcome]]
@@ -144,7 +146,7 @@ def test_jest_libtest_and_tap_are_read() -> None:
         "src/lib.rs::tests::a": "passed",
         "src/lib.rs::tests::b": "failed",
         "src/lib.rs::tests::c": "skipped",
-        "doc x::src/lib.rs - f (line 1)": "passed",
+        "doc x::src/lib.rs - f": "passed",
         "tests/it.rs::tests::a": "failed",
     }
     tap = (

@@ -14,8 +14,8 @@ import orjson
 
 from goldpan.builders.context import PAIR_REASONS, BuildContext, EarlierTexts, patched_pairs
 from goldpan.code.patch import part_patch, split_patch
-from goldpan.code.paths import is_test_file
-from goldpan.execution.records import EXPLAINED as VERDICTS
+from goldpan.code.paths import is_test_change
+from goldpan.execution.proof import EXPLAINED as VERDICTS
 from goldpan.execution.records import TrialRecord, instance_of, read_record, record_directory
 from goldpan.git.objects import Objects
 from goldpan.text.redaction import SECRETS_ONLY, find_private
@@ -31,7 +31,9 @@ EXPLAINED: dict[str, str] = {
     NOT_RUN: "its tests were not run: goldpan verify does that",
     **{str(verdict): text for verdict, text in VERDICTS.items() if verdict != "verified"},
 }
-_CHANGES = "SELECT path, kind, blob_after FROM changes WHERE number = $number ORDER BY path"
+_CHANGES = (
+    "SELECT path, kind, blob_before, blob_after FROM changes WHERE number = $number ORDER BY path"
+)
 _HINTS = """
 SELECT comment_id, text FROM texts
 WHERE number = $number AND source = 'comment' AND NOT robot AND created_at < $before
@@ -73,7 +75,7 @@ def _change(
     changes = list(context.rows(_CHANGES, number=pair["pull"]))
     if diff is None or "\ufffd" in diff or any(change["kind"] != "text" for change in changes):
         return "no-text"
-    tests = {change["path"] for change in changes if _is_test(change, objects)}
+    tests = {change["path"] for change in changes if is_test_change(change, objects.blob)}
     test_patch, patch = part_patch(diff, lambda path: path in tests)
     if not test_patch:
         return "no-tests"
@@ -87,14 +89,6 @@ def _change(
         "test_files": sorted(part.path for part in split_patch(test_patch)),
         "files": len(split_patch(patch)),
     }
-
-
-def _is_test(change: dict[str, Any], objects: Objects) -> bool:
-    by_path = is_test_file(change["path"])
-    if by_path == is_test_file(change["path"], "") or not change["blob_after"]:
-        return by_path
-    data = objects.blob(change["blob_after"]) or b""
-    return is_test_file(change["path"], data.decode("utf-8", "replace"))
 
 
 def _row(

@@ -14,7 +14,9 @@ are; there the content decides.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
+from typing import Any
 
 from goldpan.code.languages import CODE_SUFFIXES
 from goldpan.core.sanitize import UNDRAWN
@@ -60,24 +62,35 @@ _COLLECTED = re.compile(
         test_[^/]*\.py | [^/]*_tests?\.py | (?:conftest|tests)\.py           # pytest, unittest
       | [^/]*_test\.go                                                      # go test
       | [^/]*[._-](?:test|spec|cy)s?(?:-d)?\.[cm]?[jt]sx?               # Jest, Mocha, Cypress, tsd
-      | __tests__/.* | __mocks__/.*                                         # Jest, Vitest
+      | __(?:tests?|mocks|snapshots|fixtures)__/.* | cypress/.*            # Jest, Vitest, Cypress
       | src/(?:test(?:[A-Z]\w*)?|[a-z]\w*Test|it)/.*                        # Maven, Gradle, sbt
       | (?:[A-Z]\w*)?(?:Tests?|TestCase|IT)\.(?:java|kt|kts|scala|groovy|cs|swift|php)
-      | (?:[A-Z]\w*)?Spec\.(?:kt|kts|scala|groovy|swift|php)
-      | Test[A-Z]\w*\.(?:java|kt|scala|groovy|php)
-      | [^/]*_(?:test|spec)\.(?:rb|exs|dart|cc|cpp|cxx|c|lua|ml)
-      | [^/]*(?:_unittest|_gtest)\.(?:cc|cpp|cxx)
+      | (?:[A-Z]\w*)?Spec\.(?:kt|kts|scala|groovy|swift|php|hs)
+      | (?:[A-Z]\w*)?Tests?\.(?:fs|vb|hs|sol|mm?|cc|cpp|cxx|cls)
+      | Test[A-Z]\w*\.(?:java|kt|scala|groovy|php|cc|cpp|cxx|cls)
+      | [A-Z]\w*Suite\.scala
+      | [^/]*[._-](?:test|spec)\.(?:rb|cr|exs|dart|cc|cpp|cxx|cu|mm?|lua|ml|jl|nim|zig|el|rkt|hs)
+      | [^/]*_(?:test|spec)\.(?:c|sh|clj[cs]?|erl|gleam|v|odin|rego)
+      | [^/]*(?:_unittest|_gtest|_browsertest)\.(?:cc|cpp|cxx|mm)
+      | test[_-][^/]*\.(?:c|cc|cpp|cxx|R|r|el|ml|jl|lua|nim|zig|mojo|sh)
       | (?:[^/]*_)?tests\.rs                                                # `mod tests;`
-      | spec/.*\.rb                                                         # RSpec
+      | [^/]*[_-]tests\.(?:erl|el|move) | [^/]*_SUITE\.erl | runtests\.jl
+      | (?:spec|step_definitions)/.*\.rb                                    # RSpec, Cucumber
+      | [^/]*\.(?:t|t\.sol|bats|phpt|feature|robot|rakutest|tftest\.hcl|[Tt]ests\.ps1)
+      | x?t/(?:.*/)?[^/]*\.(?:pl|pm|sh)                                     # prove, git's own
     )$
     """,
     re.X,
 )
 # Maven's and Gradle's folders for what is shipped: JUnit's own `Test.java` is no test.
 _SHIPPED = re.compile(r"(?:^|/)src/(?:main|[a-z]\w*Main)/")
-_MANY = r"(?:[^/]*[._-])?tests|specs|testdata|test_data|e2e|(?-i:[^/]*(?:[A-Za-z0-9]Tests|\.Test))"
+_MANY = (
+    r"(?:[^/]*[._-])?tests|unittests|selftests|testsuites?|integration_test|specs|"
+    r"testdata|test_data|e2e|(?-i:[^/]*(?:[A-Za-z0-9]Tests|\.Test))"
+)
 _FOLDER = re.compile(
-    rf"(?:^|/)(?:test|spec|testing|fixtures|(?-i:[^/]*[a-z0-9]Test)|{_MANY})/", re.I
+    rf"(?:^|/)(?:test|spec|testing|unittest|selftest|fixtures|(?-i:[^/]*[a-z0-9]Test)|{_MANY})/",
+    re.I,
 )
 _PLURAL_OR_TOP = re.compile(
     rf"(?:^|/)(?:{_MANY})/|^(?:(?:packages|crates|apps|libs)/[^/]+/)?(?:test|spec)/", re.I
@@ -115,6 +128,18 @@ def is_test_file(path: str, content: str | None = None) -> bool:
     if suffix not in CODE_SUFFIXES or _PLURAL_OR_TOP.search(path) or content is None:
         return True
     return _defines_tests(suffix, content[:_LONGEST])
+
+
+def is_test_change(change: Mapping[str, Any], blob: Callable[[str], bytes | None]) -> bool:
+    """Return whether a changed file, a row of `changes`, belongs to tests.
+
+    `blob` gives the content that settles it: that after the change or, of a removed file, before.
+    """
+    path = change["path"]
+    if is_test_file(path) == is_test_file(path, ""):
+        return is_test_file(path)
+    data = blob(change["blob_after"] or change["blob_before"])
+    return is_test_file(path, None if data is None else data.decode("utf-8", "replace"))
 
 
 def holds_tests(path: str, content: str) -> bool:

@@ -244,6 +244,7 @@ def _write_data(
     facts = dict.fromkeys(("id", GROUP, REPO, "license", *family.order, *family.subject))
     further = (family.moment, family.stratum, family.partition, family.works)
     facts |= dict.fromkeys(filter(None, further))
+    facts |= {name: None for name in ("verification",) if name in family.schema.names}
     schema = family.schema.append(pa.field(GROUP, pa.string()))
     grouped = (
         batch
@@ -265,8 +266,10 @@ def _write_data(
             shards = tuple(_data_file(building, path) for path in paths)
             written.append(WrittenSplit(name, rows, size, shards, *_first_and_last(moments)))
     has_split = pa.array([name is not None for name in splits.names])
-    origins = origins_of(count_origins(spool.facts.filter(has_split), family))
-    return Written(building, family, tuple(written), splits.report, origins)
+    kept = spool.facts.filter(has_split)
+    proofs = kept["verification"].to_pylist() if "verification" in facts else ()
+    origins, proved = origins_of(count_origins(kept, family)), list(proofs).count("verified")
+    return Written(building, family, tuple(written), splits.report, origins, proved=proved)
 
 
 def _candidates(facts: pa.Table, family: Family) -> list[SplitCandidate]:

@@ -87,6 +87,8 @@ class Written:
     """Sorted by name."""
     scores: tuple[GoldScore, ...] = ()
     """The scores of the rows against gold sets."""
+    proved: int = 0
+    """The rows whose fix was proved by running tests."""
 
     @property
     def rows(self) -> int:
@@ -231,6 +233,8 @@ class CardInputs:
 
 
 _MOST_NAMED = 3
+_Measured = Literal["sample", "gold set", "tests", "other repositories", "nothing"]
+_PROVED = "are proved by tests that fail before the fix and pass after it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +250,7 @@ class LabelStatement:
     """Rule, threshold, profile and reviews in a sentence."""
     accuracy: str
     """How right the labels are, in a sentence, with its interval."""
-    measured_on: Literal["sample", "gold set", "other repositories", "nothing"]
+    measured_on: _Measured
     """The data behind `accuracy`."""
     rows: int
     considered: int
@@ -269,13 +273,16 @@ def state_labels(
     reviews = tuple(sorted(provenance.reviews))
     by = f" and the review {' and '.join(reviews)}" if reviews else ", without a review"
     threshold = f", with at least {card.label_threshold}" if card.label_threshold else ""
-    measured_on: Literal["sample", "gold set", "other repositories", "nothing"] = "nothing"
+    measured_on: _Measured = "nothing"
     accuracy = "How right they are was not measured."
     judged = [score for score in written.scores if score.labelled]
     others = [score.gold for score in written.scores if not score.labelled]
     if judged:
         measured_on = "sample" if judged[0].sample else "gold set"
         accuracy = " ".join(map(_of_gold, judged))
+    elif written.proved:
+        measured_on = "tests"
+        accuracy = f"Of {written.rows:,} rows, {written.proved:,} {_PROVED}."
     elif card.label_accuracy:
         measured_on, accuracy = "other repositories", f"{card.label_accuracy}."
     if others:

@@ -59,11 +59,11 @@ def declared(recipe: RunRecipe, testbed: Path) -> Declared:
     tests_require = setup.get("options", "tests_require", fallback="")
     lines = [
         *_without_factors(deps, names),
-        *tests_require.splitlines(),
+        *tests_require.split("\n"),
         *_installed_to_test(testbed),
         *_of_managers(tool, names),
     ]
-    lines_of_files = [line for name in files for line in _read(testbed / name).splitlines()]
+    lines_of_files = [line for name in files for line in _read(testbed / name).split("\n")]
     return Declared(
         tuple(name for name in names if name in extras),
         tuple(name for name in names if name in groups),
@@ -122,7 +122,7 @@ def _requirements(lines: Iterable[str]) -> tuple[str, ...]:
 
 def _without_factors(deps: str, names: Collection[str]) -> Iterator[str]:
     """Yield the lines of `deps` of tox; of those for some factors alone, what tests' have."""
-    for line in deps.splitlines():
+    for line in deps.split("\n"):
         match = _FACTORS.fullmatch(line.strip())
         if match is None:
             yield line

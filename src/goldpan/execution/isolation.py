@@ -107,7 +107,7 @@ class Isolation(ABC):
             log.touch()
             with suppress(IsolationError) if lenient else nullcontext():
                 self.run(SandboxCommand(arguments, testbed, (), readable), limits, log)
-            return log.read_text("utf-8", "replace").splitlines()
+            return log.read_text("utf-8", "replace").rstrip("\n").split("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +208,9 @@ class Container(Isolation):
         """Return how a command ended; raises `IsolationError` where the engine did not begin it."""
         status = self._ask("inspect", "--format", "{{.State.Status}}", label)
         if status not in ("exited", "stopped", "dead", "removing"):
+            lines = log.read_text("utf-8", "replace").split("\n")
             raise IsolationError(
-                f"{self.name} did not begin a container of {self.image}: "
-                f"{_end_of(log.read_text('utf-8', 'replace').splitlines())}",
+                f"{self.name} did not begin a container of {self.image}: {_end_of(lines)}",
                 f"See whether {self.name} run --rm {self.image} /bin/sh -c true works",
             )
         return Finished(finished.code, _EXCEEDED.get(finished.code))

@@ -22,10 +22,10 @@ from goldpan.core.errors import GoldpanError
 from goldpan.core.imports import install_remedy
 from goldpan.execution.command import CommandLimits, Exceeded, Finished, SandboxCommand
 from goldpan.execution.declarations import declared, is_package, required_python, unpinned
+from goldpan.execution.imports import own_modules
 from goldpan.execution.isolation import Isolation
 from goldpan.execution.network import BuildNetwork
 from goldpan.execution.recipe import RunRecipe
-from goldpan.execution.reports import own_modules
 
 RELEASED = {
     "3.6": "2016-12-23",

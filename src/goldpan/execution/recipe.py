@@ -165,6 +165,11 @@ class RunRecipe:
             for command in self.fields.tests
         ]
 
+    @property
+    def takes_files(self) -> bool:
+        """False where all tests run, whichever files are given."""
+        return any("{files}" in command for command in self.fields.tests)
+
     def format_of(self, number: int) -> ReportFormat:
         """Return what a command of the tests reports, by its place."""
         return self.fields.format[min(number, len(self.fields.format) - 1)]

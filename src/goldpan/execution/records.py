@@ -14,9 +14,9 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
@@ -28,52 +28,8 @@ from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_dire
 from goldpan.execution.command import CommandLimits
 from goldpan.execution.isolation import IsolationName
 from goldpan.execution.network import NetworkName
+from goldpan.execution.proof import Proof, Verdict
 from goldpan.execution.recipe import load_recipes
-from goldpan.execution.reports import Outcome
-
-Run = Mapping[str, Outcome]
-Verdict = Literal[
-    "verified",
-    "no-recipe",
-    "lost-base",
-    "does-not-apply",
-    "needs-rebuild",
-    "does-not-build",
-    "limit-exceeded",
-    "no-tests-run",
-    "outside-checkout",
-    "no-test-passes-after",
-    "no-test-fails-before",
-    "flaky",
-]
-EXPLAINED: Mapping[Verdict, str] = {
-    "verified": "tests fail before the fix and pass after it, each time",
-    "no-recipe": "no recipe fits the repository's files, so its tests cannot be run",
-    "lost-base": "the history lacks files of the base commit",
-    "does-not-apply": "git does not apply the patch to the base commit",
-    "needs-rebuild": "the fix changes compiled code, which is built only for the base commit",
-    "does-not-build": "the environment cannot be built from what the repository declares",
-    "limit-exceeded": "building or testing exceeded a limit (time, memory, disk, processes)",
-    "no-tests-run": "the runner reported no test, so nothing is proved",
-    "outside-checkout": "the tests imported an installed copy of the project, not the patched code",
-    "no-test-passes-after": "no test of these files passes with the fix",
-    "no-test-fails-before": "every test that passes with the fix also passes without it",
-    "flaky": "the tests that fail before and pass after do not do so each time",
-}
-"""Meaning of each verdict, for people."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The verdict of runs, and the tests that show it."""
-
-    verdict: Verdict
-    fail_to_pass: tuple[str, ...] = ()
-    pass_to_pass: tuple[str, ...] = ()
-    broken: tuple[str, ...] = ()
-    """Tests that pass before the fix and fail after it, each time."""
-    flaky: tuple[str, ...] = ()
-    """Tests whose outcome differs between runs of the same state."""
 
 
 class EndedError(Exception):
@@ -98,46 +54,16 @@ class Conditions:
 USUAL = Conditions()
 
 
-def prove(before: Sequence[Run], after: Sequence[Run]) -> Proof:
-    """Compare runs with the test patch alone to runs with the fix as well.
-
-    Tests that a run lacks did not pass: a module that cannot be imported reports none of them.
-    Only what was the same in all runs of a state counts.
-    """
-    if not any(after):
-        return Proof("no-tests-run")
-    tests = sorted(set().union(*before, *after))
-    flaky = tuple(test for test in tests if _differs(test, before) or _differs(test, after))
-    first = before[0] if before else {}
-    differing = set(flaky)
-    same = [test for test in tests if test not in differing]
-    steady = {test: (first.get(test), after[0].get(test)) for test in same}
-    fail_to_pass = tuple(
-        test for test, (was, now) in steady.items() if now == "passed" and was in (None, "failed")
-    )
-    pass_to_pass = tuple(test for test, both in steady.items() if both == ("passed", "passed"))
-    broken = tuple(test for test, both in steady.items() if both == ("passed", "failed"))
-    if not any(outcome == "passed" for run in after for outcome in run.values()):
-        return Proof("no-test-passes-after", flaky=flaky)
-    if fail_to_pass:
-        return Proof("verified", fail_to_pass, pass_to_pass, broken, flaky)
-    passes = any(run.get(test) == "passed" for test in flaky for run in after)
-    verdict: Verdict = "flaky" if passes else "no-test-fails-before"
-    return Proof(verdict, (), pass_to_pass, broken, flaky)
-
-
-def _differs(test: str, runs: Sequence[Run]) -> bool:
-    return len({run.get(test) for run in runs}) > 1
-
-
 RECORD = "record.json"
 FILES = "files"
 """The member of a record that has the digests of what lies beside it."""
 _SECONDS = "seconds"
 ALL_TESTS = "all_tests"
 """The member of an environment that says that all tests ran."""
+BROKE_OFF = "broke_off"
+"""The member that says that the runner fails with the fix, though no test does."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_VERSION = 8
+_VERSION = 9
 """Raised where the same instance and settings would give another record."""
 
 
@@ -346,7 +272,7 @@ def read_record(
     if plain.get("instance") != instance.digest or run not in (None, plain.get("run")):
         return None
     try:
-        lists = ("fail_to_pass", "pass_to_pass", "broken", "flaky")
+        lists = (each.name for each in fields(Proof) if each.name != "verdict")
         proof = Proof(plain["verdict"], *(tuple(plain[name]) for name in lists))
         digest = _digest({key: plain[key] for key in plain if key not in (FILES, _SECONDS)})
         seconds = dict(plain.get(_SECONDS, {}))  # records of before 2026-11 have none

@@ -1,26 +1,31 @@
-"""Reads what a run of tests left: an outcome for each test, and the files that it imported."""
+r"""Reads what a run of tests left: an outcome for each test, by its name.
+
+Lines end at `\n` alone, since names of tests hold the other signs at which Python splits. What
+cannot be told from what a test printed, or counts other than it announces, is not believed.
+"""
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
-from xml.parsers import expat
 
 import orjson
 
-Outcome = Literal["passed", "failed", "skipped"]
+from goldpan.execution.junit import read_junit
+from goldpan.execution.libtest import read_libtest
+from goldpan.execution.outcomes import Case, Outcome, ReportError, worst
+from goldpan.execution.tap import read_tap
+
+ReportFormat = Literal["junit", "go-json", "jest-json", "libtest", "tap"]
 _MOST_BYTES = 256 << 20
-
-
-class ReportError(Exception):
-    """A report that cannot be read."""
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_TESTBED = re.compile(r"(?<![\w./-])/(?:[^/\s]{1,255}/){0,40}?testbed/")
+_HOOK = re.compile(r'[. ]"(?:before|after) (?:all|each)" hook\b.*', re.S)
+_LINE = re.compile(r" ?\(line (\d+)\)|\[line:(\d+)\]|\bline:(\d+),column:\d+")
 
 
 def report_content(path: Path) -> bytes | None:
@@ -44,290 +49,117 @@ def report_content(path: Path) -> bytes | None:
     return content
 
 
-_LIBTEST = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b")
-_LIBTEST_BINARY = re.compile(r"^\s*(?:Running (?:unittests )?(\S+)|Doc-tests (\S+))")
-_TAP = re.compile(r"( *+)(not )?ok\b\s*+(\d++)?\s*+(?:-\s*+)?(.*)", re.I)
-_TAP_DIRECTIVE = re.compile(r"(?:^|\s)#\s*+(skip\w*|todo|time)\b", re.I)
-"""A sign that follows no space is part of the name; Node's runner writes a backslash before it."""
-_TAP_SUBTEST = re.compile(r"^( *)# Subtest: (.*)$")
-_GO: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-_JEST: dict[str, Outcome] = {
-    "passed": "passed",
-    "failed": "failed",
-    "pending": "skipped",
-    "skipped": "skipped",
-    "todo": "skipped",
-    "disabled": "skipped",
-}
-_LIBTEST_OUTCOMES: dict[str, Outcome] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
+def read_report(content: bytes, form: ReportFormat) -> dict[str, Outcome]:
+    """Return the outcome of each test of a report, by its name.
+
+    Names have no line numbers and no path of the checkout, and what fails in a hook of Mocha is its
+    suite; names that hold an address of memory differ from run to run and are left out. A name that
+    stands several times comes as `NAME`, `NAME #2` and so on, in the order of lines or, where
+    nothing tells which of them is which in another run, all with the worst of their outcomes.
+    Raises `ReportError`.
+    """
+    cases: list[Case] = []
+    try:
+        cases.extend(case for case in _READERS[form](content) if not _ADDRESS.search(case[0]))
+    except ReportError as error:
+        raise ReportError(str(error), _counted(cases)) from None
+    return _counted(cases)
 
 
-def read_go(content: bytes) -> dict[str, Outcome]:
-    """Read the events of ``go test -json``."""
+def _counted(cases: Iterable[Case]) -> dict[str, Outcome]:
+    found: dict[str, list[tuple[int, Outcome]]] = {}
+    for test, outcome in cases:
+        line = _LINE.search(test)
+        name = _HOOK.sub("", _LINE.sub("", _TESTBED.sub("", test)))
+        at = int(next(filter(None, line.groups()))[:9]) if line else 0
+        found.setdefault(name, []).append((at, outcome))
     outcomes: dict[str, Outcome] = {}
-    for line in content.splitlines():
-        if not line.startswith(b"{"):
-            continue  # what the compiler prints
+    for name, several in found.items():
+        several.sort(key=lambda each: each[0])
+        is_ordered = len({at for at, _ in several}) == len(several)
+        for number, (_, outcome) in enumerate(several, 1):
+            if not is_ordered:
+                outcome = worst(*(each for _, each in several))
+            outcomes[f"{name} #{number}" if number > 1 else name] = outcome
+    return outcomes
+
+
+_GO: Mapping[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+_GO_PRINTED = re.compile(r"--- (PASS|FAIL|SKIP): (\S+) \(")
+_GO_NOT_BUILT = re.compile(rb"FAIL\s+(\S+) \[(?:build|setup) failed\]")
+
+
+def _go(content: bytes) -> Iterator[Case]:
+    """Read the events of ``go test -json``; a test without an end failed.
+
+    A package that failed though none of its tests did, as where goroutines leak, stands for itself,
+    and all its tests failed.
+    """
+    outcomes: dict[str, Outcome] = {}
+    begun: dict[str, Outcome] = {}
+    packages: list[str] = []
+    for line in content.split(b"\n"):
+        if not line.startswith(b"{"):  # what the compiler prints
+            if built := _GO_NOT_BUILT.match(line):
+                packages.append(built[1].decode("utf-8", "replace"))
+            continue
         try:
             event = orjson.loads(line)
         except orjson.JSONDecodeError as error:
             raise ReportError(f"the report has a line that is not JSON: {error}") from None
-        action = event.get("Action")
-        if "Test" in event and isinstance(action, str) and action in _GO:
-            _add(outcomes, f"{event.get('Package', '')}.{event['Test']}", _GO[action])
-    return outcomes
+        action, package, name = (event.get(key) for key in ("Action", "Package", "Test"))
+        test = f"{package or ''}.{name}"
+        if name is None:
+            packages += [str(package)] if action == "fail" and package else []
+        elif action == "run":
+            begun[test] = "failed"
+        elif isinstance(action, str) and action in _GO:
+            outcome = _GO[action]  # as often as `-count` says
+            outcomes[test] = worst(outcome, outcomes.get(test, outcome))
+        elif match := _GO_PRINTED.search(str(event.get("Output", ""))):
+            begun[f"{package or ''}.{match[2]}"] = _GO[match[1].lower()]  # behind what it printed
+    outcomes = {**begun, **outcomes}
+    for package in dict.fromkeys(packages):
+        tests = [test for test in outcomes if test.startswith(f"{package}.")]
+        if all(outcomes[test] != "failed" for test in tests):
+            outcomes |= dict.fromkeys((*tests, package), "failed")
+    yield from outcomes.items()
 
 
-def read_libtest(content: bytes) -> dict[str, Outcome]:
-    """Read what ``cargo test`` prints; tests are named after the file of their binary."""
-    outcomes: dict[str, Outcome] = {}
-    binary = ""
-    for line in content.decode("utf-8", "replace").splitlines():
-        if match := _LIBTEST_BINARY.match(line):
-            binary = match[1] or f"doc {match[2]}"
-        elif match := _LIBTEST.match(line):
-            test = f"{binary}::{match[1]}" if binary else match[1]
-            _add(outcomes, test, _LIBTEST_OUTCOMES[match[2]])
-    return outcomes
+def _jest(content: bytes) -> Iterator[Case]:
+    """Read the JSON of Jest, which Vitest writes as well.
 
-
-def read_tap(content: bytes) -> dict[str, Outcome]:
-    """Read the Test Anything Protocol, subtests below their names."""
-    outcomes: dict[str, Outcome] = {}
-    groups: dict[int, str] = {}
-    for line in content.decode("utf-8", "replace").splitlines():
-        if match := _TAP_SUBTEST.match(line):
-            depth = len(match[1])
-            groups = {level: name for level, name in groups.items() if level < depth}
-            groups[depth] = match[2].strip()
-        elif match := _TAP.match(line):
-            depth, text = len(match[1]), match[4]
-            outcome: Outcome = "failed" if match[2] else "passed"
-            if directive := _TAP_DIRECTIVE.search(text):
-                text = text[: directive.start()]
-                outcome = outcome if directive[1].lower() == "time" else "skipped"
-            name = text.strip() or f"test {match[3] or ''}".strip()
-            within = [groups[level] for level in sorted(groups) if level < depth]
-            _add(outcomes, " > ".join((*within, name)), outcome)
-    return outcomes
-
-
-def read_jest(content: bytes) -> dict[str, Outcome]:
-    """Read the JSON of Jest, which Vitest writes as well."""
+    A file that failed though none of its tests did, as where it cannot be loaded or `afterAll`
+    throws, stands for itself, and all its tests failed.
+    """
     try:
         report = orjson.loads(content)
-        outcomes: dict[str, Outcome] = {}
-        for test, status in _jest_cases(report):
-            if status in _JEST:
-                _add(outcomes, test, _JEST[status])
+        count = 0
+        for file in report["testResults"]:
+            path, cases = str(file["name"]), [*map(_jest_case, file["assertionResults"])]
+            failed = file.get("status") == "failed" and all(to != "failed" for _, to in cases)
+            yield from ((f"{path} > {titles}", "failed" if failed else to) for titles, to in cases)
+            if failed:
+                yield path, "failed"
+            count += len(cases)
+        announced = report.get("numTotalTests", count)
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise ReportError(f"the report is not the JSON of Jest: {error}") from None
-    return outcomes
+    if announced != count:
+        raise ReportError(f"the report announces {announced} tests and has {count:,}")
 
 
-def _jest_cases(report: Any) -> Iterator[tuple[str, str]]:
-    for file in report["testResults"]:
-        path = str(file["name"]).removeprefix("/testbed/")
-        for case in file["assertionResults"]:
-            titles = (*case.get("ancestorTitles", ()), case["title"])
-            yield f"{path} > {' > '.join(map(str, titles))}", case["status"]
+def _jest_case(case: Any) -> Case:
+    titles = (*case.get("ancestorTitles", ()), case["title"])
+    status = case["status"]
+    outcome: Outcome = status if status in ("passed", "failed") else "skipped"
+    return " > ".join(map(str, titles)), outcome
 
 
-def _add(outcomes: dict[str, Outcome], test: str, outcome: Outcome) -> None:
-    """Note an outcome; a test that is reported with different ones failed."""
-    outcomes[test] = outcome if outcomes.get(test, outcome) == outcome else "failed"
-
-
-ReportFormat = Literal["junit", "go-json", "jest-json", "libtest", "tap"]
-_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
-
-
-def read_report(content: bytes, form: ReportFormat) -> dict[str, Outcome]:
-    """Return the outcome of each test of a report, by its identifier.
-
-    A test that is reported with different outcomes failed. Identifiers that hold an address of
-    memory differ from run to run and are left out. Raises `ReportError`.
-    """
-    outcomes = _READERS[form](content)
-    return {test: outcome for test, outcome in outcomes.items() if not _ADDRESS.search(test)}
-
-
-def _junit(content: bytes) -> dict[str, Outcome]:
-    """Read test cases one by one, for a report may have millions of them."""
-    cases = _Cases()
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = _refuse  # no test runner declares a type, or entities
-    parser.StartElementHandler = cases.begin
-    parser.EndElementHandler = cases.end
-    try:
-        parser.Parse(content, True)
-    except (expat.ExpatError, LookupError, ValueError) as error:  # as well of encodings
-        raise ReportError(f"the report is not XML: {error}") from None
-    return cases.outcomes
-
-
-def _refuse(*_: object) -> None:
-    raise ReportError("the report declares a document type, which no test runner does")
-
-
-class _Cases:
-    def __init__(self) -> None:
-        self.outcomes: dict[str, Outcome] = {}
-        self._depth = 0
-        self._case: tuple[int, str, Outcome] | None = None
-        """The depth, identifier and outcome so far of the case that is read."""
-
-    def begin(self, name: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if name == "testcase":
-            self._case = (self._depth, _identifier(attributes), "passed")
-        elif self._case is not None and self._depth == self._case[0] + 1:
-            depth, test, outcome = self._case
-            if name in ("failure", "error"):
-                outcome = "failed"
-            elif name == "skipped" and outcome == "passed":
-                outcome = "skipped"
-            self._case = (depth, test, outcome)
-
-    def end(self, _name: str) -> None:
-        if self._case is not None and self._depth == self._case[0]:
-            # pytest reports an error of the teardown as a second case.
-            _add(self.outcomes, self._case[1], self._case[2])
-            self._case = None
-        self._depth -= 1
-
-
-def _identifier(case: Mapping[str, str]) -> str:
-    """Return pytest's node identifier where the file is known, else class and name."""
-    classname, name, file = (case.get(key, "") for key in ("classname", "name", "file"))
-    if not file.endswith(".py"):
-        return f"{classname}.{name}" if classname else name
-    module = file.removesuffix(".py").replace("/", ".")
-    if classname in (module, ""):
-        return f"{file}::{name}"
-    if not classname.startswith(f"{module}."):  # inherited or made by this file
-        return f"{file}::{classname}::{name}"
-    classes = classname.removeprefix(f"{module}.").replace(".", "::")
-    return f"{file}::{classes}::{name}"
-
-
-_READERS: Mapping[ReportFormat, Callable[[bytes], dict[str, Outcome]]] = {
-    "junit": _junit,
-    "go-json": read_go,
-    "jest-json": read_jest,
+_READERS: Mapping[ReportFormat, Callable[[bytes], Iterator[Case]]] = {
+    "junit": read_junit,
+    "go-json": _go,
+    "jest-json": _jest,
     "libtest": read_libtest,
     "tap": read_tap,
 }
-
-
-# Which files a run of Python tests imported, and whether they are those under test.
-#
-# An environment may hold another copy of the project: as it was built, or as it was published.
-# Tests of that copy say nothing of a fix, so a run that imports it is not believed.
-
-PROBE = Path(__file__).parent / "probe"
-"""The folder of what Python imports at its start to report what it imports."""
-VARIABLE = "GOLDPAN_IMPORTS"
-_USUAL_ROOTS = (".", "src", "lib")
-_INSTALLED = ("site-packages", "dist-packages")
-_MOST_LISTED = 16 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Imports:
-    """The files of the project that a run imported."""
-
-    inside: tuple[str, ...]
-    """Below the checkout, relative to it, sorted."""
-    outside: tuple[str, ...]
-    """Elsewhere, though the checkout has them: a copy was tested."""
-
-
-def own_modules(environment: Path) -> frozenset[str]:
-    """Return the Python files that a project brought into an environment as a copy of its own.
-
-    They are relative to the folder of installed packages.
-    """
-    files: set[str] = set()
-    for origin in environment.glob("lib/python*/site-packages/*.dist-info/direct_url.json"):
-        record = origin.with_name("RECORD")
-        if record.is_symlink() or not record.is_file() or record.stat().st_size > _MOST_LISTED:
-            continue
-        with (
-            record.open(encoding="utf-8", errors="replace", newline="") as lines,
-            suppress(csv.Error),  # foreign code may have written it
-        ):
-            names = [row[0] for row in csv.reader(lines) if row]
-            files |= {name for name in names if name.endswith(".py") and ".." not in name}
-    return frozenset(files)
-
-
-def python_files(checkout: Path) -> frozenset[str]:
-    """Return the Python files of a checkout, relative to it; call it before anything is built."""
-    files: set[str] = set()
-    for folder, folders, names in os.walk(checkout):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        base = Path(folder).relative_to(checkout)
-        files |= {(base / name).as_posix() for name in names if name.endswith(".py")}
-    return frozenset(files)
-
-
-def import_roots(files: frozenset[str], copied: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders from which Python imports these files, ``.`` for the checkout itself.
-
-    `copied` are the files of a copy of the project, whose places give the first root.
-    """
-    folders = {parent.as_posix() for name in files for parent in PurePosixPath(name).parents}
-    packaged = sorted(copied, key=lambda name: (name.count("/"), name))[:20]
-    found = [
-        folder
-        for folder in sorted(folders, key=lambda name: (name.count("/"), name))
-        if packaged and all(os.path.normpath(f"{folder}/{name}") in files for name in packaged)
-    ]
-    return tuple(dict.fromkeys([*found[:1], *(root for root in _USUAL_ROOTS if root in folders)]))
-
-
-def read_imports(
-    folder: Path, checkout: str, files: frozenset[str], copied: frozenset[str], roots: Iterable[str]
-) -> Imports:
-    """Return what the probe of a run wrote into a folder.
-
-    `checkout` is where the run saw it; `files` are its Python files as they were before anything
-    was built, since building leaves copies in the checkout, too. The run may have written anything.
-    """
-    inside: set[str] = set()
-    outside: set[str] = set()
-    for name, path in _written(folder):
-        own = _file_of(name, files, roots)
-        if path.is_relative_to(checkout):
-            file = path.relative_to(checkout).as_posix()
-            (outside if own and file != own and file not in files else inside).add(file)
-            continue
-        package = next((part for part in _INSTALLED if part in path.parts), "")
-        if package and path.suffix == ".py":
-            installed = str(path).rpartition(f"/{package}/")[2]
-            if installed in copied or (own and own.endswith(installed)):
-                outside.add(installed)
-    return Imports(tuple(sorted(inside)), tuple(sorted(outside)))
-
-
-def _file_of(module: str, files: frozenset[str], roots: Iterable[str]) -> str:
-    """Return the file of the checkout that a module is, empty where it has none."""
-    base = module.replace(".", "/")
-    candidates = (
-        os.path.normpath(f"{root}/{path}")
-        for root in roots
-        for path in (f"{base}/__init__.py", f"{base}.py")
-    )
-    return next((path for path in candidates if path in files), "")
-
-
-def _written(folder: Path) -> Iterator[tuple[str, PurePosixPath]]:
-    for file in sorted(folder.glob("imports-*")):
-        if file.is_symlink() or not file.is_file() or file.stat().st_size > _MOST_LISTED:
-            continue
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, path = line.partition("\t")
-            if path.startswith("/"):
-                yield name, PurePosixPath(os.path.normpath(path))

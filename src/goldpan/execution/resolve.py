@@ -13,6 +13,8 @@ from typing import Literal
 
 from goldpan.code.edits.apply import EditError
 from goldpan.code.edits.files import apply_patch_files
+from goldpan.code.patch import split_patch
+from goldpan.code.paths import is_test_file
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.storage.sealed import sealed_json, stored_json
@@ -22,7 +24,9 @@ from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.checkout import leaves
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
+from goldpan.execution.proof import Verdict
 from goldpan.execution.records import (
+    BROKE_OFF,
     FILES,
     EndedError,
     FixInstance,
@@ -104,6 +108,11 @@ EXPLAINED: Mapping[Outcome, str] = {
     "does-not-build": "the environment can no longer be built",
 }
 """Meaning of each outcome, for people."""
+_OUTCOMES: Mapping[Verdict, Outcome] = {
+    "does-not-apply": "does-not-apply",
+    "limit-exceeded": "limit-exceeded",
+    "no-tests-run": "tests-fail",  # their report cannot be believed
+}
 ANSWER = "answer.json"
 """The file with the outcome of an answer, beside its logs."""
 _CONTROL = "python-functions"
@@ -211,23 +220,22 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
                 (logs / "patch.log").write_text(str(error), encoding="utf-8")
                 raise EndedError("does-not-apply") from None
             changed = (_inside(testbed, file.path) for file in applied.files)
-            restored = trial.restore_tests(testbed, changed)
+            restored = restore_tests(trial, instance, testbed, changed)
 
         try:
             trial.prepare()
             run = trial.run("answer", change)
-            failed = tuple(test for test in answer.tests if run.get(test) != "passed")
+            # Python's reports have what fails, and measuring coverage may fail beside them.
+            ended = trial.is_python or not trial.broke_off or BROKE_OFF in answer.record.environment
+            failed = tuple(test for test in answer.tests if not ended or run.get(test) != "passed")
             outcome: Outcome = "tests-fail" if failed else "resolved"
             resolution = Resolution(instance, outcome, failed, restored)
             if resolution.outcome == "resolved" and (forged := _forged(trial, answer, change)):
                 resolution = Resolution(instance, "forged-report", forged, restored)
         except EndedError as ended:
-            outcome = (
-                ended.verdict
-                if ended.verdict in ("does-not-apply", "limit-exceeded")
-                else "does-not-build"
-            )
-            resolution = Resolution(instance, outcome, answer.record.proof.fail_to_pass)
+            outcome = _OUTCOMES.get(ended.verdict, "does-not-build")
+            failed = answer.tests if outcome == "tests-fail" else answer.record.proof.fail_to_pass
+            resolution = Resolution(instance, outcome, failed, restored)
     plain = {
         **_about(answer, digest),
         "outcome": resolution.outcome,
@@ -237,6 +245,42 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
     }
     write_whole(logs / ANSWER, sealed_json(plain))
     return resolution
+
+
+def restore_tests(
+    trial: Trial, instance: FixInstance, testbed: Path, changed: Iterable[str]
+) -> tuple[str, ...]:
+    """Give the tests the state that the fix brings, whatever a patch did to them.
+
+    `changed` are the files that the patch wrote. Those among them that are tests, or steer the
+    runner as a `conftest.py` does, become the base commit's, unless the fix changes them as
+    well. Returns these.
+    """
+    parts = split_patch(instance.test_patch)
+    moved = {part.moved_from for part in parts if part.moved_from}
+    fixed = {part.path for part in split_patch(instance.patch)}
+    steering = {path for path in changed if path not in fixed and _steers(trial, testbed, path)}
+    for path in sorted({*instance.test_files, *moved, *steering}):
+        target, source = testbed / path, trial.base / path
+        if leaves(testbed, path) or leaves(trial.base, path):
+            raise EndedError("does-not-apply", f"{path} leads out of the repository")
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        target.unlink(missing_ok=True)
+        if source.is_file() and not source.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    apply_or_end(testbed, instance.test_patch)
+    return tuple(sorted(steering))
+
+
+def _steers(trial: Trial, testbed: Path, path: str) -> bool:
+    """Return whether a file decides what tests find, as tests and their settings do."""
+    if trial.recipe.steers(path) or is_test_file(path, ""):
+        return True
+    if leaves(testbed, path) or not (testbed / path).is_file():
+        return is_test_file(path)
+    return is_test_file(path, (testbed / path).read_text("utf-8", "replace"))
 
 
 def _forged(trial: Trial, answer: ScoringJob, change: Callable[[Path], None]) -> tuple[str, ...]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from goldpan.code.patch import split_patch
-from goldpan.code.paths import is_test_file
 from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import write_whole
@@ -23,32 +22,42 @@ from goldpan.execution.checkout import (
     committed_at,
     copied_tree,
     lay_out_submodules,
-    leaves,
     make_accessible,
     nearest_version,
     submodules,
 )
 from goldpan.execution.command import CommandLimits, SandboxCommand
-from goldpan.execution.isolation import Isolation, find_isolation
-from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
-from goldpan.execution.packages import package_cache
-from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
-from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
-from goldpan.execution.records import USUAL, Conditions, EndedError, Run, TrialJob, TrialRecord
-from goldpan.execution.reports import (
+from goldpan.execution.imports import (
+    NOTHING_IMPORTED,
     PROBE,
     VARIABLE,
     Imports,
-    ReportError,
-    ReportFormat,
     import_roots,
     python_files,
     read_imports,
-    read_report,
-    report_content,
 )
+from goldpan.execution.isolation import Isolation, find_isolation
+from goldpan.execution.network import REQUESTS, BuildNetwork, open_network
+from goldpan.execution.outcomes import ReportError
+from goldpan.execution.packages import package_cache
+from goldpan.execution.proof import Run, uncollected
+from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
+from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
+from goldpan.execution.records import USUAL, Conditions, EndedError, TrialJob, TrialRecord
+from goldpan.execution.reports import read_report, report_content
 
 _ANSWER_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """What came of one run of the tests."""
+
+    outcomes: Run = field(default_factory=dict)
+    imports: Imports = NOTHING_IMPORTED
+    broke_off: bool = True
+    problem: str = ""
+    """Why the report cannot be believed."""
 
 
 class Trial:
@@ -59,9 +68,9 @@ class Trial:
         self._clone = job.workspace.clone(job.instance.repo)
         self._limits: CommandLimits = job.settings
         self._scratch, self._logs = scratch, logs
-        self._base = scratch / "base"
+        self.base = scratch / "base"
         """The base commit's files as building left them."""
-        self._recipe: RunRecipe
+        self.recipe: RunRecipe
         self._command: int | None = None
         """The recipe's command of tests that the first run found to report any."""
         self.takes_all = False
@@ -70,8 +79,10 @@ class Trial:
         """The project's Python files, as they were before anything was built."""
         self._copied: frozenset[str] = frozenset()
         """The project's files that its environment holds as a copy."""
-        self.imports = Imports((), ())
+        self.imports = NOTHING_IMPORTED
         """The files of the project that the last run imported, where it is one of Python."""
+        self.broke_off = False
+        """True where the last run ended before it had reported all of its tests."""
         self.environment: dict[str, Any] = {}
         """The environment that the tests run in, as records state it."""
         self._settle(scratch)
@@ -104,20 +115,32 @@ class Trial:
             if log.exists():  # what builds sees the address of the index
                 write_whole(log, mask(log.read_bytes()))
         self._check_out()  # building may have written files of the commit, such as its README
-        self._testbed.rename(self._base)
-        is_limited = self._recipe.is_dated and not is_fallback
+        self._testbed.rename(self.base)
+        is_limited = self.recipe.is_dated and not is_fallback
         self.environment |= {"newest_packages": date if is_limited else "", "version": version}
         if is_fallback:
             self.environment["fallback"] = True
 
-    def run(self, name: str, change: Callable[[Path], None], conditions: Conditions = USUAL) -> Run:
+    def run(
+        self,
+        name: str,
+        change: Callable[[Path], None],
+        conditions: Conditions = USUAL,
+        *,
+        is_partial: bool = False,
+    ) -> Run:
         """Run the tests on the base commit's files after a change, where these were built.
 
-        Raises `EndedError` where they take more than they may.
+        With `is_partial`, what a report says that breaks off is taken. Raises `EndedError` where
+        they take more than they may, or their report cannot be believed.
         """
-        with copied_tree(self._base, self._testbed):
+        with copied_tree(self.base, self._testbed):
             change(self._testbed)
-            return self._run_tests(name, conditions)
+            reported = self._run_tests(name, conditions)
+        if reported.problem and not is_partial:
+            raise EndedError("no-tests-run", reported.problem)
+        self.imports, self.broke_off = reported.imports, reported.broke_off
+        return reported.outcomes
 
     @property
     def has_more_tests(self) -> bool:
@@ -126,7 +149,7 @@ class Trial:
         In Python `RunRecipe.given` decides what runs, by what the changed files hold.
         """
         listed = self._instance.test_files
-        return not self.is_python and 0 < len(self._recipe.runnable(listed)) < len(listed)
+        return not self.is_python and 0 < len(self.recipe.runnable(listed)) < len(listed)
 
     def take_all(self) -> None:
         """Run all tests from now on, in whichever way reports any."""
@@ -151,44 +174,12 @@ class Trial:
     @property
     def is_python(self) -> bool:
         """True where pytest runs the tests, in an environment that was built for the project."""
-        return self._recipe.is_python
+        return self.recipe.is_python
 
     def answer(self, script: str) -> list[str]:
         """Return the lines that a shell script of ours prints where the tests run."""
         command = ("/bin/sh", "-c", script)
         return self._isolation.printed_lines(command, CommandLimits(_ANSWER_SECONDS))
-
-    def restore_tests(self, testbed: Path, changed: Iterable[str]) -> tuple[str, ...]:
-        """Give the tests the state that the fix brings, whatever a patch did to them.
-
-        `changed` are the files that the patch wrote. Those among them that are tests, or steer the
-        runner as a `conftest.py` does, become the base commit's, unless the fix changes them as
-        well. Returns these.
-        """
-        parts = split_patch(self._instance.test_patch)
-        moved = {part.moved_from for part in parts if part.moved_from}
-        fixed = {part.path for part in split_patch(self._instance.patch)}
-        steering = {path for path in changed if path not in fixed and self._steers(testbed, path)}
-        for path in sorted({*self._instance.test_files, *moved, *steering}):
-            target, source = testbed / path, self._base / path
-            if leaves(testbed, path) or leaves(self._base, path):
-                raise EndedError("does-not-apply", f"{path} leads out of the repository")
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
-            target.unlink(missing_ok=True)
-            if source.is_file() and not source.is_symlink():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source, target)
-        apply_or_end(testbed, self._instance.test_patch)
-        return tuple(sorted(steering))
-
-    def _steers(self, testbed: Path, path: str) -> bool:
-        """Return whether a file decides what tests find, as tests and their settings do."""
-        if self._recipe.steers(path) or is_test_file(path, ""):
-            return True
-        if leaves(testbed, path) or not (testbed / path).is_file():
-            return is_test_file(path)
-        return is_test_file(path, (testbed / path).read_text("utf-8", "replace"))
 
     def _check_out(self) -> None:
         clone, commit = self._clone, self._instance.base_commit
@@ -214,7 +205,7 @@ class Trial:
         if missing := self._isolation.lacking(recipe.fields.programs):
             raise EndedError("no-recipe", f"{', '.join(missing)} not installed")
         is_own = self._isolation.is_own_system
-        self._recipe = recipe = recipe if is_own else recipe.in_image()
+        self.recipe = recipe = recipe if is_own else recipe.in_image()
         self._python = os.path.realpath(sys.executable) if is_own else "python3"
         interpreter = (Path(self._python).parent.parent,) if is_own else ()
         self._readable: tuple[Path, ...] = (*interpreter, *recipe.scripts, *recipe.readable)
@@ -232,7 +223,7 @@ class Trial:
         declared = [
             part
             for part in (*split_patch(instance.patch), *split_patch(instance.test_patch))
-            if self._recipe.declares(part.path) and (self._testbed / part.path).is_file()
+            if self.recipe.declares(part.path) and (self._testbed / part.path).is_file()
         ]
         if not declared:
             return self._build(date, version, log)
@@ -254,7 +245,7 @@ class Trial:
 
         `date` is the moment of the base commit, in ISO 8601. Raises `EnvironmentBuildError`.
         """
-        recipe, isolation = self._recipe, self._isolation
+        recipe, isolation = self.recipe, self._isolation
         if not recipe.is_python and not recipe.fields.build:
             return False
         with open_network(
@@ -290,7 +281,7 @@ class Trial:
     def _build_by_recipe(self, date: str, network: BuildNetwork, log: Path) -> bool:
         """Run the recipe's own commands of building, those of the fallback where they fail."""
         testbed, variables = self._isolation.testbed(self._testbed), self._variables
-        ways = self._recipe.builds(testbed, str(self._home), date)
+        ways = self.recipe.builds(testbed, str(self._home), date)
         for number, commands in enumerate(ways):
             if number:
                 with log.open("a", encoding="utf-8") as file:
@@ -310,62 +301,68 @@ class Trial:
     @property
     def _variables(self) -> dict[str, str]:
         """Environment variables that are set when tests run."""
-        return {"HOME": str(self._home), **self._recipe.variables(str(self._home))}
+        return {"HOME": str(self._home), **self.recipe.variables(str(self._home))}
 
-    def _run_tests(self, name: str, conditions: Conditions) -> Run:
+    def _run_tests(self, name: str, conditions: Conditions) -> _Reported:
         """Run the test files that are there, all tests where none is for the runner."""
+        listed = () if self.takes_all else self._instance.test_files
+        given = self.recipe.given(self._testbed, listed)
+        present = [path for path in given if (self._testbed / path).is_file()]
+        if given and not present and self.recipe.takes_files:
+            return _Reported()
+        # All states run in the way in which the first reported tests of all files, or else any.
+        every = range(len(self.recipe.fields.tests))
+        chosen = _Reported()
+        for number in every if self._command is None else (self._command,):
+            reported = self._run_command(name, number, present, conditions)
+            missing = uncollected(reported.outcomes, self._instance.test_files)
+            if (reported.outcomes or reported.problem) and not (chosen.outcomes and missing):
+                chosen, best = reported, number
+            if chosen.problem or (reported.outcomes and not missing):
+                break
+        if chosen.outcomes:
+            self._command = best
+            report = self._reports / f"{name}-{best}" / "report"
+            shutil.copyfile(report, self._logs / f"{name}.report")
+        return chosen
+
+    def _run_command(
+        self, name: str, number: int, present: Sequence[str], conditions: Conditions
+    ) -> _Reported:
+        """Run the tests in one of the recipe's ways."""
         seconds = min(self._limits.seconds, conditions.seconds or self._limits.seconds)
         limits = replace(self._limits, seconds=seconds)
-        listed = () if self.takes_all else self._instance.test_files
-        given = self._recipe.given(self._testbed, listed)
-        present = [path for path in given if (self._testbed / path).is_file()]
-        if given and not present:
-            return {}
+        # Foreign code writes here, so no command has the folder of another.
+        reports = self._reports / f"{name}-{number}"
+        reports.mkdir()
+        report = reports / "report"
+        command = self.recipe.test_commands(self._python, str(report), present)[number]
+        writable, readable = (reports, self._home), self._readable
+        roots = import_roots(self._files, self._copied)
+        variables, inner = self._variables, self._isolation.testbed(self._testbed)
+        if self.is_python:
+            # A copy must not be found before the files under test.
+            first = [os.path.normpath(f"{inner}/{root}") for root in roots if self._copied]
+            readable = (*readable, PROBE)
+            path = ":".join((str(PROBE), *first))
+            variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
+        command = [*conditions.prefix, *command]
+        variables = {**variables, **conditions.variables}
         log = self._logs / f"{name}.log"
-        # All states run in the way in which the first reported a test.
-        every = range(len(self._recipe.fields.tests))
-        for number in every if self._command is None else (self._command,):
-            # Foreign code writes here, so no command has the folder of another.
-            reports = self._reports / f"{name}-{number}"
-            reports.mkdir()
-            report = reports / "report"
-            command = self._recipe.test_commands(self._python, str(report), present)[number]
-            writable, readable = (reports, self._home), self._readable
-            roots = import_roots(self._files, self._copied)
-            variables, inner = self._variables, self._isolation.testbed(self._testbed)
-            if self.is_python:
-                # A copy must not be found before the files under test.
-                first = [os.path.normpath(f"{inner}/{root}") for root in roots if self._copied]
-                readable = (*readable, PROBE)
-                path = ":".join((str(PROBE), *first))
-                variables = {**variables, "PYTHONPATH": path, VARIABLE: str(reports)}
-            command = [*conditions.prefix, *command]
-            variables = {**variables, **conditions.variables}
-            finished = self._isolation.run(
-                SandboxCommand(command, self._testbed, writable, readable, variables), limits, log
-            )
-            self.imports = read_imports(reports, inner, self._files, self._copied, roots)
-            if finished.exceeded:
-                raise EndedError("limit-exceeded", f"{finished.exceeded}, {name}")
-            form = self._recipe.format_of(number)
-            if outcomes := _read(report, form, self._logs / f"{name}.report"):
-                self._command = number
-                return outcomes
-        return {}
-
-
-def _read(report: Path, form: ReportFormat, copy: Path) -> Run:
-    """Return what a report says, and keep those bytes where they say anything."""
-    try:
-        content = report_content(report)
-        if content is None:
-            return {}
-        outcomes = read_report(content, form)
-    except ReportError as error:
-        raise EndedError("no-tests-run", str(error)) from None
-    if outcomes:
-        copy.write_bytes(content)
-    return outcomes
+        finished = self._isolation.run(
+            SandboxCommand(command, self._testbed, writable, readable, variables), limits, log
+        )
+        imports = read_imports(reports, inner, self._files, self._copied, roots)
+        if finished.exceeded:
+            raise EndedError("limit-exceeded", f"{finished.exceeded}, {name}")
+        try:
+            content = report_content(report)
+            outcomes = read_report(content, self.recipe.format_of(number)) if content else {}
+        except ReportError as error:
+            return _Reported(error.outcomes, imports, problem=str(error))
+        # A runner that fails though no test did ended before others.
+        is_whole = bool(outcomes) and (not finished.code or "failed" in outcomes.values())
+        return _Reported(outcomes, imports, broke_off=not is_whole)
 
 
 @contextmanager

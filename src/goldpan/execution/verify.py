@@ -20,22 +20,19 @@ from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.checkout import submodules
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
+from goldpan.execution.proof import EXPLAINED, Origins, Proof, Run, Verdict, prove
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     ALL_TESTS,
-    EXPLAINED,
+    BROKE_OFF,
     RECORD,
     EndedError,
     FixInstance,
-    Proof,
-    Run,
     TrialJob,
     TrialRecord,
     TrialSettings,
-    Verdict,
     changed_files,
     hold_verification,
-    prove,
     read_record,
     record_directory,
     run_digest,
@@ -70,7 +67,8 @@ def verify_instance(job: TrialJob) -> TrialRecord:
         try:
             trial.prepare()
             built = time.monotonic()
-            proof, detail = _prove(trial, job), ""
+            proof = _prove(trial, job)
+            detail = ", ".join(proof.uncollected_after) if proof.verdict == "not-collected" else ""
             seconds = {"build": built - started, "tests": time.monotonic() - built}
         except EndedError as ended:
             proof, detail = Proof(ended.verdict), ended.detail
@@ -115,26 +113,36 @@ def _prove(trial: Trial, job: TrialJob) -> Proof:
 
 def _compare(trial: Trial, job: TrialJob, kind: str = "") -> Proof:
     """Run the tests before and after the fix; `kind` begins the names of the logs."""
+    files = job.instance.test_files
     first_after = _run(trial, job, "after", f"{kind}after-1")
     if not first_after:
         return Proof("no-tests-run")
     first_before = _run(trial, job, "before", f"{kind}before-1")
-    _run(trial, job, "base", f"{kind}base-1")
-    early = prove([first_before], [first_after])
+    broke_off = trial.broke_off
+    origins = Origins(_run(trial, job, "base", f"{kind}base-1"), {}, broke_off)
+    early = prove([first_before], [first_after], files, origins)
+    if any(test not in first_before and test not in origins.base for test in early.fail_to_pass):
+        with suppress(EndedError):  # other tests than the fix's may not end with it
+            origins = replace(origins, fix=_run(trial, job, "fix", f"{kind}fix-1"))
+        early = prove([first_before], [first_after], files, origins)
     if early.verdict != "verified":
         return early
     more = range(2, job.settings.repeats + 1)
     after = [first_after, *(_run(trial, job, "after", f"{kind}after-{at}") for at in more)]
     before = [first_before, *(_run(trial, job, "before", f"{kind}before-{at}") for at in more)]
-    return prove(before, after)
+    return prove(before, after, files, origins)
 
 
-def _run(trial: Trial, job: TrialJob, state: Literal["base", "before", "after"], name: str) -> Run:
-    """Run the tests on the base commit, with the test patch, or with the fix as well."""
+_State = Literal["base", "before", "fix", "after"]
+
+
+def _run(trial: Trial, job: TrialJob, state: _State, name: str) -> Run:
+    """Run the tests on the base commit, with the test patch, with the fix, or with both."""
     instance = job.instance
     patches = {
         "base": (),
         "before": (instance.test_patch,),
+        "fix": (instance.patch,),
         "after": (instance.test_patch, instance.patch),
     }[state]
 
@@ -142,11 +150,13 @@ def _run(trial: Trial, job: TrialJob, state: Literal["base", "before", "after"],
         for patch in patches:
             apply_or_end(testbed, patch)
 
-    run = trial.run(name, change)
+    run = trial.run(name, change, is_partial=state != "after")
     if trial.imports.outside:
         raise EndedError("outside-checkout", trial.imports.outside[0])
     if state == "after" and trial.imports.inside:
         trial.environment["imported"] = list(trial.imports.inside[:_MOST_IMPORTED])
+    if state == "after" and run and trial.broke_off:
+        trial.environment[BROKE_OFF] = True
     return run
 
 

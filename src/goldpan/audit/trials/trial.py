@@ -13,7 +13,8 @@ from typing import TypeVar
 from goldpan.audit.trials.variants import FixedFile, changed_blocks
 from goldpan.code.patch import split_patch
 from goldpan.execution.checkout import leaves
-from goldpan.execution.records import Conditions, Run, TrialRecord
+from goldpan.execution.proof import Run
+from goldpan.execution.records import Conditions, TrialRecord
 from goldpan.execution.trial import Trial, apply_or_end
 
 T = TypeVar("T")

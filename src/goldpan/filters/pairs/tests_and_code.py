@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.code.languages import CODE_SUFFIXES
-from goldpan.code.paths import is_test_file
+from goldpan.code.paths import is_test_change
 from goldpan.filters.criterion import Criterion, answer_table
 from goldpan.filters.repo_view import RepoView
 from goldpan.git.objects import Objects
@@ -25,7 +25,7 @@ class TestsAndCodeSettings:
 
 
 _CHANGES = """
-SELECT number, path, kind, blob_after FROM changes
+SELECT number, path, kind, blob_before, blob_after FROM changes
 WHERE number IN (SELECT pull FROM pairs WHERE lower(pull_repo) = lower(repo))
 ORDER BY number, path
 """
@@ -58,7 +58,7 @@ def _sum_up(
         return _verdict("many-files", len(files), files[0]["path"])
     if binary := [row["path"] for row in files if row["kind"] != "text"]:
         return _verdict("binary-file", len(files), binary[0])
-    tests = [row["path"] for row in files if _is_test(row, objects)]
+    tests = [row["path"] for row in files if is_test_change(row, objects.blob)]
     code = [
         row["path"]
         for row in files
@@ -75,13 +75,6 @@ def _verdict(reason: str | None, files: int, path: str) -> dict[str, bool | str 
     return {"keep": reason is None, "reason": reason, "value": files, "evidence": path[:200]}
 
 
-def _is_test(row: dict[str, Any], objects: Objects) -> bool:
-    if is_test_file(row["path"]) == is_test_file(row["path"], ""):
-        return is_test_file(row["path"])
-    data = objects.blob(row["blob_after"]) if row["blob_after"] else None
-    return is_test_file(row["path"], data.decode("utf-8", "replace") if data else "")
-
-
 TESTS_AND_CODE = Criterion(
     name="tests-and-code",
     subject="pair",
@@ -89,5 +82,5 @@ TESTS_AND_CODE = Criterion(
     source="Goldpan: a fix is proved by tests that fail before it and pass after it (SWE-bench)",
     settings=TestsAndCodeSettings,
     judge=_judge,
-    version=2,
+    version=3,
 )

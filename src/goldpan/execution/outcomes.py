@@ -1,0 +1,28 @@
+"""Outcomes of tests, as the readers of reports give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Outcome = Literal["passed", "failed", "skipped"]
+Case = tuple[str, Outcome]
+
+
+class ReportError(Exception):
+    """A report that cannot be read, or that counts other than it announces."""
+
+    def __init__(self, problem: str, outcomes: Mapping[str, Outcome] = {}) -> None:
+        super().__init__(problem)
+        self.outcomes = outcomes
+        """What it says nevertheless."""
+
+
+def worst(*outcomes: Outcome) -> Outcome:
+    """Return the outcome of several tests of one name, or of several statements on one."""
+    return max(outcomes, key=("passed", "skipped", "failed").index)
+
+
+def lines_of(content: bytes) -> list[str]:
+    r"""Return the lines of a report, which end at `\n` alone: names hold what Python splits at."""
+    return [line.removesuffix("\r") for line in content.decode("utf-8", "replace").split("\n")]
