@@ -18,7 +18,6 @@ from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import write_whole
 from goldpan.execution.checkout import (
-    applies,
     check_out,
     committed_at,
     copied_tree,
@@ -47,6 +46,7 @@ from goldpan.execution.reports import (
     read_report,
     report_content,
 )
+from goldpan.git.apply import apply_in
 
 _ANSWER_SECONDS = 60
 
@@ -389,5 +389,9 @@ def open_trial(job: TrialJob, logs: Path, record: TrialRecord | None = None) -> 
 
 def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is in the way") -> None:
     """Apply a git diff; raises `EndedError` where it does not apply."""
-    if not applies(testbed, patch):
-        raise EndedError("does-not-apply", kind)
+    if not patch:
+        return
+    try:
+        apply_in(testbed, patch.encode("utf-8", "surrogateescape"))
+    except GitError:
+        raise EndedError("does-not-apply", kind) from None
