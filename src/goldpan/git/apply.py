@@ -144,6 +144,17 @@ def apply_to_commit(clone: Path, commit: str, diff: bytes) -> str:
         return _git("write-tree", variables=index).decode().strip()
 
 
+def text_hunks(before: str, after: str) -> str:
+    """Return what differs between two texts, as the hunks of a unified diff."""
+    with tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
+        folder = Path(scratch)
+        for name, text in (("a", before), ("b", after)):
+            (folder / name).write_bytes(text.encode())
+        options = ("--no-index", "--text", "--no-color", "--no-ext-diff")
+        diff = _git("diff", *options, "a", "b", folder=folder, good=(0, 1)).decode()
+    return diff[diff.find("\n@@ ") + 1 :]
+
+
 def _names(text: bytes, strip: int, *reverse: str) -> list[bytes]:
     """Return the names after the change, those before if it is reversed, one a file."""
     listed = _git("apply", "--numstat", "-z", f"-p{strip}", *reverse, stdin=text)
@@ -164,6 +175,7 @@ def _git(
     stdin: bytes = b"",
     folder: Path = Path("/"),
     variables: Mapping[str, str] | None = None,
+    good: tuple[int, ...] = (0,),
 ) -> bytes:
     check_version()
     process = subprocess.run(  # noqa: S603 - git with our own arguments
@@ -174,7 +186,7 @@ def _git(
         capture_output=True,
         check=False,
     )
-    if process.returncode:
+    if process.returncode not in good:
         raise _refusal(process.stderr.decode("utf-8", "replace"))
     return process.stdout
 

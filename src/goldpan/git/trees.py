@@ -61,6 +61,13 @@ def unquoted(text: bytes) -> bytes:
     )
 
 
+def diff_name(side: str, path: str) -> str:
+    """Return the name of a file, as tables hold it, on one side of a diff."""
+    name = b"%s/%s" % (side.encode(), path_bytes(path))
+    shown = quoted(name)
+    return shown if "\\" in shown else name.decode()
+
+
 def is_unsafe(path: bytes) -> bool:
     """Tell a path that no checkout may hold: it climbs, is absolute or goes into `.git`."""
     return any(

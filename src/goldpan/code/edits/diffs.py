@@ -37,6 +37,14 @@ def is_unified(patch: str) -> bool:
     return _DIFF.search(patch.replace("\r\n", "\n")) is not None
 
 
+def as_diff(patch: str, strip: int = 1) -> Diff:
+    """Return a text as a diff; raises `DiffError` where git cannot read it."""
+    text = patch if patch.endswith("\n") else f"{patch}\n"
+    if all(line.endswith("\r") for line in text.split("\n")[:-1]):
+        text = text.replace("\r\n", "\n")  # the diff's own ends, not those of the files
+    return read_diff(text.encode("utf-8", "surrogateescape"), strip)
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
     """The files of a diff that it changes, by their paths."""
@@ -58,26 +66,21 @@ def change_files(
     white space. Names without `a/` and `b/` are those of files that are there. Raises `EditError`
     with git's first reason.
     """
-    text = patch if patch.endswith("\n") else f"{patch}\n"
-    if all(line.endswith("\r") for line in text.split("\n")[:-1]):
-        text = text.replace("\r\n", "\n")  # the diff's own ends, not those of the files
-    data = text.encode("utf-8", "surrogateescape")
     try:
-        return _change(data, 1, read, forgive)
+        return _change(as_diff(patch), read, forgive)
     except DiffError as error:
         with suppress(DiffError):
-            return _change(data, 0, read, forgive)
+            return _change(as_diff(patch, 0), read, forgive)
         kind = NoMatchError if error.unfit else FileError
         kind = MalformedError if isinstance(error, MalformedDiffError) else kind
         raise kind(error.problem, error.remedy) from None
 
 
 def _change(
-    data: bytes, strip: int, read: Callable[[bytes], FileState | None], forgive: Forgiveness
+    diff: Diff, read: Callable[[bytes], FileState | None], forgive: Forgiveness
 ) -> ChangedFiles:
-    diff = read_diff(data, strip)
     files = {path: state for path in diff.paths if (state := read(path)) is not None}
-    if not strip and not files:
+    if not diff.strip and not files:
         raise DiffError("The diff has no prefixes")
     first: DiffError | None = None
     for form, options, note in _attempts(diff, files, forgive):
