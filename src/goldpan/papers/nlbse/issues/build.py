@@ -332,7 +332,7 @@ def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.Ca
     )
     origin = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
     return data.CardInputs(
-        summary=request.profile.description + ".",
+        summary=f"{request.profile.description}." if request.profile.description else "",
         made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {origin}.",
         apart="" if request.profile.near_duplicates == "keep" else "Near duplicates",
         redacted=request.profile.redact,
