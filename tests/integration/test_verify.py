@@ -17,7 +17,7 @@ from goldpan.check import check_workspace
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.execution.checkout import applies, check_out
+from goldpan.execution.checkout import check_out
 from goldpan.execution.records import (
     RECORD,
     FixInstance,
@@ -28,6 +28,7 @@ from goldpan.execution.records import (
 )
 from goldpan.execution.resolve import resolve_all
 from goldpan.execution.verify import verify_all, verify_instance
+from goldpan.git.apply import DiffError, apply_in
 from goldpan.git.clone import clone
 from goldpan.git.trees import patches
 from tests.demo_workspace import attempt, goldpan, make_demo
@@ -381,7 +382,8 @@ def test_an_instance_has_both_patches_and_what_was_said_before_the_fix(tmp_path:
     tree.mkdir()
     repository = lab / "git" / "prospector" / "sluice.git"
     check_out(repository, row["base_commit"], tree, tmp_path / "index")
-    assert applies(tree, row["test_patch"])
-    assert applies(tree, row["patch"])
+    apply_in(tree, row["test_patch"].encode())
+    apply_in(tree, row["patch"].encode())
     assert "ufeff" in (tree / "src" / "sluice" / "header.py").read_text()
-    assert not applies(tree, row["patch"])
+    with pytest.raises(DiffError, match="patch does not apply"):
+        apply_in(tree, row["patch"].encode())

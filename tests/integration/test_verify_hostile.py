@@ -16,13 +16,7 @@ from goldpan.core import secrets
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution import command as running
-from goldpan.execution.checkout import (
-    applies,
-    check_out,
-    committed_at,
-    make_accessible,
-    nearest_version,
-)
+from goldpan.execution.checkout import check_out, committed_at, make_accessible, nearest_version
 from goldpan.execution.command import CommandLimits, Finished, IsolationError, SandboxCommand
 from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
@@ -32,6 +26,7 @@ from goldpan.execution.records import EndedError, TrialJob, TrialSettings, insta
 from goldpan.execution.reports import read_report
 from goldpan.execution.resolve import resolve_all
 from goldpan.execution.trial import Trial
+from goldpan.git.apply import apply_in
 from tests.git_repositories import Repository
 from tests.integration.test_verify import QUICK, RECIPE, Lab
 from tests.mining import Notes
@@ -61,7 +56,7 @@ def test_a_repository_among_the_files_runs_no_program(tmp_path: Path, below: str
     program = f'"touch {proof}; cat"'
     (tree / below / "config").write_text(f'[filter "x"]\nclean = {program}\nsmudge = {program}\n')
     (tree / "value").write_text("1\n")
-    assert applies(tree, PATCH)
+    apply_in(tree, PATCH.encode())
     assert (tree / "value").read_text() == "2\n"
     assert not proof.exists()
 

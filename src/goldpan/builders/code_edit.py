@@ -124,7 +124,5 @@ def _change(pair: dict[str, Any], texts: Iterator[bytes | None]) -> dict[str, An
         "file_before": before,
         "edits": [{"search": edit.search, "replace": edit.replace} for edit in edits],
         # A patch is applied to the state before, where a renamed file has its old name.
-        "patch": format_edits(
-            pair["previous_path"] or pair["path"], edits, removes=removes
-        ),
+        "patch": format_edits(pair["previous_path"] or pair["path"], edits, removes=removes),
     }

@@ -278,7 +278,9 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         has_repositories=any("/" in origin.repo for origin in written.origins),
         has_roles=any(name.endswith("_role") for name in family.schema.names),
         load=_LOAD,
-        mined_by=_MINED_BY[frozenset(s.via == "backup" for s in provenance.sources) or frozenset({False})],
+        mined_by=_MINED_BY[
+            frozenset(s.via == "backup" for s in provenance.sources) or frozenset({False})
+        ],
         stated={s.repo for s in provenance.sources if s.license_source == STATED},
         most_origins=_MOST_ORIGINS,
         limits=(

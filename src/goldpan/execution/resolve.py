@@ -211,9 +211,7 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
             except EditError as error:
                 (logs / "patch.log").write_text(str(error), encoding="utf-8")
                 raise EndedError("does-not-apply") from None
-            changed = {
-                place for file in applied.files for place in _inside(testbed, file.path)
-            }
+            changed = {place for file in applied.files for place in _inside(testbed, file.path)}
             restored = trial.restore_tests(testbed, changed)
 
         try:

@@ -20,20 +20,29 @@ from pathlib import Path
 from goldpan.core.errors import GitError
 from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
-from goldpan.git.process import NOWHERE, check_version, environment
+from goldpan.git.process import NOWHERE, Reach, check_version, environment
 from goldpan.git.trees import SUBMODULE, SYMLINK, is_unsafe
 
 MOST_BYTES = 64 << 20
 """A larger diff is refused."""
 FILE, EXECUTABLE = "100644", "100755"
+FIX_SPACES = "--whitespace=fix"
+"""White space at the ends of lines, of the diff and the file, is taken off."""
+NO_PREFIX = "-p0"
+"""Names are without the `a/` and `b/` that git takes off."""
 # A binary patch may say that little data becomes much, and hunks that fit nowhere take long.
 _BOUNDED = 'ulimit -t 60 2> /dev/null; ulimit -v 4194304 2> /dev/null; exec git "$@"'
+# With `FIX_SPACES`, only white space at the ends of lines is mended.
+_SPACES = "blank-at-eol,-space-before-tab,-blank-at-eof,cr-at-eol"
+_ALONE = Reach(settings=(("core.whitespace", _SPACES),))
 _APPLY = ("apply", "--whitespace=nowarn")
 _COMPLAINT = re.compile(r"(?:error|fatal): (?:git apply: )?(.+)")
 _UNFIT = re.compile(r"error: (.+): patch does not apply")
 _LONGEST = 300
 _HUNK = re.compile(rb"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
-_MODE = re.compile(rb"^(?:(?:new|old|deleted)(?: file)? mode|index [0-9a-f]+\.\.[0-9a-f]+) (\d+)", re.M)
+_MODE = re.compile(
+    rb"^(?:(?:new|old|deleted)(?: file)? mode|index [0-9a-f]+\.\.[0-9a-f]+) (\d+)", re.M
+)
 _LIST_ITEM = re.compile(rb"[-+] \S|-+\s*$")
 _AFTER_SIGNATURE = re.compile(rb"\d+\.\d|From |\s*$")
 _ANEW = "Make the diff again from the file as it is"
@@ -64,8 +73,8 @@ class Diff:
     """A diff that git can read."""
 
     text: bytes
-    strip: int
-    """How many leading folders are taken off its names, as `git apply -p` has it."""
+    options: tuple[str, ...]
+    """How git reads its names, where it is told: `NO_PREFIX`."""
     renames: Mapping[bytes, bytes]
     """The files by their names after the change, with those before."""
     hunks: Counter[bytes]
@@ -77,12 +86,12 @@ class Diff:
         return tuple(dict.fromkeys((*self.renames.values(), *self.renames)))
 
 
-def read_diff(text: bytes, strip: int = 1) -> Diff:
+def read_diff(text: bytes, *options: str) -> Diff:
     """Return what a diff changes, as git reads it; raises `DiffError`."""
     if len(text) > MOST_BYTES:
         raise DiffError(f"The diff is larger than {MOST_BYTES >> 20} MB", "Leave out files")
     counts = _count_hunks(text)
-    new, old = (_names(text, strip, *reverse) for reverse in ((), ("--reverse",)))
+    new, old = (_names(text, *options, *reverse) for reverse in ((), ("--reverse",)))
     # Backwards, git also lists the files from the last to the first.
     old = max(old[::-1], old, key=lambda names: sum(map(eq, names, new)))
     if SUBMODULE.encode() in _MODE.findall(text):
@@ -96,7 +105,7 @@ def read_diff(text: bytes, strip: int = 1) -> Diff:
     hunks: Counter[bytes] = Counter()
     for name, count in zip(new, counts, strict=False):
         hunks[name] += count
-    return Diff(text, strip, dict(zip(new, old, strict=True)), hunks)
+    return Diff(text, options, dict(zip(new, old, strict=True)), hunks)
 
 
 def apply_diff(
@@ -104,17 +113,17 @@ def apply_diff(
 ) -> dict[bytes, FileState]:
     """Return the files of a diff after it, from those before, or raises `DiffError`."""
     with tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
-        folder = os.fsencode(scratch)
+        folder = Path(scratch)
         for path, state in files.items():
-            place = os.path.join(folder, path)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
+            place = folder / os.fsdecode(path)
+            place.parent.mkdir(parents=True, exist_ok=True)
             if state.mode == SYMLINK:
-                os.symlink(state.data, place)
+                place.symlink_to(os.fsdecode(state.data))
             else:
-                Path(os.fsdecode(place)).write_bytes(state.data)
-                os.chmod(place, int(state.mode[3:], 8))
-        apply_in(Path(scratch), diff.text, f"-p{diff.strip}", *options)
-        found = {path: _state(os.path.join(folder, path)) for path in diff.paths}
+                place.write_bytes(state.data)
+                place.chmod(int(state.mode[3:], 8))
+        apply_in(folder, diff.text, *diff.options, *options)
+        found = {path: _state(folder / os.fsdecode(path)) for path in diff.paths}
     return {path: state for path, state in found.items() if state is not None}
 
 
@@ -155,19 +164,19 @@ def text_hunks(before: str, after: str) -> str:
     return diff[diff.find("\n@@ ") + 1 :]
 
 
-def _names(text: bytes, strip: int, *reverse: str) -> list[bytes]:
+def _names(text: bytes, *options: str) -> list[bytes]:
     """Return the names after the change, those before if it is reversed, one a file."""
-    listed = _git("apply", "--numstat", "-z", f"-p{strip}", *reverse, stdin=text)
+    listed = _git("apply", "--numstat", "-z", *options, stdin=text)
     return [entry.split(b"\t", 2)[2] for entry in listed.split(b"\0") if entry]
 
 
-def _state(place: bytes) -> FileState | None:
-    if os.path.islink(place):
-        return FileState(os.readlink(place), SYMLINK)
-    if not os.path.isfile(place):
+def _state(place: Path) -> FileState | None:
+    if place.is_symlink():
+        return FileState(os.fsencode(place.readlink()), SYMLINK)
+    if not place.is_file():
         return None
-    mode = EXECUTABLE if os.stat(place).st_mode & 0o100 else FILE
-    return FileState(Path(os.fsdecode(place)).read_bytes(), mode)
+    mode = EXECUTABLE if place.stat().st_mode & 0o100 else FILE
+    return FileState(place.read_bytes(), mode)
 
 
 def _git(
@@ -181,7 +190,7 @@ def _git(
     process = subprocess.run(  # noqa: S603 - git with our own arguments
         ["sh", "-c", _BOUNDED, "git", *arguments],  # noqa: S607
         input=stdin,
-        env=variables or {**environment(NOWHERE), "GIT_DIR": os.devnull},
+        env=variables or {**environment(_ALONE), "GIT_DIR": os.devnull},
         cwd=folder,
         capture_output=True,
         check=False,

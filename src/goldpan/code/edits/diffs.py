@@ -8,14 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 
-from goldpan.code.edits.apply import (
-    LINE_ENDS,
-    FileError,
-    Forgiveness,
-    MalformedError,
-    NoMatchError,
-)
+from goldpan.code.edits.apply import LINE_ENDS, FileError, Forgiveness, MalformedError, NoMatchError
 from goldpan.git.apply import (
+    NO_PREFIX,
     Diff,
     DiffError,
     FileState,
@@ -26,10 +21,8 @@ from goldpan.git.apply import (
 from goldpan.git.objects import Encoding, encodings, line_ends
 from goldpan.git.trees import SYMLINK
 
-SPACE = "white space"
 _DIFF = re.compile(r"^(?:diff --git |--- [^\n]*\n\+\+\+ )", re.M)
 _ENDS = {"crlf": "\r\n", "cr": "\r"}
-_IGNORE_SPACE = ("--ignore-whitespace",)
 
 
 def is_unified(patch: str) -> bool:
@@ -37,12 +30,12 @@ def is_unified(patch: str) -> bool:
     return _DIFF.search(patch.replace("\r\n", "\n")) is not None
 
 
-def as_diff(patch: str, strip: int = 1) -> Diff:
+def as_diff(patch: str, *options: str) -> Diff:
     """Return a text as a diff; raises `DiffError` where git cannot read it."""
     text = patch if patch.endswith("\n") else f"{patch}\n"
     if all(line.endswith("\r") for line in text.split("\n")[:-1]):
         text = text.replace("\r\n", "\n")  # the diff's own ends, not those of the files
-    return read_diff(text.encode("utf-8", "surrogateescape"), strip)
+    return read_diff(text.encode("utf-8", "surrogateescape"), *options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +56,17 @@ def change_files(
 
     `read` gives a file before. Where git refuses the diff as it is, files are read in their
     encodings and, as far as `forgive` says, with the line ends of the diff or without regard to
-    white space. Names without `a/` and `b/` are those of files that are there. Raises `EditError`
+    white space at the ends of lines. Names without `a/` and `b/` are those of files that are there. Raises `EditError`
     with git's first reason.
     """
     try:
         return _change(as_diff(patch), read, forgive)
     except DiffError as error:
         with suppress(DiffError):
-            return _change(as_diff(patch, 0), read, forgive)
+            return _change(as_diff(patch, NO_PREFIX), read, forgive)
+        if isinstance(error, MalformedDiffError):
+            raise MalformedError(error.problem, error.remedy) from None
         kind = NoMatchError if error.unfit else FileError
-        kind = MalformedError if isinstance(error, MalformedDiffError) else kind
         raise kind(error.problem, error.remedy) from None
 
 
@@ -80,21 +74,20 @@ def _change(
     diff: Diff, read: Callable[[bytes], FileState | None], forgive: Forgiveness
 ) -> ChangedFiles:
     files = {path: state for path in diff.paths if (state := read(path)) is not None}
-    if not diff.strip and not files:
+    if diff.options and not files:
         raise DiffError("The diff has no prefixes")
     first: DiffError | None = None
-    for form, options, note in _attempts(diff, files, forgive):
+    for form in _attempts(diff, files, forgive):
         try:
-            after = apply_diff(form.diff, form.files, *options)
+            after = form.apply()
         except DiffError as error:
             first = first or error
             if error.unfit:
                 continue
             break
-        unfit = first.unfit if first and note else ()
-        restored = {path: form.restore(path, state) for path, state in after.items()}
-        forgiven = {path: note for path in files if path.decode(errors="replace") in unfit}
-        return ChangedFiles(diff, files, restored, forgiven)
+        unfit = first.unfit if first and form.note else ()
+        forgiven = {path: form.note for path in files if path.decode(errors="replace") in unfit}
+        return ChangedFiles(diff, files, after, forgiven)
     assert first is not None
     raise first
 
@@ -103,9 +96,17 @@ class _Form:
     """A diff and its files in one form: as they are, or as UTF-8 whose lines end in LF."""
 
     def __init__(
-        self, diff: Diff, files: Mapping[bytes, FileState], choice: int | None, *, ends: bool
+        self,
+        diff: Diff,
+        files: Mapping[bytes, FileState],
+        choice: int | None,
+        *,
+        ends: bool,
+        space: bool,
     ) -> None:
         self.diff, self.files = diff, dict(files)
+        self.options = (FIX_SPACES,) if space else ()
+        self.note = SPACES if space else LINE_ENDS if ends else ""
         self._as_it_was: dict[bytes, tuple[Encoding, str]] = {}
         if ends:
             self.diff = replace(diff, text=diff.text.replace(b"\r\n", b"\n"))
@@ -115,37 +116,59 @@ class _Form:
                 continue
             encoding = known[choice or 0]
             end = _ENDS.get(line_ends(state.data, encoding), "") if ends else ""
+            encoding = "utf-8" if encoding == "utf-8-sig" else encoding  # its mark is a character
             text = state.data.decode(encoding)
-            if encoding == "utf-8-sig":
-                encoding, text = "utf-8", state.data.decode()
             data = (text.replace(end, "\n") if end else text).encode()
             self.files[path] = replace(state, data=data)
             self._as_it_was[path] = encoding, end
 
-    def restore(self, path: bytes, state: FileState) -> FileState:
-        """Return a file after the diff in the encoding, and with the ends, that it had before."""
-        old = next((old for old in (path, self.diff.renames.get(path)) if old in self._as_it_was), None)
-        if old is None or state.mode == SYMLINK:
+    def apply(self) -> dict[bytes, FileState]:
+        """Return the files after, as they were before but for the change; raises `DiffError`."""
+        after = apply_diff(self.diff, self.files, *self.options)
+        return {path: self._restore(path, state) for path, state in after.items()}
+
+    def _restore(self, path: bytes, state: FileState) -> FileState:
+        old = self.diff.renames.get(path, path)
+        if old not in self.files or state.mode == SYMLINK:
             return state
-        encoding, end = self._as_it_was[old]
+        encoding, end = self._as_it_was.get(old, (None, ""))
+        if encoding is None and not self.options:
+            return state
         text = state.data.decode("utf-8", "surrogateescape")
-        return replace(state, data=encode(text.replace("\n", end) if end else text, encoding))
+        if self.options:
+            before = self.files[old].data.decode("utf-8", "surrogateescape")
+            text = _with_spaces(before, text)
+        return replace(
+            state, data=encode(text.replace("\n", end) if end else text, encoding or "utf-8")
+        )
+
+
+def _with_spaces(before: str, after: str) -> str:
+    """Return a text in which lines that stay have the white space at their ends again."""
+    old, new = split_lines(before), split_lines(after)
+    bare, bare_new = ([line.rstrip() for line in lines] for lines in (old, new))
+    characters = number_lines(bare, bare_new)
+    result: list[str] = []
+    at = 0
+    for hunk in diff_lines(as_characters(bare, characters), as_characters(bare_new, characters)):
+        result += [*old[at : hunk.start], *new[hunk.new_start : hunk.new_end]]
+        at = hunk.end
+    return "".join([*result, *old[at:]])
 
 
 def _attempts(
     diff: Diff, files: Mapping[bytes, FileState], forgive: Forgiveness
-) -> Iterator[tuple[_Form, tuple[str, ...], str]]:
-    """Yield the forms to try, each once, with git's options and what they forgive."""
+) -> Iterator[_Form]:
+    """Yield the forms to try, each once."""
     tried = []
     for space, ends, choice in product(
         (False, True)[: 1 + forgive.spaces], (False, True)[: 1 + forgive.line_ends], (None, 0, -1)
     ):
-        form = _Form(diff, files, choice, ends=ends)
+        form = _Form(diff, files, choice, ends=ends, space=space)
         attempt = (form.diff.text, form.files, space)
         if attempt not in tried:
             tried.append(attempt)
-            note = SPACE if space else LINE_ENDS if ends else ""
-            yield form, _IGNORE_SPACE if space else (), note
+            yield form
 
 
 def encode(text: str, encoding: Encoding) -> bytes:

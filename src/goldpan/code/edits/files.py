@@ -90,7 +90,7 @@ def apply_patch_files(
 
     The patch has SEARCH/REPLACE blocks, or is a unified diff, which git applies. Where its line
     ends are others than the file's, those of the file stay; with `lenient` white space at the ends
-    of lines, or any white space for a diff, may differ as well. The result names both.
+    of lines may differ as well. The result names both.
 
     Files keep their encoding, and their mode unless a diff sets it; each is replaced by one rename.
     Without `write` all is tried and nothing changed. Raises `EditError`: a path that leaves the

@@ -336,11 +336,7 @@ def _refuse_other_rows(
     with explained(call, f"asking what {tag} marks"):
         marked = _files_at(api, call, commit)
     # An audit after publishing changes these alone.
-    if {change.path for change in compare(local, marked)} - {
-        CARD,
-        FINDINGS_PAGE,
-        PROVENANCE,
-    }:
+    if {change.path for change in compare(local, marked)} - {CARD, FINDINGS_PAGE, PROVENANCE}:
         raise TagTakenError(
             f"The tag {tag} of {call.repo_id} marks another version",
             "Choose another tag, because a version that people cite must not change",

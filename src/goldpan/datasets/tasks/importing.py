@@ -300,7 +300,7 @@ def _attributed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str,
 
 
 def _preparation(task: Task, files: Sequence[Path], steps: Sequence[str]) -> str:
-    preparation = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
+    preparation = f"with the steps {', '.join(steps)}" if steps else "without changing texts"
     source = task.source
     named = sorted(path.name for path in files)
     read = f"{'the file' if len(named) == 1 else 'the files'} {', '.join(named)}"
