@@ -8,8 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 
-from goldpan.code.edits.apply import LINE_ENDS, FileError, Forgiveness, MalformedError, NoMatchError
+from goldpan.code.edits.apply import (
+    LINE_ENDS,
+    SPACES,
+    FileError,
+    Forgiveness,
+    MalformedError,
+    NoMatchError,
+    as_characters,
+    number_lines,
+    split_lines,
+)
+from goldpan.code.edits.diff import diff_lines
 from goldpan.git.apply import (
+    FIX_SPACES,
     NO_PREFIX,
     Diff,
     DiffError,
@@ -56,8 +68,8 @@ def change_files(
 
     `read` gives a file before. Where git refuses the diff as it is, files are read in their
     encodings and, as far as `forgive` says, with the line ends of the diff or without regard to
-    white space at the ends of lines. Names without `a/` and `b/` are those of files that are there. Raises `EditError`
-    with git's first reason.
+    white space at the ends of lines. Names without `a/` and `b/` are those of files that are
+    there. Raises `EditError` with git's first reason.
     """
     try:
         return _change(as_diff(patch), read, forgive)
