@@ -195,8 +195,10 @@ def _git(
         capture_output=True,
         check=False,
     )
-    if process.returncode not in good:
-        raise _refusal(process.stderr.decode("utf-8", "replace"))
+    complaint = process.stderr.decode("utf-8", "replace")
+    # Of a damaged binary part git complains, and goes on without it.
+    if process.returncode not in good or _COMPLAINT.search(complaint):
+        raise _refusal(complaint)
     return process.stdout
 
 

@@ -228,7 +228,8 @@ def _resolve(path: str, root: Path, link: bytes = b"") -> Path:
 def _entry(path: str, target: Path) -> FileState | None:
     """Return what stands at a name itself; a folder, or what is below a file, may give way."""
     with suppress(OSError):  # of a name that is too long, which `_read` tells
-        if target.is_dir() or any(folder.is_file() for folder in target.parents):
+        is_folder = target.is_dir() and not target.is_symlink()
+        if is_folder or any(folder.is_file() for folder in target.parents):
             return None
     return _read(path, target, follow=False)
 
@@ -304,7 +305,8 @@ def _stage(
     """Write a version near its place, with the mode that the file has, or gets if it is new."""
     if state is None:
         return None
-    folder = next(it for it in step.target.parents if it.is_dir() and it not in targets)
+    parents = step.target.parents
+    folder = next(it for it in parents if it.is_dir() and targets.isdisjoint((it, *it.parents)))
     path = folder / f".goldpan-{uuid4().hex}"
     leftovers.callback(path.unlink, missing_ok=True)
     if state.mode == SYMLINK:
