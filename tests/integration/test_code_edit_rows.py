@@ -46,14 +46,14 @@ _CHANGES: dict[str, tuple[dict[bytes, Any], dict[bytes, Any]]] = {
 _NEVER = {"link.py": ({b"link.py": ("120000", b"a.py")}, {b"link.py": ("120000", b"b.py")})}
 
 
-def commit(repository: Repository, files: dict[bytes, Any], *parents: str, **ref: str) -> str:
+def commit(repository: Repository, files: dict[bytes, Any], *parents: str, ref: str) -> str:
     tree = {
         name: Odd(content[0], repository.object("blob", content[1]))
         if isinstance(content, tuple)
         else content
         for name, content in files.items()
     }
-    return repository.commit({b"README.md": b"x\n", **tree}, *parents, **ref)
+    return repository.commit({b"README.md": b"x\n", **tree}, *parents, ref=ref)
 
 
 def entry(kind: str, number: int, events: list[dict[str, Any]], **facts: Any) -> dict[str, Any]:

@@ -276,6 +276,7 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
         licenses=_license_lines(written.origins),
         imported=bool(family.origin),
         has_repositories=any("/" in origin.repo for origin in written.origins),
+        has_code=any(column.holds == "code" for column in family.columns),
         has_roles=any(name.endswith("_role") for name in family.schema.names),
         load=_LOAD,
         mined_by=_MINED_BY[
