@@ -109,6 +109,8 @@ ANSWER = "answer.json"
 """The file with the outcome of an answer, beside its logs."""
 _CONTROL = "python-functions"
 """The negative control that an answer has passed; older answers are scored again."""
+_DIFFS = "git apply"
+"""What applies an answer that is a diff; answers that were applied otherwise are scored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,4 +297,5 @@ def _about(answer: ScoringJob, digest: str) -> dict[str, str]:
         "answer": digest,
         "settings": answer.settings,
         "control": _CONTROL,
+        "diffs": _DIFFS,
     }
