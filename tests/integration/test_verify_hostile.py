@@ -296,6 +296,16 @@ def test_a_patch_cannot_steer_the_tests_by_their_settings(tmp_path: Path) -> Non
     )
     assert resolution.outcome == "tests-fail"
     assert resolution.restored == ("hooks/x", "rules", "tests/data", "tests/more")
+    linked = (
+        "diff --git a/rules b/rules\ndeleted file mode 100644\n--- a/rules\n+++ /dev/null\n"
+        "@@ -1 +0,0 @@\n-strict\ndiff --git a/rules b/rules\nnew file mode 120000\n--- /dev/null\n"
+        "+++ b/rules\n@@ -0,0 +1 @@\n+other\n\\ No newline at end of file\n"
+        "--- /dev/null\n+++ b/other\n@@ -0,0 +1 @@\n+lax\n"
+    )
+    (resolution,) = resolve_all(
+        lab.workspace, [instance], {instance.id: linked}, QUICK, Notes(), recipes=[lab.recipe]
+    )
+    assert (resolution.outcome, resolution.restored) == ("tests-fail", ("rules",))
 
 
 def test_pytests_settings_steer_it() -> None:
