@@ -234,11 +234,11 @@ def publish(
     it was, or new and empty.
     """
     _check_names(repo_id, tag)
+    local = {name: directory / name for name in sorted(read_provenance(directory)["files"])}
     with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
         call = HubCall(repo_id, endpoint(), (token or get_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses)
-    local = {name: directory / name for name in sorted(read_provenance(directory)["files"])}
     api = open_hub(call.token)
     shown = reporter or Reporter(quiet=True)
     with quiet(), tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
