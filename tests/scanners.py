@@ -16,7 +16,7 @@ from math import inf
 from goldpan.annotation.review.subjects import find_injection
 from goldpan.code.edits.parse import find_path, parse_edits
 from goldpan.code.lexer import C_LIKE, GO, JAVA, SOLIDITY, strip
-from goldpan.code.patch import parse_diff
+from goldpan.code.patch import split_patch
 from goldpan.code.paths import is_test_file, unquote_path
 from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import GoldpanError
@@ -157,7 +157,7 @@ def patched(text: str) -> None:
 
 def parsed_diff(text: str) -> None:
     with suppress(ValueError):
-        parse_diff(utf8(text))
+        split_patch(text)
 
 
 def answered(text: str) -> None:

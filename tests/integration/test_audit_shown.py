@@ -213,7 +213,8 @@ def test_the_report_shows_health_and_a_page_says_why_a_row_is_good(
     whole = tmp_path / "report.html"
     lab.report(dataset="code-edit", output=whole)
     text = whole.read_text("utf-8")
-    assert "free of all findings (solution-in-issue, measures-nothing)" in text
+    assert "free of all findings (solution-in-issue); " in text
+    assert "whether they have measures-nothing could be told of none" in text
     assert "<mark>" in text.partition('class="passage"')[2]
     assert "no stored run answered it" in text
     page = tmp_path / "row.html"
@@ -273,7 +274,7 @@ def test_a_plan_audits_before_it_exports_and_before_what_requires_findings(
     done = attempt("run", "plan.toml", "--json", cwd=tmp_path)
     assert done.code == 0, done.out + done.err
     first_screen = lab.dataset("edits").card.partition("## Use")[0]
-    assert "Of 9 rows, 0 are free of all findings" in first_screen
+    assert "Of 9 rows, 7 are free of all findings (solution-in-issue); 1 cannot" in first_screen
     assert "findings" in first_row(lab.path / "exports" / "edits-inspect")["metadata"]
     assert len(lab.dataset("strict")) < len(lab.dataset("edits"))
     again = json.loads(attempt("run", "plan.toml", "--json", cwd=tmp_path).out)["units"]

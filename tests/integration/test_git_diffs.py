@@ -280,11 +280,12 @@ def test_a_diff_that_does_not_belong_is_refused(tmp_path: Path) -> None:
     lie = whole.replace(b"+b = 3", b"+b = 4")
     cases = [
         (whole, [], "could belong to is in the clone"),
-        (whole, [other], "another version of a file"),
+        (whole, [other], "patch failed: crlf:1; crlf: patch does not apply"),
+        (whole.replace(b"index 223ca50", b"index 223ca51"), [before], "another version of a file"),
         (lie, [before], "another file than it says"),
-        (whole[:-20], [before], "cut off"),
+        (whole[:-20], [before], "corrupt patch at line"),
         (b"<html>", [before], "cannot be read"),
-        (whole.replace(b"a/gone", b"a/none"), [before], "a file that is not there"),
+        (whole.replace(b"a/gone", b"a/none"), [before], "none: does not exist in index"),
     ]
     with Objects(path) as objects:
         for body, bases, problem in cases:

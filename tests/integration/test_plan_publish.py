@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -58,14 +59,23 @@ def test_a_family_goes_from_plan_to_hub(ran: tuple[Place, Done], family: str) ->
     }
     published.pop(".gitattributes")
     directory = project.folder / "lab" / "datasets" / family
-    assert published == files_below(directory)
+    local = files_below(directory)
     card = published["README.md"].decode()
-    assert (family == "qa") == ("are free of all findings (solution-in-issue," in card)
+    named = {"README.md", "provenance.json"}  # they bear the name that it has on the Hub
+    assert {name for name in published if published[name] != local.get(name)} == named
+    assert published.keys() == local.keys()
+    assert f'load_dataset("{repo_id}")' in card
+    assert f"howpublished = {{{repo_id} on the Hugging Face Hub}}" in card
+    digest = json.loads(published["provenance.json"])["files"]["README.md"]["sha256"]
+    assert digest == hashlib.sha256(published["README.md"]).hexdigest()
+    assert "load_dataset" in local["README.md"].decode()
+    assert "howpublished" not in local["README.md"].decode()
+    assert (family == "qa") == ("are free of all findings (solution-in-issue)" in card)
     (info,) = yaml.safe_load_all(card.split("\n---\n")[0])
     assert info["license"] == "mit"
     rows = sum(pq.read_metadata(path).num_rows for path in directory.glob("data/*.parquet"))
     assert sum(split["num_examples"] for split in info["dataset_info"]["splits"]) == rows > 0
-    for words in ("One example, its long texts cut:", "## Licenses", "| MIT |", "```bibtex"):
+    for words in ("One example; longer texts are cut:", "## Licenses", "| MIT |", "```bibtex"):
         assert words in card
     sources: list[Any] = json.loads(published["provenance.json"])["repositories"]
     assert {source["license"] for source in sources} == {"MIT"}

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.code.unified_diff import DiffLine, blocks_as_diff, side_by_side
+from goldpan.code.unified_diff import DiffLine, side_by_side
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.sanitize import line, visible
 from goldpan.core.schemas import VERDICTS
@@ -128,34 +128,6 @@ def test_a_diff_side_by_side_tells_both_versions(
     for row in changed:
         if row.left and row.right and any(piece.changed for piece in row.left.pieces):
             assert unchanged(row.left) == unchanged(row.right)
-
-
-@given(LINES, LINES, st.lists(st.sampled_from(["x", "y"]), max_size=3), st.booleans())
-def test_blocks_become_a_diff(
-    old: list[str], new: list[str], around: list[str], last_ends: bool
-) -> None:
-    end = "\n" if last_ends else ""
-    search = "\n".join(["#1", *old]) + end
-    replace = "\n".join(["#1", *new]) + end
-    head = "".join(f"{line}\n" for line in around)
-    diff = blocks_as_diff(head + search, [(search, replace)])
-    assert diff is not None
-    sides = side_by_side(diff, most=1000)
-    for text, drawn in (
-        (search, [row.left for row in sides.rows if row.left]),
-        (replace, [row.right for row in sides.rows if row.right]),
-    ):
-        assert "".join(text_of(line) + "\n" * line.ends for line in drawn) == text
-        assert [line.number for line in drawn] == list(
-            range(len(around) + 1, len(around) + 1 + len(drawn))
-        )
-
-
-def test_blocks_that_do_not_fit_make_no_diff() -> None:
-    assert blocks_as_diff("a\n", [("b\n", "c\n")]) is None
-    assert blocks_as_diff("a\nb\nc\n", [("c\n", "d\n"), ("a\n", "")]) == (
-        "@@ -1,1 +1,0 @@\n-a\n@@ -3,1 +2,1 @@\n-c\n+d\n"
-    )
 
 
 def test_versions_of_a_line_stand_side_by_side_with_their_differences() -> None:

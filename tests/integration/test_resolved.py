@@ -15,13 +15,13 @@ from goldpan import Sandbox, Workspace, load
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.evaluation.metrics.patches import written
 from goldpan.evaluation.resolved import (
     PatchScore,
     ResolvedResult,
     read_patches,
     read_resolved,
     write_resolved,
-    written,
 )
 from goldpan.evaluation.runs import PREDICTIONS, read_runs
 from tests.demo_workspace import attempt, make_demo

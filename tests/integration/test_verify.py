@@ -16,10 +16,11 @@ from goldpan import load
 from goldpan.check import check_workspace
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
-from goldpan.execution.checkout import applies, check_out
+from goldpan.execution.checkout import check_out
 from goldpan.execution.records import RECORD, TrialJob, TrialSettings, hold_verification
 from goldpan.execution.resolve import resolve_all
 from goldpan.execution.verify import verify_all, verify_instance
+from goldpan.git.apply import DiffError, apply_in
 from goldpan.git.clone import clone
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.git_repositories import REPO, Odd, Repository
@@ -314,7 +315,8 @@ def test_an_instance_has_both_patches_and_what_was_said_before_the_fix(tmp_path:
     tree.mkdir()
     repository = lab / "git" / "prospector" / "sluice.git"
     check_out(repository, row["base_commit"], tree, tmp_path / "index")
-    assert applies(tree, row["test_patch"])
-    assert applies(tree, row["patch"])
+    apply_in(tree, row["test_patch"].encode())
+    apply_in(tree, row["patch"].encode())
     assert "ufeff" in (tree / "src" / "sluice" / "header.py").read_text()
-    assert not applies(tree, row["patch"])
+    with pytest.raises(DiffError, match="patch does not apply"):
+        apply_in(tree, row["patch"].encode())

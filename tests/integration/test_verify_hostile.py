@@ -16,13 +16,7 @@ from goldpan.core import secrets
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.execution import command as running
-from goldpan.execution.checkout import (
-    applies,
-    check_out,
-    committed_at,
-    make_accessible,
-    nearest_version,
-)
+from goldpan.execution.checkout import check_out, committed_at, make_accessible, nearest_version
 from goldpan.execution.command import CommandLimits, Finished, IsolationError, SandboxCommand
 from goldpan.execution.isolation import NoIsolation, find_isolation
 from goldpan.execution.network import BuildNetwork
@@ -32,6 +26,7 @@ from goldpan.execution.records import EndedError, TrialJob, TrialSettings, insta
 from goldpan.execution.reports import read_report
 from goldpan.execution.resolve import resolve_all, restore_tests
 from goldpan.execution.trial import Trial
+from goldpan.git.apply import apply_in
 from tests.git_repositories import Repository
 from tests.mining import Notes
 from tests.shell_lab import QUICK, RECIPE, Lab
@@ -61,7 +56,7 @@ def test_a_repository_among_the_files_runs_no_program(tmp_path: Path, below: str
     program = f'"touch {proof}; cat"'
     (tree / below / "config").write_text(f'[filter "x"]\nclean = {program}\nsmudge = {program}\n')
     (tree / "value").write_text("1\n")
-    assert applies(tree, PATCH)
+    apply_in(tree, PATCH.encode())
     assert (tree / "value").read_text() == "2\n"
     assert not proof.exists()
 
@@ -301,6 +296,16 @@ def test_a_patch_cannot_steer_the_tests_by_their_settings(tmp_path: Path) -> Non
     )
     assert resolution.outcome == "tests-fail"
     assert resolution.restored == ("hooks/x", "rules", "tests/data", "tests/more")
+    linked = (
+        "diff --git a/rules b/rules\ndeleted file mode 100644\n--- a/rules\n+++ /dev/null\n"
+        "@@ -1 +0,0 @@\n-strict\ndiff --git a/rules b/rules\nnew file mode 120000\n--- /dev/null\n"
+        "+++ b/rules\n@@ -0,0 +1 @@\n+other\n\\ No newline at end of file\n"
+        "--- /dev/null\n+++ b/other\n@@ -0,0 +1 @@\n+lax\n"
+    )
+    (resolution,) = resolve_all(
+        lab.workspace, [instance], {instance.id: linked}, QUICK, Notes(), recipes=[lab.recipe]
+    )
+    assert (resolution.outcome, resolution.restored) == ("tests-fail", ("rules",))
 
 
 def test_pytests_settings_steer_it() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.code.patch import apply, parse_diff
+from goldpan.code.patch import split_patch
 from goldpan.core.schemas import PAIRS
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.git.apply import FileState, apply_diff, read_diff
 from goldpan.git.clone import clone
 from goldpan.git.objects import Objects
 from goldpan.git.trees import patches, path_bytes
@@ -127,12 +128,13 @@ def test_patches_turn_each_file_before_into_the_one_after(
     with Objects(workspace.clone(REPO)) as objects:
         for patch in patches(workspace.clone(REPO), requests):
             assert patch.text is not None
-            for file in parse_diff(patch.text.encode()):
-                pair = blobs.get((patch.number, file.after.decode()))
-                if pair and file.letter != "D":
-                    before = objects.blob(pair[0]) if pair[0] else b""
-                    assert before is not None
-                    assert apply(before, file.hunks) == objects.blob(pair[1])
+            for part in split_patch(patch.text):
+                pair = blobs.get((patch.number, part.path))
+                if pair:
+                    old = (part.moved_from or part.path).encode()
+                    before = {old: FileState(objects.blob(pair[0]) or b"")} if pair[0] else {}
+                    after = apply_diff(read_diff(part.text.encode()), before)
+                    assert after[part.path.encode()].data == objects.blob(pair[1])
                     done += 1
     assert done == len(blobs) > 6_000
 

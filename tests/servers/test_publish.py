@@ -16,7 +16,7 @@ from rich.console import Console
 
 from goldpan.core.errors import DatasetError, GoldpanError, PublishError, UsageError
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.card import state_audit
+from goldpan.datasets.card import published, state_audit
 from goldpan.datasets.examples import CODE_EDIT, QA
 from goldpan.datasets.hub.publish import PublishResult, publish
 from goldpan.datasets.manifest import Audited
@@ -69,7 +69,7 @@ def assert_holds(hub: Hub, directory: Path, repo_id: str = ID) -> None:
     """Assert that the repository holds exactly the directory's files."""
     files = {path: hub.content(file) for path, file in hub.files(repo_id).items()}
     files.pop(".gitattributes")
-    assert files == files_below(directory)
+    assert files == {**files_below(directory), **published(directory, repo_id)}
 
 
 _LOAD = """
@@ -186,7 +186,7 @@ def test_a_dry_run_sends_nothing(
         planned = send(newer, dry_run=True)
         assert not planned.compared
         assert sum(change.size for change in planned.changes) == sum(
-            map(len, files_below(newer).values())
+            map(len, {**files_below(newer), **published(newer, ID)}.values())
         )
         assert hub.requests == []
     assert planned.dry_run
@@ -382,5 +382,5 @@ def test_the_card_is_the_one_that_was_made(hub: Hub, tmp_path: Path) -> None:
     directory = write(tmp_path, QA, examples(QA, 1), card=card).directory
     send(directory)
     text = hub.content(hub.files(ID)["README.md"]).decode()
-    assert text == (directory / "README.md").read_text()
+    assert text == published(directory, ID)["README.md"].decode()
     assert "## By us" in text

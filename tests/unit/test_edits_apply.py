@@ -183,8 +183,8 @@ def test_a_patch_of_either_line_end_applies_to_a_file_of_either(
     content, done = apply(tmp_path / "x", patch, before.encode())
     assert content == after.encode()
     # Carriage returns at every line of a patch are its own: what counts is the file.
-    first = "block 1" if kind == "blocks" else "hunk 1"
-    forgiven = (f"{first}: line ends",) if file_ends == "CRLF" else ()
+    note = "block 1: line ends" if kind == "blocks" else "line ends"
+    forgiven = (note,) if file_ends == "CRLF" else ()
     assert done.files[0].forgiven == forgiven
 
 
@@ -193,7 +193,7 @@ def test_a_diff_of_a_crlf_file_as_git_writes_it(tmp_path: Path) -> None:
     content, done = apply(tmp_path / "x", patch, crlf(BEFORE).encode())
     assert (content, done.files[0].forgiven) == (crlf(AFTER).encode(), ())
     content, done = apply(tmp_path / "x", patch, BEFORE.encode())
-    assert (content, done.files[0].forgiven) == (AFTER.encode(), ("hunk 1: line ends",))
+    assert (content, done.files[0].forgiven) == (AFTER.encode(), ("line ends",))
 
 
 def test_lines_that_stay_keep_their_ends_in_a_file_of_several(tmp_path: Path) -> None:
@@ -209,12 +209,14 @@ def test_a_patch_that_changes_line_ends_does_that(tmp_path: Path) -> None:
 
 def test_white_space_is_forgiven_where_that_is_asked_for(tmp_path: Path, unified: str) -> None:
     before = BEFORE.replace("two\n", "two  \n").replace("three", "three\t").encode()
-    for patch, name in ((BLOCKS, "block 1"), (unified, "hunk 1")):
-        with pytest.raises(NoMatchError, match="two"):
+    spaces = "white space at the ends of lines"
+    ends = f"block 1: {spaces}"
+    for patch, problem, note in ((BLOCKS, "two", ends), (unified, "a.txt:1", spaces)):
+        with pytest.raises(NoMatchError, match=problem):
             apply(tmp_path / "x", patch, before)
         content, done = apply(tmp_path / "x", patch, before, lenient=True)
         assert content == AFTER.replace("three", "three\t").encode()
-        assert done.files[0].forgiven == (f"{name}: white space at the ends of lines",)
+        assert done.files[0].forgiven == (note,)
 
 
 def test_the_program_says_what_it_forgave(tmp_path: Path) -> None:
@@ -263,8 +265,9 @@ def test_files_that_a_diff_makes_moves_and_removes(tmp_path: Path) -> None:
 def test_a_diff_without_the_lines_of_git(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BEFORE)
     patch = (
-        "--- a.txt\t2024-01-01 10:00\n+++ a.txt\t2024-01-02 10:00\n@@ -2 +2,2 @@\n-two\n+2\n+2b\n"
-        "--- /dev/null\n+++ b/c/new.txt\n@@ -0,0 +1 @@\n+new\n"
+        "--- a.txt\t2024-01-01 10:00\n+++ a.txt\t2024-01-02 10:00\n"
+        "@@ -1,3 +1,4 @@\n one\n-two\n+2\n+2b\n three\n"
+        "--- /dev/null\n+++ c/new.txt\n@@ -0,0 +1 @@\n+new\n"
     )
     apply_patch_files(patch, tmp_path, write=True)
     assert (tmp_path / "a.txt").read_text() == AFTER
@@ -274,14 +277,22 @@ def test_a_diff_without_the_lines_of_git(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("patch", "error", "problem"),
     [
-        ("--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-too\n+2\n", NoMatchError, "line 2 of the file is"),
-        ("--- a.txt\n+++ a.txt\n@@ -9 +9 @@\n-two\n+2\n", NoMatchError, "a file of 5 lines"),
-        ("--- a.txt\n+++ a.txt\n@@ -5,2 +5,2 @@\n five\n-x\n+y\n", NoMatchError, "over the end"),
-        ("--- a.txt\n+++ a.txt\n@@ -2,3 +2,3 @@\n-two\n", MalformedError, "it is cut off"),
-        ("--- no.txt\n+++ no.txt\n@@ -1 +1 @@\n-two\n+2\n", FileError, "'no.txt' does not exist"),
-        ("--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+2\n", FileError, "'a.txt' already exists"),
-        ("--- ../a\n+++ ../a\n@@ -1 +1 @@\n-two\n+2\n", FileError, "leads out of"),
-        ("diff --git a/a b/a\nBinary files a/a and b/a differ\n", FileError, "no lines"),
+        ("--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-too\n+2\n", NoMatchError, "patch failed: a.txt:2"),
+        ("--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-two\n+2\n", NoMatchError, "patch failed: a.txt:2"),
+        (
+            "--- a.txt\n+++ a.txt\n@@ -2,3 +2,3 @@\n-two\n",
+            MalformedError,
+            "corrupt patch at line 5",
+        ),
+        ("--- no.txt\n+++ no.txt\n@@ -1 +1 @@\n-two\n+2\n", FileError, "no.txt: No such file"),
+        ("--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+2\n", FileError, "a.txt: already exists"),
+        ("--- x/../../a\n+++ x/../../a\n@@ -1 +1 @@\n-two\n+2\n", FileError, "leads out of"),
+        (
+            "diff --git a/a.txt b/a.txt\nindex 1234567..89abcde 100644\n"
+            "Binary files a/a.txt and b/a.txt differ\n",
+            NoMatchError,
+            "without full index line",
+        ),
         ("Nothing at all", FileError, "no block"),
     ],
 )

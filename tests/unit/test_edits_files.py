@@ -197,7 +197,7 @@ def test_a_patch_in_a_file(root: Path, tmp_path: Path) -> None:
         apply_patch(path, root, write=True)
 
 
-def test_a_diff_sets_modes_and_makes_no_links(root: Path) -> None:
+def test_a_diff_sets_modes(root: Path) -> None:
     (root / "b.txt").chmod(0o755)
     (root / "empty").chmod(0o755)
     created = (
@@ -212,8 +212,6 @@ def test_a_diff_sets_modes_and_makes_no_links(root: Path) -> None:
     apply_patch_files(text + created.format("run", "100755"), root, write=True)
     runnable = {name for name in files(root) if os.access(root / name, os.X_OK)}
     assert runnable == {"c.txt", "src/a.py", "run"}
-    with pytest.raises(FileError, match="mode 120000"):
-        apply_patch_files(created.format("link", "120000"), root, write=True)
 
 
 def test_a_file_is_read_as_both_versions_can_be(root: Path) -> None:

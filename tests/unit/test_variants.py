@@ -10,7 +10,7 @@ import pytest
 
 from goldpan.audit.trials.variants import FixedFile, Variant, changed_blocks, make_variants
 from goldpan.code.patch import split_patch
-from goldpan.execution.checkout import applies
+from goldpan.git.apply import apply_in
 
 BEFORE = """\
 def pour(weights, limit):
@@ -95,7 +95,7 @@ def test_every_variant_parses_differs_and_applies(tmp_path: Path) -> None:
     for variant in variants:
         ast.parse(variant.content)
         (tmp_path / "mill.py").write_text(AFTER)
-        assert applies(tmp_path, variant.diff)
+        apply_in(tmp_path, variant.diff.encode())
         assert (tmp_path / "mill.py").read_bytes() == variant.content
     assert len({variant.content for variant in variants}) == len(variants)
 

@@ -22,6 +22,7 @@ from goldpan.audit.finding import (
     RowCounts,
     Verdict,
     count_rows,
+    share_of_judged,
 )
 from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
@@ -99,12 +100,12 @@ class AuditResult(Result):
             have = "has" if self.counts.flagged == 1 else "have"
             yield Line(f"{self.counts.sentence}, and {self.counts.flagged:,} {have} one")
         yield Table(
-            ("finding", "found", "not found", "cannot tell", "share [95 %]", "cases"),
+            ("finding", "found", "not found", "cannot tell", "share of rows [95 %]", "cases"),
             [
                 (
                     count.name,
                     *(count.verdicts[verdict] for verdict in VERDICTS),
-                    count.share.short(),
+                    share_of_judged(count.verdicts),
                     ", ".join(f"{case} {rows:,}" for case, rows in count.cases.items()),
                 )
                 for count in self.findings

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Literal, get_args
 
 from goldpan.core.plugins.registry import unknown_name
+from goldpan.core.proportions import wilson
 
 FindingName = Literal[
     "solution-in-issue",
@@ -114,7 +115,9 @@ class RowCounts:
     """How many rows have any of the defects that were looked for."""
 
     names: tuple[FindingName, ...]
-    """The defects that were looked for."""
+    """The defects that were looked for, and could be told of any row."""
+    unjudged: tuple[FindingName, ...]
+    """The others that were looked for: nothing here tells them of any row."""
     total: int
     flagged: int
     """Rows with any of them."""
@@ -129,19 +132,33 @@ class RowCounts:
     @property
     def sentence(self) -> str:
         """How many rows are free of all, and for how many that is unknown; empty without names."""
+        rows = f"Of {self.total:,} row{'' if self.total == 1 else 's'}"
+        others = f"whether they have {' or '.join(self.unjudged)} could be told of none"
         if not self.names:
-            return ""
+            return f"{rows}, {others}" if self.unjudged else ""
         are, names = "is" if self.free == 1 else "are", ", ".join(self.names)
-        return (
-            f"Of {self.total:,} rows, {self.free:,} {are} free of all findings ({names}); "
+        sentence = (
+            f"{rows}, {self.free:,} {are} free of all findings ({names}); "
             f"{self.untold:,} cannot be told"
         )
+        return f"{sentence}; {others}" if self.unjudged else sentence
 
 
 def count_rows(rows: Sequence[Mapping[FindingName, Verdict]]) -> RowCounts:
     """Return how many rows have defects, by the verdicts on each."""
-    defects = [{row[name] for name in DEFECTS & row.keys()} for row in rows]
     present = DEFECTS.intersection(chain.from_iterable(rows))
-    names = tuple(name for name in NAMES if name in present)
+    judged = {name for row in rows for name in present & row.keys() if row[name] != "cannot-tell"}
+    names = tuple(name for name in NAMES if name in judged)
+    others = tuple(name for name in NAMES if name in present - judged)
+    defects = [{row[name] for name in judged & row.keys()} for row in rows]
     flagged = sum("found" in row for row in defects)
-    return RowCounts(names, len(rows), flagged, sum(row == {"not-found"} for row in defects))
+    free = sum(row == {"not-found"} for row in defects)
+    return RowCounts(names, others, len(rows), flagged, free)
+
+
+def share_of_judged(verdicts: Mapping[Verdict, int]) -> str:
+    """Return the share of rows with a finding: of all with its interval, or of those judged."""
+    found, judged = verdicts["found"], verdicts["found"] + verdicts["not-found"]
+    if verdicts["cannot-tell"]:
+        return f"{found:,} of {judged:,} judged"
+    return wilson(found, judged).short()

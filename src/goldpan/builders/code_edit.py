@@ -7,15 +7,18 @@ for every row. Files stay as they are, so a pair whose file holds a secret gives
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from goldpan.builders.context import PAIR_REASONS, BuildContext, patched_pairs
-from goldpan.code.edits.apply import apply_edits
+from goldpan.code.edits.apply import Edit, apply_edits
 from goldpan.code.edits.find import find_edits
 from goldpan.code.edits.parse import format_edits
 from goldpan.code.languages import language_of
+from goldpan.git.apply import text_hunks
 from goldpan.git.objects import Objects
+from goldpan.git.trees import diff_name
 from goldpan.text.redaction import SECRETS_ONLY, find_private
 
 EXPLAINED: dict[str, str] = {
@@ -48,8 +51,26 @@ def rows(context: BuildContext) -> Iterator[dict[str, Any]]:
                     "pull_body": context.text(pair["pull_body"]),
                     "base_sha": pair["before_sha"],
                     "head_sha": pair["after_sha"],
-                    "diff": patch.text,
+                    "diff": _diff(patch.text, change),
                 }
+
+
+def _diff(diff: str | None, change: dict[str, Any]) -> str | None:
+    """Return git's diff, with hunks in characters where the file is not UTF-8.
+
+    Of such a file git shows bytes that are no text, or nothing.
+    """
+    if diff is None or change["encoding"].startswith("utf-8"):
+        return diff
+    head = re.split(r"\n(?=Binary files |--- )", diff, maxsplit=1)[0]
+    before, edits = change["file_before"], change["edits"]
+    after = apply_edits(before, [Edit(edit["search"], edit["replace"]) for edit in edits])
+    old, new = change["previous_path"] or change["path"], change["path"]
+    names = (
+        diff_name("a", old) if change["blob_before"] else "/dev/null",
+        diff_name("b", new) if change["blob_after"] else "/dev/null",
+    )
+    return f"{head}\n--- {names[0]}\n+++ {names[1]}\n{text_hunks(before, after)}"
 
 
 def _is_text(pair: dict[str, Any]) -> bool:
@@ -84,6 +105,9 @@ def _change(pair: dict[str, Any], texts: Iterator[bytes | None]) -> dict[str, An
     edits = find_edits(before, after)
     if not edits:
         return "no-change"
+    removes = not pair["blob_after"]
+    if removes:
+        edits = (Edit(before, ""),)
     if apply_edits(before, edits).encode(pair["encoding"]) != new:
         return "not-exact"
     if find_private(before, SECRETS_ONLY) or find_private(after, SECRETS_ONLY):
@@ -100,5 +124,5 @@ def _change(pair: dict[str, Any], texts: Iterator[bytes | None]) -> dict[str, An
         "file_before": before,
         "edits": [{"search": edit.search, "replace": edit.replace} for edit in edits],
         # A patch is applied to the state before, where a renamed file has its old name.
-        "patch": format_edits(pair["previous_path"] or pair["path"], edits),
+        "patch": format_edits(pair["previous_path"] or pair["path"], edits, removes=removes),
     }

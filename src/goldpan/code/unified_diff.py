@@ -1,18 +1,17 @@
-"""Sets a unified diff side by side, with what changed within a line; writes one of blocks.
+"""Sets a unified diff side by side, with what changed within a line.
 
 This is for people, and takes a diff that is cut off or damaged for what it still says;
-`code/patch.py` reads one exactly, byte by byte, to apply it.
+`git/apply.py` applies one.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher, unified_diff
-from io import StringIO
-from itertools import islice, zip_longest
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Literal
 
 from goldpan.core.sanitize import CUT, visible
@@ -23,7 +22,6 @@ _LONGEST_LINE = 400
 _MOST_TOKENS = 200
 _MOST_COMPARISONS = 900
 _ALIKE = 0.45
-_MOST_BLOCK_LINES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +99,6 @@ def side_by_side(diff: str, most: int = 160) -> Sides:
     changed = [row for row in shown if row.kind == "changed"]
     shown_lines = sum((row.left is not None) + (row.right is not None) for row in changed)
     return Sides(shown, deleted, inserted, deleted + inserted - shown_lines)
-
-
-def blocks_as_diff(before: str, blocks: Iterable[tuple[str, str]]) -> str | None:
-    """Return blocks, each SEARCH with its REPLACE, as hunks of a unified diff.
-
-    None where a SEARCH does not stand in the file, or a block is too large to compare.
-    """
-    hunks = []
-    for block in blocks:
-        at = before.find(block[0])
-        olds, news = (list(StringIO(text, newline="\n")) for text in block)
-        if at < 0 or max(len(olds), len(news)) > _MOST_BLOCK_LINES:
-            return None
-        hunks.append((before.count("\n", 0, at) + 1, olds, news))
-    lines: list[str] = []
-    grown = 0
-    for line, olds, news in sorted(hunks):
-        lines.append(f"@@ -{line},{len(olds)} +{line + grown},{len(news)} @@\n")
-        grown += len(news) - len(olds)
-        body = islice(unified_diff(olds, news, n=len(olds)), 3, None)  # without its heads
-        lines += list(body) or [f" {same}" for same in olds]
-    ends = "\n\\ No newline at end of file\n"
-    return "".join(one if one.endswith("\n") else one + ends for one in lines)
 
 
 def _lines(diff: str) -> Iterator[_CellText]:

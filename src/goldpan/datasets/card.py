@@ -55,6 +55,15 @@ _KINDS = {
     "double": "number",
     "bool": "yes or no",
 }
+_LOAD = 'dataset = load_dataset("DIRECTORY")  # the one with this file'
+_NOTE = "  note = "
+_MINED_BY = {
+    frozenset({False}): "mined the repositories from GitHub, kept every reply as it came",
+    frozenset({True}): "read backups of the repositories, kept every entry as it was",
+    frozenset({False, True}): "mined the repositories from GitHub or read backups of them, kept "
+    "every reply as it came",
+}
+"""How entries came, by whether any came from a backup."""
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 
 
@@ -99,6 +108,18 @@ def state_audit(directory: Path, audited: Audited) -> None:
     for name, text in texts.items():
         write_whole(directory / name, text)
     write_whole(directory / PROVENANCE, sealed_json({**provenance, "files": {**files, **after}}))
+
+
+def published(directory: Path, repo_id: str) -> dict[str, bytes]:
+    """Return the files of a dataset that name it, as they are on the Hub under this name."""
+    card = (directory / CARD).read_text(encoding="utf-8")
+    card = card.replace(_LOAD, f'dataset = load_dataset("{repo_id}")', 1)
+    place = f"  howpublished = {{{repo_id} on the Hugging Face Hub}},\n"
+    data = card.replace(f"\n{_NOTE}", f"\n{place}{_NOTE}", 1).encode()
+    provenance = read_provenance(directory)
+    about = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    provenance["files"] = {**provenance["files"], CARD: about}
+    return {CARD: data, PROVENANCE: sealed_json(provenance)}
 
 
 def without_audit(path: Path) -> bytes:
@@ -253,7 +274,14 @@ def _body(written: Written, card: CardInputs, provenance: Provenance) -> str:
             for reason, count in sorted(provenance.counts.items())
         ],
         licenses=_license_lines(written.origins),
-        imported=bool(family.origin) and not any("/" in origin.repo for origin in written.origins),
+        imported=bool(family.origin),
+        has_repositories=any("/" in origin.repo for origin in written.origins),
+        has_code=any(column.holds == "code" for column in family.columns),
+        has_roles=any(name.endswith("_role") for name in family.schema.names),
+        load=_LOAD,
+        mined_by=_MINED_BY[
+            frozenset(s.via == "backup" for s in provenance.sources) or frozenset({False})
+        ],
         stated={s.repo for s in provenance.sources if s.license_source == STATED},
         most_origins=_MOST_ORIGINS,
         limits=(
@@ -328,8 +356,7 @@ def _citation(written: Written, card: CardInputs, year: int | None) -> str:
         f"  title = {{{{{name}}}}}",
         *([f"  year = {{{year}}}"] if year else []),
         f"  version = {{{card.version}}}",
-        "  howpublished = {ORGANIZATION/NAME on the Hugging Face Hub}",
-        f"  note = {{Made with Goldpan {__version__}; content {digest}}}",
+        f"{_NOTE}{{Made with Goldpan {__version__}; content {digest}}}",
     ]
     return "@misc{dataset_" + digest + ",\n" + ",\n".join(fields) + "\n}"
 

@@ -79,9 +79,10 @@ class Family:
     task: str
     """The input and the answer of a model, in a few sentences."""
     source: str
-    """The paper and section that it follows, or why Goldpan adds it."""
+    """The paper and section that it follows, or why Goldpan adds it; empty for a table of one's
+    own."""
     citation: str
-    """The paper as a BibTeX entry."""
+    """The paper as a BibTeX entry; empty for none."""
     columns: tuple[Column, ...]
     order: tuple[str, ...]
     """The columns by which rows are sorted."""

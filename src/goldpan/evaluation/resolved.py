@@ -12,7 +12,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -20,8 +19,6 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from goldpan.code.edits.apply import EditError
-from goldpan.code.edits.parse import parse_edits
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
@@ -30,7 +27,7 @@ from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.table_files import table_rows
-from goldpan.evaluation.metrics.patches import CodePair, codebleu
+from goldpan.evaluation.metrics.patches import CodePair, codebleu, written
 from goldpan.evaluation.runs import PREDICTIONS, RESULT
 from goldpan.execution.resolve import EXPLAINED, Outcome, Resolution
 
@@ -240,22 +237,6 @@ def summarize(
         for resolution, pair, result in zip(answered, pairs, codebleu(pairs), strict=True)
     )
     return ResolvedResult(len(resolutions), scores, tuple(resolutions))
-
-
-def written(patch: str) -> str:
-    """Return the lines that a patch writes: added ones of a diff, REPLACE parts of blocks."""
-    try:
-        edits = parse_edits(patch)
-    except EditError:
-        edits = ()
-    if edits:
-        return "\n".join(edit.replace for file in edits for edit in file.edits)
-    lines = patch.split("\n")  # files hold other signs that splitlines takes for ends
-    return "\n".join(
-        line[1:]
-        for above, line in pairwise(["", *lines])
-        if line.startswith("+") and not (line.startswith("+++ ") and above.startswith("--- "))
-    )
 
 
 RESOLVED_FILE = "resolved.json"

@@ -74,26 +74,6 @@ def _plain_repository(path: Path) -> Path:
     return path
 
 
-def applies(directory: Path, patch: str) -> bool:
-    """Apply a git diff to files; say whether it applied, as a whole or not at all.
-
-    A repository that lies in the directory, or around it, takes no part: the files are foreign,
-    and a repository's settings name programs that git runs.
-    """
-    if not patch:
-        return True
-    variables = {**environment(NOWHERE), "GIT_DIR": os.devnull}
-    process = subprocess.run(
-        ["git", "apply", "--whitespace=nowarn", "-"],  # noqa: S607
-        input=patch.encode("utf-8", "surrogateescape"),
-        env=variables,
-        cwd=directory,
-        capture_output=True,
-        check=False,
-    )
-    return process.returncode == 0
-
-
 def committed_at(clone: Path, commit: str) -> str:
     """Return when a commit was made, as ISO 8601 in UTC; the nearest year where it has none."""
     seconds = git(

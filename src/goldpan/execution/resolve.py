@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from os.path import normpath
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from goldpan.code.edits.apply import EditError
@@ -117,6 +118,8 @@ ANSWER = "answer.json"
 """The file with the outcome of an answer, beside its logs."""
 _CONTROL = "python-functions"
 """The negative control that an answer has passed; older answers are scored again."""
+_DIFFS = "git apply"
+"""What applies an answer that is a diff; answers that were applied otherwise are scored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +222,7 @@ def resolve_answer(answer: ScoringJob) -> Resolution:
             except EditError as error:
                 (logs / "patch.log").write_text(str(error), encoding="utf-8")
                 raise EndedError("does-not-apply") from None
-            changed = (_inside(testbed, file.path) for file in applied.files)
+            changed = {place for file in applied.files for place in _inside(testbed, file.path)}
             restored = restore_tests(trial, instance, testbed, changed)
 
         try:
@@ -315,9 +318,10 @@ def _forged(trial: Trial, answer: ScoringJob, change: Callable[[Path], None]) ->
     return tuple(test for test in tests if test in suspected - excused)
 
 
-def _inside(testbed: Path, path: str) -> str:
-    """Return where a file really lies, however the patch writes its path."""
-    return (testbed / path).resolve().relative_to(testbed.resolve()).as_posix()
+def _inside(testbed: Path, path: str) -> tuple[str, str]:
+    """Return the name of a file, however the patch writes it, and where it really lies."""
+    place = (testbed / path).resolve().relative_to(testbed.resolve())
+    return PurePosixPath(normpath(path)).as_posix(), place.as_posix()
 
 
 def _read(logs: Path, answer: ScoringJob, digest: str) -> Resolution | None:
@@ -337,4 +341,5 @@ def _about(answer: ScoringJob, digest: str) -> dict[str, str]:
         "answer": digest,
         "settings": answer.settings,
         "control": _CONTROL,
+        "diffs": _DIFFS,
     }

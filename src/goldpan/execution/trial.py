@@ -17,7 +17,6 @@ from goldpan.core.errors import GitError
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import write_whole
 from goldpan.execution.checkout import (
-    applies,
     check_out,
     committed_at,
     copied_tree,
@@ -45,6 +44,7 @@ from goldpan.execution.python_env import EnvironmentBuildError, build_python_env
 from goldpan.execution.recipe import RunRecipe, choose_recipe, load_recipes
 from goldpan.execution.records import USUAL, Conditions, EndedError, TrialJob, TrialRecord
 from goldpan.execution.reports import read_report, report_content
+from goldpan.git.apply import apply_in
 
 _ANSWER_SECONDS = 60
 
@@ -386,5 +386,9 @@ def open_trial(job: TrialJob, logs: Path, record: TrialRecord | None = None) -> 
 
 def apply_or_end(testbed: Path, patch: str, kind: str = "what building left is in the way") -> None:
     """Apply a git diff; raises `EndedError` where it does not apply."""
-    if not applies(testbed, patch):
-        raise EndedError("does-not-apply", kind)
+    if not patch:
+        return
+    try:
+        apply_in(testbed, patch.encode("utf-8", "surrogateescape"))
+    except GitError:
+        raise EndedError("does-not-apply", kind) from None

@@ -13,7 +13,7 @@ import duckdb
 
 from goldpan.audit.stored_audit import StoredAudit
 from goldpan.code.patch import split_patch
-from goldpan.code.unified_diff import blocks_as_diff, side_by_side
+from goldpan.code.unified_diff import side_by_side
 from goldpan.core.errors import DatasetError, GoldpanError, UsageError
 from goldpan.datasets.examples import FAMILIES
 from goldpan.datasets.family import Family
@@ -190,9 +190,6 @@ def _location(row: Mapping[str, Any]) -> dict[str, Any]:
 def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
     whole = row["patch"] if "test_patch" in row else ""  # of several files, a git diff
     sides = side_by_side(row.get("diff") or whole)
-    if not sides.rows:  # git takes UTF-16 for binary
-        blocks = [(edit["search"], edit["replace"]) for edit in row.get("edits") or ()]
-        sides = side_by_side(blocks_as_diff(row.get("file_before") or "", blocks) or "")
     path = row.get("path") or ""
     with suppress(ValueError):  # rows from elsewhere may hold other text than a git diff
         path = path or ", ".join(part.path for part in split_patch(whole))
@@ -203,7 +200,7 @@ def _edit(row: Mapping[str, Any]) -> dict[str, Any]:
         "pull_title": row.get("pull_title") or "",
         "pull_body": excerpt(row.get("pull_body"), 500, 4000),
         "sides": sides,
-        "patch": None if sides.rows else excerpt(row["patch"]),  # blocks that make no diff
+        "patch": None if sides.rows else excerpt(row["patch"]),  # without a diff
     }
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from goldpan.audit.finding import DEFECTS, FindingName
+from goldpan.audit.finding import DEFECTS, FindingName, share_of_judged
 from goldpan.audit.stored_audit import StoredAudit, find_audit, is_of_workspace, read_audit
 from goldpan.core.errors import GoldpanError
-from goldpan.core.proportions import wilson
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import markdown, state_audit
 from goldpan.datasets.manifest import Audited
@@ -79,13 +78,12 @@ def _row(audit: StoredAudit, name: FindingName) -> dict[str, Any]:
         for finding in findings.values()
         if finding["verdict"] == "cannot-tell"
     )
-    share = wilson(verdicts["found"], verdicts["found"] + verdicts["not-found"])
     return {
         "name": name,
         "found": verdicts["found"],
         "not_found": verdicts["not-found"],
         "cannot_tell": verdicts["cannot-tell"],
-        "share": share.short(),
+        "share": share_of_judged(verdicts),
         "cases": ", ".join(f"{case} {count:,}" for case, count in sorted(cases.items())),
         "untold": untold.most_common(_MOST_REASONS),
         "ids": sorted(i for i, finding in findings.items() if finding["verdict"] == "found"),

@@ -225,12 +225,12 @@ def test_the_bytes_depend_on_the_hours_alone(tmp_path: Path) -> None:
 def test_the_card_tells_how_it_was_made(tmp_path: Path) -> None:
     write_hours(tmp_path, {0: [closing(1), closing(2, body=None)]})
     default = (build(tmp_path, "default").written[0].directory / "README.md").read_text("utf-8")
-    assert "made it of 2 closings of issues in 1 hours of GH Archive." in default
+    assert "made it of 2 closings of issues in 1 hour of GH Archive." in default
     assert "| the issue has no body | 1 |" in default
     assert "Near duplicates are never on two sides" in default
     paper = (build(tmp_path, "nlbse23").written[0].directory / "README.md").read_text("utf-8")
     assert "Near duplicates may lie on two sides" in paper
-    assert "Nothing in them was made unreadable." in paper
+    assert "Nothing in the texts was made unreadable." in paper
 
 
 def test_the_rows_are_the_task_s(tmp_path: Path) -> None:

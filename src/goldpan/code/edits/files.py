@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Set
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -12,30 +12,13 @@ from typing import Literal
 from uuid import uuid4
 
 from goldpan.code.edits.apply import EditError, FileEdits, FileError, Forgiveness, apply_forgiving
-from goldpan.code.edits.parse import (
-    apply_hunks,
-    is_unified,
-    parse_edits,
-    parse_unified,
-    refuse_binary,
-)
-from goldpan.code.patch import FileDiff
+from goldpan.code.edits.diffs import change_files, encode, is_unified
+from goldpan.code.edits.parse import parse_edits
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Block, Line, Result
-from goldpan.git.objects import Encoding, encodings
-from goldpan.git.trees import path_text
-
-
-def _encode(text: str, encoding: Encoding) -> bytes:
-    """Return the bytes of a text; raises `FileError` where the encoding lacks a character."""
-    try:
-        return text.encode(encoding)
-    except UnicodeEncodeError as error:
-        raise FileError(
-            f"The file is {encoding}, which lacks {error.object[error.start]!r}",
-            "Leave it out of the patch, or save the file as UTF-8 first",
-        ) from None
-
+from goldpan.git.apply import EXECUTABLE, FILE, FileState
+from goldpan.git.objects import encodings
+from goldpan.git.trees import SYMLINK, path_text
 
 Action = Literal["created", "modified", "removed"]
 
@@ -75,16 +58,12 @@ def _count(count: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One file's content before and after; None where there is no file."""
+    """One file before and after; None where there is no file."""
 
     applied: AppliedFile
     target: Path
-    before: bytes | None
-    after: bytes | None
-    source: Path | None = None
-    """The file whose mode it takes, where it moves from there."""
-    executable: bool | None = None
-    """The new mode; None where it stays."""
+    before: FileState | None
+    after: FileState | None
 
 
 def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) -> Applied:
@@ -109,14 +88,13 @@ def apply_patch_files(
 ) -> Applied:
     """Apply a patch to the files below `root`: to all of them, or with an error to none.
 
-    The patch has SEARCH/REPLACE blocks or is a unified diff. Where its line ends are others than
-    the file's, those of the file stay; with `lenient` white space at the ends of lines may differ
-    as well. The result names both.
+    The patch has SEARCH/REPLACE blocks, or is a unified diff, which git applies. Where its line
+    ends are others than the file's, those of the file stay; with `lenient` white space at the ends
+    of lines may differ as well. The result names both.
 
     Files keep their encoding, and their mode unless a diff sets it; each is replaced by one rename.
     Without `write` all is tried and nothing changed. Raises `EditError`: a path that leaves the
-    root, even through a link, or leads into `.git` is refused, as is a file that is not there, not
-    text or becomes a link.
+    root, even through a link, or leads into `.git` is refused, as is a link that would.
     """
     steps: dict[Path, _Step] = {}
     for step in _steps(patch_text, root, Forgiveness(line_ends=True, spaces=lenient)):
@@ -127,7 +105,7 @@ def apply_patch_files(
             )
         steps[step.target] = step
     if write:
-        _write(list(steps.values()))
+        _write(list(steps.values()), _real(root))
     return Applied(tuple(step.applied for step in steps.values()), write)
 
 
@@ -136,8 +114,7 @@ def _steps(patch_text: str, root: Path, forgive: Forgiveness) -> Iterator[_Step]
     if files:
         yield from (_plan(edits, root, forgive) for edits in files)
     elif is_unified(patch_text):
-        for file in parse_unified(patch_text):
-            yield from _plan_diff(file, root, forgive)
+        yield from _plan_diff(patch_text, root, forgive)
     else:
         raise FileError(
             "The patch has no block", "Give text with SEARCH/REPLACE blocks, or a unified diff"
@@ -155,59 +132,47 @@ def _plan(edits: FileEdits, root: Path, forgive: Forgiveness) -> _Step:
         raise FileError(
             f"{edits.path!r} does not exist", "Correct the path or --root, or leave SEARCH empty"
         )
-    after, forgiven = _apply(
-        edits.path,
-        before or b"",
-        lambda text: apply_forgiving(text, edits.edits, forgive),
-        removes=edits.removes,
-    )
-    action: Action = "removed" if after is None else "created" if before is None else "modified"
-    applied = AppliedFile(edits.path, action, len(edits.edits), forgiven)
-    return _Step(applied, target, before, after)
+    after, forgiven = _apply(edits, before.data if before else b"", forgive)
+    state = None if after is None else FileState(after, before.mode if before else FILE)
+    applied = AppliedFile(edits.path, _action(before, state), len(edits.edits), forgiven)
+    return _Step(applied, target, before, state)
 
 
-def _plan_diff(file: FileDiff, root: Path, forgive: Forgiveness) -> Iterator[_Step]:
-    """Yield what a unified diff does to a file; to both names of one that moves."""
-    path, old = path_text(file.after), path_text(file.before)
-    refuse_binary(file)
-    executable = _executable(file, path)
-    target = _resolve(path, root)
-    source = _resolve(old, root)
-    before = _read(old, source)
-    if (before is None) != (file.letter == "A"):
-        problem = "already exists" if before is not None else "does not exist"
-        raise FileError(f"{old!r} {problem}", "Correct the path or --root")
-    after, forgiven = _apply(
-        path,
-        before or b"",
-        lambda text: apply_hunks(text, file.hunks, forgive),
-        removes=file.letter == "D",
-    )
-    if file.letter in "RC" and target != source:
-        applied = AppliedFile(path, "created", len(file.hunks), forgiven)
-        yield _Step(applied, target, _read(path, target), after, source, executable)
-        if file.letter == "R":
-            yield _Step(AppliedFile(old, "removed", 0), source, before, None)
-        return
-    action: Action = "removed" if after is None else "created" if before is None else "modified"
-    applied = AppliedFile(path, action, len(file.hunks), forgiven)
-    yield _Step(applied, target, before, after, executable=executable)
+def _plan_diff(patch: str, root: Path, forgive: Forgiveness) -> Iterator[_Step]:
+    """Yield what a unified diff does to each of its files; links are files, not ways to others."""
+
+    def place(path: bytes) -> Path:
+        folder, _, name = os.fsdecode(path).rpartition("/")
+        parent = _resolve(folder, root) if folder else _real(root)
+        if parent != _real(root) / folder:
+            raise FileError(f"{path_text(path)!r} is behind a link", "Give paths without links")
+        return parent / name
+
+    changed = change_files(patch, lambda path: _entry(path_text(path), place(path)), forgive)
+    places = {path: place(path) for path in changed.diff.paths}
+    gone = {target for path, target in places.items() if path not in changed.after}
+    for path, target in places.items():
+        before, after = changed.before.get(path), changed.after.get(path)
+        if after and after.mode == SYMLINK and after != before:
+            _resolve(str(Path(os.fsdecode(path)).parent / os.fsdecode(after.data)), root, path)
+        if after and any(folder.is_file() for folder in {*target.parents} - gone):
+            raise FileError(f"{path_text(path)!r} is below a file", "Correct the path or --root")
+        note = changed.forgiven.get(path)
+        applied = AppliedFile(
+            path_text(path),
+            _action(before, after),
+            changed.diff.hunks[path],
+            () if note is None else (note,),
+        )
+        yield _Step(applied, target, before, after)
 
 
-def _executable(file: FileDiff, path: str) -> bool | None:
-    """Return the mode that a diff gives a file, None for none; raises `FileError` for a link."""
-    if file.mode_after is None:
-        return None
-    if file.mode_after.startswith("100"):  # 100755, 100644, or 100664 of long ago
-        return file.mode_after[3:4] == "7"
-    raise FileError(
-        f"{path!r} becomes a link or a submodule (mode {file.mode_after})",
-        "Leave it out of the patch",
-    )
+def _action(before: FileState | None, after: FileState | None) -> Action:
+    return "removed" if after is None else "created" if before is None else "modified"
 
 
 def _apply(
-    path: str, before: bytes, change: Callable[[str], tuple[str, list[str]]], *, removes: bool
+    edits: FileEdits, before: bytes, forgive: Forgiveness
 ) -> tuple[bytes | None, tuple[str, ...]]:
     """Return the content after, read in the first encoding in which the change applies.
 
@@ -216,25 +181,34 @@ def _apply(
     problems: list[EditError] = []
     for encoding in encodings(before):
         try:
-            text, forgiven = change(before.decode(encoding))
-            if removes and text:
+            text, forgiven = apply_forgiving(before.decode(encoding), edits.edits, forgive)
+            if edits.removes and text:
                 raise FileError("There is more in it than the patch removes", "Give all of it")
-            return None if removes else _encode(text, encoding), tuple(forgiven)
+            return None if edits.removes else encode(text, encoding), tuple(forgiven)
         except EditError as error:
             problems.append(error)
     first = problems[0] if problems else FileError("It is binary", "Edits are for text files")
-    raise type(first)(f"{path!r}: {first.problem}", first.remedy)
+    raise type(first)(f"{edits.path!r}: {first.problem}", first.remedy)
 
 
-def _resolve(path: str, root: Path) -> Path:
-    """Return where the file really lies, which must be below the root and outside `.git`."""
+def _real(root: Path) -> Path:
     try:
-        base = root.resolve(strict=True)
-        target = (base / path).resolve()
-        parts = (*PurePosixPath(path).parts, *target.relative_to(base).parts)
-        is_link = target.is_symlink()  # one that leads to itself resolves so since Python 3.13
-    except FileNotFoundError:
+        return root.resolve(strict=True)
+    except OSError:
         raise FileError(f"{root} does not exist", "Name a folder with --root") from None
+
+
+def _resolve(path: str, root: Path, link: bytes = b"") -> Path:
+    """Return where the file really lies, which must be below the root and outside `.git`.
+
+    The path may be where a link leads, which then is named.
+    """
+    base = _real(root)
+    try:
+        target = (base / path).resolve()
+        parts = target.relative_to(base).parts
+        parts = parts if link else (*PurePosixPath(path).parts, *parts)
+        is_link = target.is_symlink()  # one that leads to itself resolves so since Python 3.13
     except (OSError, RuntimeError, ValueError):
         parts = ()  # also of a name that is too long
     forbidden = {"/", "..", ".git"}
@@ -245,18 +219,30 @@ def _resolve(path: str, root: Path) -> Path:
         or not forbidden.isdisjoint(part.lower() for part in parts)
     ):
         raise FileError(
-            f"{path!r} leads out of {root}, to nothing or into .git",
+            f"{path_text(link) if link else path!r} leads out of {root}, to nothing or into .git",
             "Give paths of files below the root",
         )
     return target
 
 
-def _read(path: str, target: Path) -> bytes | None:
-    """Return the content of a file, or None where there is none yet."""
+def _entry(path: str, target: Path) -> FileState | None:
+    """Return what stands at a name itself; a folder, or what is below a file, may give way."""
+    with suppress(OSError):  # of a name that is too long, which `_read` tells
+        is_folder = target.is_dir() and not target.is_symlink()
+        if is_folder or any(folder.is_file() for folder in target.parents):
+            return None
+    return _read(path, target, follow=False)
+
+
+def _read(path: str, target: Path, *, follow: bool = True) -> FileState | None:
+    """Return a file, or a link that is not followed; None where there is none yet."""
     try:
-        if not stat.S_ISREG(target.stat().st_mode):
+        mode = target.stat(follow_symlinks=follow).st_mode
+        if stat.S_ISLNK(mode):
+            return FileState(os.fsencode(target.readlink()), SYMLINK)
+        if not stat.S_ISREG(mode):
             raise FileError(f"{path!r} is not an ordinary file", "Give paths of files")
-        return target.read_bytes()
+        return FileState(target.read_bytes(), EXECUTABLE if mode & stat.S_IXUSR else FILE)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -265,64 +251,75 @@ def _read(path: str, target: Path) -> bytes | None:
         ) from None
 
 
-def _write(steps: list[_Step]) -> None:
-    """Write all files beside their places, then rename; undo everything where one step fails."""
+def _write(steps: list[_Step], base: Path) -> None:
+    """Write all files near their places, then rename; undo everything where one step fails."""
+    targets = {step.target for step in steps}
     try:
         with ExitStack() as leftovers, ExitStack() as undo:
             staged = [
                 (
                     step.target,
-                    _stage(step, step.before, leftovers),
-                    _stage(step, step.after, leftovers, is_new=True),
+                    _stage(step, step.before, targets, leftovers),
+                    _stage(step, step.after, targets, leftovers),
                 )
                 for step in steps
             ]
-            for target, old, new in staged:
+            # A folder may take the place of a file that goes, and the other way round.
+            for target, old, new in sorted(staged, key=lambda one: one[2] is not None):
+                undo.callback(_restore, old, target)
                 _move(new, target)
-                undo.callback(_move, old, target)
             undo.pop_all()
     except OSError as error:
         raise FileError(
             f"{error.filename} cannot be written: {error.strerror}; no file was changed",
             "Make it writable and apply the patch again",
         ) from None
+    finally:
+        folders = {folder for target in targets for folder in target.parents} - {base}
+        for folder in sorted(folders, reverse=True):
+            if folder.is_relative_to(base):
+                with suppress(OSError):  # it is not empty
+                    folder.rmdir()
+
+
+def _restore(old: Path | None, target: Path) -> None:
+    with suppress(OSError):  # what was not even moved
+        _move(old, target)
 
 
 def _move(source: Path | None, target: Path) -> None:
-    """Put a file in the place of another, or remove that where there is none to put."""
-    if source:
-        source.replace(target)
-    else:
+    """Put a file in the place of another or of empty folders; without any, remove that."""
+    if source is None:
         target.unlink()
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.is_symlink():
+        for folder, _, _ in os.walk(target, topdown=False):
+            Path(folder).rmdir()
+    source.replace(target)
 
 
 def _stage(
-    step: _Step, content: bytes | None, leftovers: ExitStack, *, is_new: bool = False
+    step: _Step, state: FileState | None, targets: Set[Path], leftovers: ExitStack
 ) -> Path | None:
-    """Write a version beside its place, with the mode that the file has, or gets if it is new."""
-    if content is None:
+    """Write a version near its place, with the mode that the file has, or gets if it is new."""
+    if state is None:
         return None
-    for folder in reversed(step.target.parents):
-        if not folder.exists():
-            folder.mkdir()
-            leftovers.callback(_remove_empty, folder)
-    path = step.target.with_name(f".goldpan-{uuid4().hex}")
+    parents = step.target.parents
+    folder = next(it for it in parents if it.is_dir() and targets.isdisjoint((it, *it.parents)))
+    path = folder / f".goldpan-{uuid4().hex}"
     leftovers.callback(path.unlink, missing_ok=True)
+    if state.mode == SYMLINK:
+        path.symlink_to(os.fsdecode(state.data))
+        return path
     with path.open("xb") as file:
-        file.write(content)
+        file.write(state.data)
         file.flush()
         os.fsync(file.fileno())
-    if is_new and step.source:
-        path.chmod(stat.S_IMODE(step.source.stat().st_mode))
-    elif step.before is not None:
+    if step.before is not None and step.before.mode != SYMLINK:
         path.chmod(stat.S_IMODE(step.target.stat().st_mode))
-    if is_new and step.executable is not None:
+    if state.mode != (step.before.mode if step.before else FILE):
         mode = stat.S_IMODE(path.stat().st_mode)
         readers = (mode & 0o444) >> 2  # whoever may read it may run it
-        path.chmod(mode | readers if step.executable else mode & ~0o111)
+        path.chmod(mode | readers if state.mode == EXECUTABLE else mode & ~0o111)
     return path
-
-
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import re
+import tempfile
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.secrets import mask, register
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.card import CARD, FINDINGS_PAGE
+from goldpan.datasets.card import CARD, FINDINGS_PAGE, published
 from goldpan.datasets.hub.check import check_dataset
 from goldpan.datasets.hub.errors import HubCall, explained
 from goldpan.datasets.provenance import PROVENANCE, read_provenance
@@ -149,16 +150,15 @@ def _files_at(api: HfApi, call: HubCall, revision: str | None) -> dict[str, str]
     }
 
 
-def compare(directory: Path, local: list[str], remote: dict[str, str]) -> tuple[FileChange, ...]:
+def compare(local: Mapping[str, Path], remote: dict[str, str]) -> tuple[FileChange, ...]:
     """Return the changes after which the repository holds exactly the local files."""
     changes = []
-    for name in local:
-        path = directory / name
+    for name, path in local.items():
         remote_digest = remote.get(name)
         if remote_digest is None or remote_digest != _digest_like(remote_digest, path):
             action: Literal["add", "replace"] = "add" if remote_digest is None else "replace"
             changes.append(FileChange(name, path.stat().st_size, action))
-    deleted = sorted(remote.keys() - set(local))
+    deleted = sorted(remote.keys() - local.keys())
     return (*changes, *(FileChange(name, 0, "delete") for name in deleted))
 
 
@@ -234,14 +234,17 @@ def publish(
     it was, or new and empty.
     """
     _check_names(repo_id, tag)
-    local = [*sorted(read_provenance(directory)["files"]), PROVENANCE]
+    local = {name: directory / name for name in sorted(read_provenance(directory)["files"])}
     with explained(HubCall("the login", constants.ENDPOINT, None), "asking for a token"):
         call = HubCall(repo_id, endpoint(), (token or get_token() or "").strip() or None)
     _check_token(call, required=not dry_run)
     _refuse_problems(directory, allowed_licenses)
     api = open_hub(call.token)
     shown = reporter or Reporter(quiet=True)
-    with quiet():
+    with quiet(), tempfile.TemporaryDirectory(prefix="goldpan-") as scratch:
+        for name, data in published(directory, repo_id).items():
+            local[name] = Path(scratch, name)
+            local[name].write_bytes(data)
         state = read_hub_state(api, call) if call.token else None
         if state and private and not state.private:
             raise PublishError(
@@ -249,11 +252,11 @@ def publish(
                 f"Make it private at {call.endpoint}/datasets/{repo_id}/settings, choose "
                 "another name, or publish without --private",
             )
-        changes = compare(directory, local, state.files if state else {})
+        changes = compare(local, state.files if state else {})
         if state:
             _refuse_overwriting(call, state, changes, overwrite=overwrite)
             if _is_taken(state, changes, tag):
-                _refuse_other_rows(api, call, state.tags[str(tag)], directory, local, str(tag))
+                _refuse_other_rows(api, call, state.tags[str(tag)], local, str(tag))
                 shown.note(f"The tag {tag} stays at the version with these rows and another card")
                 tag = None
         commit = None
@@ -261,7 +264,7 @@ def publish(
             head = state.head if state else _create(api, call, private=private)
             commit = head
             if changes:
-                commit = _send(api, call, directory, changes, head, shown)
+                commit = _send(api, call, local, changes, head, shown)
             if tag and commit and (state is None or state.tags.get(tag) != commit):
                 with explained(call, f"setting the tag {tag}"):
                     api.create_tag(repo_id, tag=tag, revision=commit, repo_type=KIND)
@@ -328,16 +331,12 @@ def _is_taken(state: HubState, changes: tuple[FileChange, ...], tag: str | None)
 
 
 def _refuse_other_rows(
-    api: HfApi, call: HubCall, commit: str, directory: Path, local: list[str], tag: str
+    api: HfApi, call: HubCall, commit: str, local: Mapping[str, Path], tag: str
 ) -> None:
     with explained(call, f"asking what {tag} marks"):
         marked = _files_at(api, call, commit)
     # An audit after publishing changes these alone.
-    if {change.path for change in compare(directory, local, marked)} - {
-        CARD,
-        FINDINGS_PAGE,
-        PROVENANCE,
-    }:
+    if {change.path for change in compare(local, marked)} - {CARD, FINDINGS_PAGE, PROVENANCE}:
         raise TagTakenError(
             f"The tag {tag} of {call.repo_id} marks another version",
             "Choose another tag, because a version that people cite must not change",
@@ -353,13 +352,13 @@ def _create(api: HfApi, call: HubCall, *, private: bool) -> str | None:
 def _send(
     api: HfApi,
     call: HubCall,
-    directory: Path,
+    local: Mapping[str, Path],
     changes: tuple[FileChange, ...],
     head: str | None,
     reporter: Reporter,
 ) -> str:
     additions = [
-        CommitOperationAdd(change.path, directory / change.path)
+        CommitOperationAdd(change.path, local[change.path])
         for change in changes
         if change.action != "delete"
     ]

@@ -216,7 +216,7 @@ def import_files(
                 tags=task.suites,
                 languages=(task.language,),
                 subjects="rows",
-                made=_preparation(task, names),
+                made=_preparation(task, files, names),
                 apart="" if plan.kind == "given" else "Rows with the same text",
                 redacted=False,
             ),
@@ -299,11 +299,14 @@ def _attributed(name: str, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str,
         yield from rows
 
 
-def _preparation(task: Task, steps: Sequence[str]) -> str:
-    preparation = f"with the steps {', '.join(steps)}" if steps else "without changing their texts"
+def _preparation(task: Task, files: Sequence[Path], steps: Sequence[str]) -> str:
+    preparation = f"with the steps {', '.join(steps)}" if steps else "without changing texts"
     source = task.source
-    origin = f"{source.title} ({source.url})" if source.url else source.title
-    return f"Goldpan {__version__} read the files of {origin} {preparation}."
+    named = sorted(path.name for path in files)
+    read = f"{'the file' if len(named) == 1 else 'the files'} {', '.join(named)}"
+    if source.url:
+        read += f" of {source.title} ({source.url})"
+    return f"Goldpan {__version__} read {read} {preparation}."
 
 
 def _with_all_columns(task: Task, row: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:

@@ -183,11 +183,12 @@ def input_column(task_type: TaskType) -> Column:
 def task_family(task: Task) -> Family:
     """Return the kind of dataset that holds a task's rows."""
     input_field, target = input_column(task.type), target_column(task.type)
+    is_published = bool(task.source.url or task.source.citation)
     return Family(
         name=task.name,
         title=task.title,
         task=task.definition,
-        source=task.source.title,
+        source=task.source.title if is_published else "",
         citation=task.source.citation,
         columns=(*_FACTS, input_field, target),
         order=("id",),

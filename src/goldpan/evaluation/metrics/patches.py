@@ -15,19 +15,24 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 
-from goldpan.code.edits.apply import EditError, FileEdits, apply_edits
+from goldpan.code.edits.apply import EditError, FileEdits, Forgiveness, apply_edits
+from goldpan.code.edits.diffs import as_diff, change_files, is_unified
 from goldpan.code.edits.parse import parse_edits
 from goldpan.code.languages import language_of
+from goldpan.code.patch import split_patch
 from goldpan.core.parallel.workers import Failed, map_in_sandbox
 from goldpan.evaluation.metrics.estimate import Measure, MetricEvidence, Totals, means
 from goldpan.evaluation.metrics.generation import ORDERS, bleu_counts, bleu_of_counts, ngrams
 from goldpan.evaluation.metrics.syntax import Shape, data_flow, read_code, same_code, subtrees
+from goldpan.git.apply import DiffError, FileState
 
 NO_FILES = "the files before the edit are not given"
 APPLICATION = ("patch_applied", "patch_applied_lenient", "file_ast_equal", "file_exact")
@@ -44,8 +49,23 @@ class PatchPair:
 
 def patch_path(patch: str) -> str:
     """Return the file that a patch names first, "" where it names none or is malformed."""
-    edits = _parse(patch)
-    return edits[0].path or "" if edits else ""
+    if edits := _parse(patch):
+        return edits[0].path or ""
+    with suppress(ValueError):
+        return next((part.path for part in split_patch(patch)), "")
+    return ""
+
+
+def written(patch: str) -> str:
+    """Return the lines that a patch writes: added ones of a diff, REPLACE parts of blocks."""
+    if edits := _parse(patch):
+        return "\n".join(edit.replace for file in edits for edit in file.edits)
+    lines = patch.split("\n")  # files hold other signs that splitlines takes for ends
+    return "\n".join(
+        line[1:]
+        for above, line in pairwise(["", *lines])
+        if line.startswith("+") and not (line.startswith("+++ ") and above.startswith("--- "))
+    )
 
 
 def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
@@ -56,18 +76,18 @@ def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
     file earns nothing. The language is that of the file which the reference names.
     """
     paths = [patch_path(patch.reference) for patch in patches]
-    written = [
+    as_written = [
         CodePair(path, patch.reference, patch.answer or "")
         for path, patch in zip(paths, patches, strict=True)
     ]
     replaces = [
-        CodePair(path, _replaced(patch.reference), _replaced(patch.answer or ""))
+        CodePair(path, written(patch.reference), written(patch.answer or ""))
         for path, patch in zip(paths, patches, strict=True)
     ]
-    both = list(codebleu([*written, *replaces]))
+    both = list(codebleu([*as_written, *replaces]))
     whole, replaced = both[: len(patches)], both[len(patches) :]
     answered = np.array([patch.answer is not None for patch in patches], dtype=float)
-    parsed = np.array([bool(_parse(patch.answer or "")) for patch in patches], dtype=float)
+    parsed = np.array([_is_well_formed(patch.answer or "") for patch in patches], dtype=float)
     unread = sum(result.trees.syntax is None for result in whole)
     note = f"{unread} of {len(whole)} references have no syntax tree" if unread else ""
     columns = {
@@ -83,17 +103,39 @@ def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
 
 
 def apply_answer(answer: str, path: str, before: str, *, lenient: bool = False) -> str | None:
-    """Return the file after, None where the patch does not apply to it.
+    """Return the file after, None where the patch does not apply to it or removes it.
 
-    The answer must edit this file alone, under its name or under none.
+    The answer must edit this file alone, under its name or, in blocks, under none.
     """
+    after = _apply(answer, path, before, lenient=lenient)
+    return after[0] if after else None
+
+
+def _apply(answer: str, path: str, before: str, *, lenient: bool = False) -> Sequence[str] | None:
+    """Return the file after, nothing where it goes away, and None as `apply_answer` does."""
     edits = _parse(answer)
-    if len(edits) != 1 or edits[0].path not in (None, path):
-        return None
     try:
-        return apply_edits(before, edits[0].edits, lenient=lenient)
+        if not edits:
+            return _apply_diff(answer, path, before, lenient=lenient)
+        if len(edits) != 1 or edits[0].path not in (None, path):
+            return None
+        after = apply_edits(before, edits[0].edits, lenient=lenient)
     except EditError:
         return None
+    return () if edits[0].removes and not after else (after,)
+
+
+def _apply_diff(
+    answer: str, path: str, before: str, *, lenient: bool = False
+) -> Sequence[str] | None:
+    name = path.encode()
+    file = FileState(before.encode("utf-8", "surrogateescape"))
+    if not is_unified(answer):
+        return None
+    changed = change_files(answer, {name: file}.get, Forgiveness(lenient, lenient))
+    if changed.diff.paths != (name,):
+        return None
+    return tuple(file.data.decode("utf-8", "replace") for file in changed.after.values())
 
 
 def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEvidence:
@@ -111,14 +153,17 @@ def _application(patches: Sequence[PatchPair], paths: Sequence[str]) -> MetricEv
     compared: list[tuple[int, CodePair]] = []
     for index, (patch, path) in enumerate(zip(patches, paths, strict=True)):
         before, answer = patch.file_before or "", patch.answer or ""
-        after = apply_answer(answer, path, before)
-        loose = apply_answer(answer, path, before, lenient=True) if after is None else after
-        expected = apply_answer(patch.reference, path, before)
+        after = _apply(answer, path, before)
+        loose = _apply(answer, path, before, lenient=True) if after is None else after
+        expected = _apply(patch.reference, path, before)
         columns["patch_applied"][index] = after is not None
         columns["patch_applied_lenient"][index] = loose is not None
         if after is not None and expected is not None:
             columns["file_exact"][index] = after == expected
-            compared.append((index, CodePair(path, expected, after)))
+            if expected and after:
+                compared.append((index, CodePair(path, expected[0], after[0])))
+            else:
+                columns["file_ast_equal"][index] = after == expected
     equal = map_in_sandbox(_same_code, [pair for _, pair in compared], 1, SECONDS)
     for (index, _), same in zip(compared, equal, strict=True):
         columns["file_ast_equal"][index] = same is True
@@ -136,8 +181,12 @@ def _parse(patch: str) -> tuple[FileEdits, ...]:
         return ()
 
 
-def _replaced(patch: str) -> str:
-    return "\n".join(edit.replace for file in _parse(patch) for edit in file.edits)
+def _is_well_formed(patch: str) -> bool:
+    if _parse(patch):
+        return True
+    with suppress(DiffError):
+        return is_unified(patch) and bool(as_diff(patch))
+    return False
 
 
 SECONDS = 5.0

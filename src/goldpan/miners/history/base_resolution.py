@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.code.patch import FileDiff, apply, parse_diff
+from goldpan.code.patch import FilePatch, split_patch
 from goldpan.core.errors import GitError
 from goldpan.core.storage.archive import Record
 from goldpan.git.ancestry import Ancestry
+from goldpan.git.apply import apply_to_commit
 from goldpan.git.objects import Objects
-from goldpan.git.process import git
-from goldpan.git.trees import SUBMODULE, Touched
+from goldpan.git.trees import Touched, compare_trees
 from goldpan.miners.history.commit_pairs import CommitReading, Pull, about_paths, count, find_state
 
-_FILE = "100644"
-_SUBPROJECT = b"Subproject commit "
+_NOTHING = "0" * 40
+_INDEX = re.compile(r"^index ([0-9a-f]{4,40})\.\.([0-9a-f]{4,40})", re.M)
+_MODES = re.compile(r"^(new file|deleted file|new) mode (\d{6})$", re.M)
 
 
 class UnfitError(ValueError):
@@ -38,88 +38,58 @@ def rebuild(
     if record.meta["status"] != 200:
         raise UnfitError(f"GitHub gives no diff (HTTP {record.meta['status']})")
     try:
-        files = parse_diff(record.read())
+        parts = split_patch(record.read().decode("utf-8", "surrogateescape"))
     except ValueError as error:
         raise UnfitError(f"GitHub's diff cannot be read: {error}") from None
     problem = "no commit that GitHub's diff could belong to is in the clone"
     for base in bases:
         try:
-            rebuilt = [_rebuild(file, base, objects) for file in files]
-        except ValueError as error:
+            return base, _rebuild(clone, base, parts, objects)
+        except GitError as error:
+            problem = f"GitHub's diff does not fit: {error.problem}"
+        except UnfitError as error:
             problem = f"GitHub's diff does not fit: {error}"
-            continue
-        _write(clone, [data for _, data in rebuilt if data is not None])
-        return base, tuple(touched for touched, _ in rebuilt)
     raise UnfitError(problem)
 
 
-def _rebuild(file: FileDiff, base: str, objects: Objects) -> tuple[Touched, bytes | None]:
-    """Return a changed file, and its bytes where git may not have them."""
-    tree_entry = None if file.letter == "A" else objects.find(base, file.before)
-    if file.letter != "A" and tree_entry is None:
-        raise UnfitError("it changes a file that is not there")
-    mode_before = file.mode_before or (tree_entry.mode if tree_entry else None)
-    mode_after = None if file.letter == "D" else file.mode_after or mode_before or _FILE
-    if tree_entry is not None and not tree_entry.id.startswith(file.id_before):
-        raise UnfitError("it changes another version of a file")
-    data = None
-    if SUBMODULE in (mode_before, mode_after):
-        after = _submodule(file)
-    elif file.letter == "D":
-        after = None
-    elif file.is_binary:
-        after = None  # the diff does not hold it
-    elif not file.hunks and tree_entry is not None:
-        after = tree_entry.id
-    else:
-        before = objects.blob(tree_entry.id) if tree_entry else b""
-        if before is None:
-            raise UnfitError("a file is missing or too large")
-        data = apply(before, file.hunks)
-        after = blob_id(data)
-        if not after.startswith(file.id_after):
+def _rebuild(
+    clone: Path, base: str, parts: Sequence[FilePatch], objects: Objects
+) -> tuple[Touched, ...]:
+    """Return the files that a diff changes; of a binary one it does not hold the content."""
+    text = "".join(part.text for part in parts if not part.is_binary)
+    tree = apply_to_commit(clone, base, text.encode("utf-8", "surrogateescape"))
+    touched = [*compare_trees(clone, base, tree)]
+    touched += (_binary(part, base, objects) for part in parts if part.is_binary)
+    files = {file.path: file for file in touched}
+    for part in parts:
+        ids = _INDEX.search(part.text.partition("\n@@ ")[0])
+        file = files.get(part.path.encode("utf-8", "surrogateescape"))
+        if ids and file and not (file.blob_before or _NOTHING).startswith(ids[1]):
+            raise UnfitError("it changes another version of a file")
+        if ids and file and file.blob_after and not file.blob_after.startswith(ids[2]):
             raise UnfitError("it gives another file than it says")
-    touched = Touched(
-        path=file.before if file.letter == "D" else file.after,
-        previous=file.before if file.letter in "RC" else None,
-        letter=file.letter,
-        mode_before=None if file.letter == "A" else mode_before,
-        mode_after=mode_after,
+    return tuple(touched)
+
+
+def _binary(part: FilePatch, base: str, objects: Objects) -> Touched:
+    path = part.path.encode("utf-8", "surrogateescape")
+    previous = part.moved_from.encode("utf-8", "surrogateescape") or None
+    modes = dict(_MODES.findall(part.text))
+    tree_entry = None if "new file" in modes else objects.find(base, previous or path)
+    if tree_entry is None and "new file" not in modes:
+        raise UnfitError("it changes a file that is not there")
+    mode_before = tree_entry.mode if tree_entry else None
+    mode_after = modes.get("new file") or modes.get("new") or mode_before
+    letter = {"new file": "A", "deleted file": "D"}.get(next(iter(modes), ""), "M")
+    return Touched(
+        path=path,
+        previous=previous,
+        letter="R" if previous else letter,
+        mode_before=mode_before,
+        mode_after=None if letter == "D" else mode_after,
         blob_before=tree_entry.id if tree_entry else None,
-        blob_after=after,
-        additions=None if file.is_binary else file.count(b"+"),
-        deletions=None if file.is_binary else file.count(b"-"),
+        blob_after=None,
     )
-    return touched, data
-
-
-def _submodule(file: FileDiff) -> str | None:
-    for hunk in file.hunks:
-        for line in hunk.lines:
-            if line.startswith(b"+" + _SUBPROJECT):
-                return line[len(_SUBPROJECT) + 1 :][:40].decode("ascii", "replace")
-    return None
-
-
-def blob_id(data: bytes) -> str:
-    """Return the id that git gives to a file."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def _write(clone: Path, files: Sequence[bytes]) -> None:
-    """Write files into a clone's object store, all by one git."""
-    if not files:
-        return
-    with tempfile.TemporaryDirectory() as directory:
-        paths = []
-        for index, data in enumerate(files):
-            path = Path(directory) / str(index)
-            path.write_bytes(data)
-            paths.append(f"{path}\n")
-        options, names = ("-w", "--no-filters", "--stdin-paths"), "".join(paths).encode()
-        ids = git("hash-object", *options, clone=clone, subject=str(clone), stdin=names)
-    if ids.decode().split() != [blob_id(data) for data in files]:
-        raise GitError(f"{clone} does not keep files as they are", "Clone the repository again")
 
 
 @dataclass(frozen=True, slots=True)

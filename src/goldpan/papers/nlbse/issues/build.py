@@ -330,10 +330,12 @@ def _card(request: BuildRequest, results: Sequence[SourceUnitResult]) -> data.Ca
         f"{count:,} of the hours that were asked for are {state}."
         for state, count in request.source.gaps().items()
     )
-    origin = f"{len(results):,} hours of GH Archive" if archived else "mined repositories"
+    hours = f"{len(results):,} hour{'' if len(results) == 1 else 's'}"
+    origin = f"{hours} of GH Archive" if archived else "mined repositories"
     return data.CardInputs(
-        summary=request.profile.description + ".",
-        made=f"Goldpan {__version__} made it of {closings:,} closings of issues in {origin}.",
+        summary=f"{request.profile.description}." if request.profile.description else "",
+        made=f"Goldpan {__version__} made it of {closings:,} "
+        f"closing{'' if closings == 1 else 's'} of issues in {origin}.",
         apart="" if request.profile.near_duplicates == "keep" else "Near duplicates",
         redacted=request.profile.redact,
         languages=(request.profile.language,) if request.profile.language else (),

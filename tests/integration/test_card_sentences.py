@@ -1,0 +1,229 @@
+"""Every sentence of a card is known, and true of its dataset."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import goldpan
+from goldpan.core.sanitize import visible
+from goldpan.datasets.provenance import shard_paths
+from tests.demo_workspace import make_demo
+from tests.tasks import own_files, own_task
+
+MINED = {"qa", "fault-localization", "code-edit", "issue-resolution", "issue-nlbse23"}
+IMPORTED = {"toy_issues"}
+OWN = {"report_kind"}
+
+
+@dataclass(frozen=True)
+class Built:
+    """A dataset, with what is known of it."""
+
+    name: str
+    card: str
+    provenance: Mapping[str, Any]
+    rows: list[dict[str, Any]]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What each column holds."""
+        return {column["name"]: column["holds"] for column in self.provenance["columns"]}
+
+    @property
+    def has_code(self) -> bool:
+        """Whether a column holds code."""
+        return "code" in self.columns.values()
+
+    @property
+    def sources(self) -> list[Mapping[str, Any]]:
+        """The mined repositories."""
+        return list(self.provenance.get("sources", ()))
+
+
+def of(*names: str) -> Callable[[re.Match[str], Built], bool]:
+    return lambda _, built: built.name in names
+
+
+def always(_: re.Match[str], built: Built) -> bool:
+    return True
+
+
+def count(found: re.Match[str], built: Built) -> bool:
+    return int(found[1]) == len(built.rows)
+
+
+Check = Callable[[re.Match[str], Built], bool]
+# What a sentence says, and of which datasets it is true.
+RULES: tuple[tuple[str, Check], ...] = (
+    (r"Given .*|It resolves the issue where.*|The (input|output|reference) is.*", always),
+    (
+        r"(\d+) examples from 1 repository, mined until 2024-08-01\.",
+        lambda found, built: (
+            count(found, built)
+            and built.name in MINED
+            and len({row["repo"] for row in built.rows}) == 1
+        ),
+    ),
+    (
+        r"(\d+) examples taken from Toy issues of nobody\.",
+        lambda found, built: count(found, built) and built.name in IMPORTED,
+    ),
+    (r"(\d+) examples of a table\.", lambda f, b: count(f, b) and b.name in OWN),
+    (r"Follows FAUN-Eval, .*", of("qa", "fault-localization", "code-edit")),
+    (r"Follows SWE-bench, .*", of("issue-resolution")),
+    (r"Follows NLBSE'23 issue report classification\.", of("issue-nlbse23")),
+    (r"Issue reports as in the NLBSE'23 .*", of("issue-nlbse23")),
+    (
+        r"Of (\d+) rows, (\d+) (?:is|are) free of all findings \(.*",
+        lambda found, built: count(found, built) and (int(found[2]) > 0 or built.name == "qa"),
+    ),
+    (r"`goldpan report --row ID`, .*", of("qa", "code-edit", "issue-resolution")),
+    (
+        r"Labels: .* by the profile (\w+), without a review\.",
+        lambda found, built: (
+            built.provenance["profile"]["name"] == found[1] and not built.provenance.get("reviews")
+        ),
+    ),
+    (r"In (?:seven|nine) .*", of("qa", "fault-localization", "code-edit")),
+    (r"How right they are .*|Of 9 rows, .* proved .*", of("issue-resolution")),
+    (r"The rows are made of (\d+) of \d+ (?:issues|fix pairs).*", count),
+    (
+        r"A model is given (.*) and should answer with `(\w+)`\.",
+        lambda found, built: {*re.findall(r"\w+", found[1]), found[2]} <= built.columns.keys(),
+    ),
+    (
+        r"Split by `none`\.",
+        lambda _, built: all(
+            "test-" in path for path in built.provenance["files"] if "data/" in path
+        ),
+    ),
+    (r"Split by `stratified:[^`]+`, seed 42\.", of(*IMPORTED, *OWN)),
+    (r"Rows with the same text are never .*", of(*IMPORTED, *OWN)),
+    (r"Near duplicates (?:may lie|are never) .*", of(*MINED)),
+    (r"One example; longer texts are cut:", always),
+    (
+        r"Goldpan \S+ mined the repositories from GitHub, kept every reply as it came, .*",
+        lambda _, built: {source["via"] for source in built.sources} <= {"graphql", "rest"},
+    ),
+    (r"The column `raw` names the replies\.", lambda _, built: "raw" in built.columns),
+    (r"Goldpan \S+ made it of 49 closings of issues in mined .*", of("issue-nlbse23")),
+    (r"Goldpan \S+ read the file t\.csv without changing texts\.", of(*OWN)),
+    (r"Goldpan \S+ read the file toy\.csv of Toy issues of nobody \(.*", of(*IMPORTED)),
+    (r"`provenance\.json` holds all settings, .*", always),
+    (r"Counts are of what is stored, .*|Complete means that .*", of(*MINED)),
+    (r"Pairs by the rules `default`: .*", of(*MINED - {"issue-nlbse23"})),
+    (r"Of (\d+) (?:issues|fix pairs), these criteria of the profile .*", of(*MINED)),
+    (r"The answer is .*", of("qa")),
+    (r"After the filters:|What gave no example:", of(*MINED)),
+    (r"These rows were not scored against a gold set\.", of(*OWN, *IMPORTED, "issue-nlbse23")),
+    (
+        r"These rows were not scored against a gold set:|`goldpan evaluate labels --sample 50` .*",
+        of(*MINED - {"issue-nlbse23"}),
+    ),
+    (
+        r"A model that was trained on texts from after these dates .*",
+        lambda _, built: any(row["created_at"] for row in built.rows),
+    ),
+    (r"The texts and the code belong to their authors\.", lambda _, built: built.has_code),
+    (r"The texts belong to their authors\.", lambda _, built: not built.has_code),
+    (r"Code is under the license of its repository, .*", lambda _, built: built.has_code),
+    (
+        r"Each example names the license of its repository\.",
+        lambda _, built: all(row["repo"] for row in built.rows),
+    ),
+    (
+        r"Their source states the license below; .*",
+        lambda _, built: all(row["license"] for row in built.rows) and built.name in IMPORTED,
+    ),
+    (r"People wrote the texts on GitHub\.", of(*MINED - {"qa"})),
+    (
+        r"People wrote the texts on GitHub; they are named by their relation .*",
+        lambda _, built: {"question_role", "answer_role"} <= built.columns.keys(),
+    ),
+    (
+        r"Before publishing, Goldpan made unreadable: .*",
+        lambda _, built: bool(built.provenance["redactions"]),
+    ),
+    (r"Goldpan found nothing in the texts .*|A search by rules misses .*", of(*MINED)),
+    (r"Nothing in the texts was made unreadable\.", of(*OWN, *IMPORTED, "issue-nlbse23")),
+    (r"Names may stand in running text: .*", of(*OWN, *IMPORTED, "issue-nlbse23")),
+    (r"- .*|Split by time, or keep only .*", of(*MINED)),
+    (r"Please cite this dataset and the paper that it follows:", of(*MINED)),
+    (r"Please cite this dataset and where it is from:", of(*IMPORTED)),
+    (r"Please cite this dataset:", of(*OWN)),
+    (
+        r"The examples are the work of those who wrote the issues and the code: .*",
+        lambda _, built: built.has_code,
+    ),
+    (r"The examples are the work of those who wrote the texts: name .*", of(*MINED)),
+    (r"The examples are the work of those who wrote the texts\.", of(*OWN, *IMPORTED)),
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
+    folder = tmp_path_factory.mktemp("cards")
+    lab = goldpan.Workspace(make_demo(folder / "lab"))
+    with (folder / "t.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["text", "kind"])
+        table.writerows(
+            [f"The thing number {at} does not work", ["bug", "question"][at % 2]]
+            for at in range(40)
+        )
+    lab.tasks.add("report_kind", [folder / "t.csv"], text=["text"], label="kind")
+    own_task(lab.path / "tasks")
+    lab.tasks.import_("toy_issues", own_files(folder))
+    output = lab.path / "datasets" / "issue-nlbse23"
+    lab.build.issue_type(profile="nlbse23", source="mined", split="none", output=output)
+    made = {}
+    for name in (*MINED, *IMPORTED, *OWN):
+        directory = lab.path / "datasets" / name
+        rows = [row for path in shard_paths(directory) for row in pq.read_table(path).to_pylist()]
+        provenance = json.loads((directory / "provenance.json").read_text("utf-8"))
+        made[name] = Built(name, (directory / "README.md").read_text("utf-8"), provenance, rows)
+    return made
+
+
+def sentences(card: str) -> Iterator[str]:
+    """Yield the sentences outside of tables, headings and code."""
+    is_code = False
+    for line in card.split("\n---\n", 1)[1].split("\n"):
+        is_code ^= line.startswith("```")
+        if line and not is_code and not line.startswith(("|", "#", "```")):
+            plain = re.sub(r"\\([_*`\[\]~#|$])", r"\1", line)
+            yield from re.split(r"(?<=[.:])(?<!Labels:)\s+(?=[A-Z`])", plain)
+
+
+@pytest.mark.parametrize("name", sorted(MINED | IMPORTED | OWN))
+def test_every_sentence_is_known_and_true(built: dict[str, Built], name: str) -> None:
+    dataset = built[name]
+    seen = list(sentences(dataset.card))
+    assert len(seen) > 10
+    for sentence in seen:
+        found = next(
+            ((match, check) for rule, check in RULES if (match := re.fullmatch(rule, sentence))),
+            None,
+        )
+        assert found is not None, sentence
+        assert found[1](found[0], dataset), sentence
+
+
+@pytest.mark.parametrize("name", sorted(MINED | IMPORTED | OWN))
+def test_no_part_is_empty_and_no_placeholder_is_left(built: dict[str, Built], name: str) -> None:
+    card = built[name].card
+    assert "ORGANIZATION" not in card
+    assert visible(card.replace("\n", " ")) == card.replace("\n", " ")
+    body = card.split("\n---\n", 1)[1]
+    parts = re.split(r"^#{1,2} [^\n]+$", body, flags=re.M)[1:]
+    assert all(part.strip() for part in parts)
+    assert ("## Limits" in card) == (name in MINED)
+    assert not re.search(r"\b1 (?:examples|rows|closings|hours|repositories)\b", body)
