@@ -18,8 +18,8 @@
 `issue_verdicts` the verdicts on issues, for criteria that judge pairs
 ===============  =================================================================================
 
-In a view of discussions `issues` are these, and `texts` what readers see of them: no comments that
-were deleted or minimized.
+In a view of discussions `issues` are these. `texts` are what readers see: no comments that were
+deleted or minimized.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ UNION ALL
 SELECT c.number, 'comment', c.comment_id, c.author, c.author_type, c.author_association,
        c.created_at, coalesce(c.body, '')
 FROM comments c JOIN entries e USING (number)
-WHERE e.kind = $kind AND c.kind = $comments
+WHERE e.kind = $kind AND c.kind = $comments AND c.minimized IS NOT TRUE
   AND (number, comment_id) NOT IN (
-    SELECT number, comment_id FROM discussion_comments WHERE minimized OR deleted_at IS NOT NULL
+    SELECT number, comment_id FROM discussion_comments WHERE deleted_at IS NOT NULL
   )
 """
 
