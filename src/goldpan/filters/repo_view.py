@@ -9,6 +9,7 @@
 `files`          the changed files as GitHub lists them
 `changes`        the changed files as git tells them (empty without a clone)
 `revisions`      the states before and after each pull (empty without a clone)
+`commits`        the commits of pull requests
 `repositories`   the repository
 `refs`           the table `references`
 `closings`       who closed each issue last, and when
@@ -34,6 +35,7 @@ import pyarrow as pa
 
 from goldpan.core.schemas import (
     CHANGES,
+    COMMITS,
     DISCUSSION_COMMENTS,
     DISCUSSIONS,
     DUPLICATES,
@@ -53,7 +55,7 @@ from goldpan.git.refs import verify_clone
 
 _BATCH = 1_024
 _TABLES = ("repositories", "entries", "comments", "references")
-_OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DISCUSSION_COMMENTS)
+_OPTIONAL = (COMMITS, EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DISCUSSION_COMMENTS)
 
 _TEXTS = """
 CREATE TABLE all_texts AS
