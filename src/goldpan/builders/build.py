@@ -35,6 +35,7 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.examples import QA
+from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
 from goldpan.datasets.manifest import Audited, CardInputs, FunnelStep, Written
@@ -211,6 +212,8 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
     for repo in repos:  # raises before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
     refuse_foreign(request.directory)
+    if request.reviews or request.check is not None:
+        refuse_annotated(workspace, request.directory)
     earlier = describe_build(request.directory)
     with workspace.scratch() as scratch:
         rows_request = RowsRequest(

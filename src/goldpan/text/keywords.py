@@ -106,7 +106,8 @@ def _mention_at(text: str, anchor: re.Match[str], hosts: tuple[str, ...]) -> Men
             if not address:
                 return None
             tail = _URL_TAIL.match(text, end)
-            return Mention(address[1], number, "url", address.start(), end, tail.end())
+            whole = tail.end() if tail else end
+            return Mention(address[1], number, "url", address.start(), end, whole)
         case _:
             return None if _GLUED_GH.match(before) else Mention(None, number, "gh", start, end, end)
 
