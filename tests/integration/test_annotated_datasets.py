@@ -29,7 +29,9 @@ def sent(lab: goldpan.Workspace, name: str, form: str, dataset: Path) -> None:
     """Note a project whose rows are those of a dataset, as `goldpan annotate push` does."""
     asked = find_form(form)
     place = dataset_place(lab.layout, dataset)
-    facts = ProjectFacts("http://127.0.0.1:1", "k", form, 2, blind=True, number=1, datasets=(place,))
+    facts = ProjectFacts(
+        "http://127.0.0.1:1", "k", form, 2, blind=True, number=1, datasets=(place,)
+    )
     begin_project(lab.layout, name, asked.configuration, facts)
 
 

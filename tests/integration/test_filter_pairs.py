@@ -114,7 +114,10 @@ def test_an_issue_closed_long_before_or_after_the_merge(tmp_path: Path) -> None:
     ]
     mentions = [
         {
-            **{"signal": "mention", "repo": REPO, "number": row["number"], "target_repo": REPO},
+            "signal": "mention",
+            "repo": REPO,
+            "number": row["number"],
+            "target_repo": REPO,
             "target_number": 10 + row["number"],
             "evidence": {"where": "comment", "source_id": str(row["comment_id"])},
         }

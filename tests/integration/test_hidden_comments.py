@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,7 +11,6 @@ from tests import filtering
 from tests.backups import issue, read, take_entries
 from tests.filtering import comment, judge
 from tests.mining import mine_twin, rows
-from goldpan.core.settings.config import Via
 from tests.twin import Editor, Twin, forum_world
 from tests.twin.writing import VISITOR
 
@@ -27,7 +27,9 @@ ASKED = "When I turn the pan over the gold falls out with the sand, how do I kee
 
 
 @pytest.mark.parametrize("via", ["graphql", "rest"])
-def test_both_apis_tell_which_comments_are_hidden(tmp_path: Path, via: Via) -> None:
+def test_both_apis_tell_which_comments_are_hidden(
+    tmp_path: Path, via: Literal["graphql", "rest"]
+) -> None:
     world = forum_world()
     editor = Editor(world, start="2024-03-01T09:00:00Z")
     number = editor.issue("How do I empty the pan?", ASKED, author=VISITOR)

@@ -265,10 +265,7 @@ def number_of(entry: dict[str, Any]) -> int:
     return int((entry.get("pull") or entry["issue"])["number"])
 
 
-COPILOTS = {
-    175728472: "copilot-pull-request-reviewer[bot]",
-    198982749: "copilot-swe-agent[bot]",
-}
+COPILOTS = {175728472: "copilot-pull-request-reviewer[bot]", 198982749: "copilot-swe-agent[bot]"}
 
 
 def login_of(record: dict[str, Any]) -> str | None:

@@ -21,10 +21,7 @@ class Editor(Writer):
         edited = self._change_comment(
             identity,
             lambda comment: replace(
-                comment,
-                body=body,
-                updated_at=now,
-                edits=with_edit(comment, body, now, MAINTAINER),
+                comment, body=body, updated_at=now, edits=with_edit(comment, body, now, MAINTAINER)
             ),
         )
         self.world.put(replace(edited, updated_at=now))

@@ -75,7 +75,14 @@ def test_not_an_issue_url(text: str) -> None:
     ("tail", "mark"),
     [
         *(("?notification_referrer_id=NT_abc", ""), ("#issuecomment-7", "."), ("/files#r1", "?")),
-        *(("", "?"), ("/", "?"), ("?a=1", "?!"), ("?a=1", ", "), ("#a", ")"), ("/commits/0a1b", ":")),
+        *(
+            ("", "?"),
+            ("/", "?"),
+            ("?a=1", "?!"),
+            ("?a=1", ", "),
+            ("#a", ")"),
+            ("/commits/0a1b", ":"),
+        ),
     ],
 )
 def test_what_follows_the_number_of_an_address_belongs_to_it(tail: str, mark: str) -> None:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import (
@@ -35,7 +36,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.datasets.examples import QA
-from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.datasets.files import refuse_foreign, write_dataset
 from goldpan.datasets.gold import Gold
 from goldpan.datasets.manifest import Audited, CardInputs, FunnelStep, Written

@@ -132,7 +132,8 @@ _OWN = {
             frozenset({"answers", "answered"}),  # the second of earlier rounds, as below
             gold={
                 **{name: name for name in ("answers", "partly", "not", CANNOT_TELL)},
-                **{"answered": "answers", "unanswered": "not"},
+                "answered": "answers",
+                "unanswered": "not",
                 **dict.fromkeys(("other-reply", "no-question"), "not"),
             },
         ),

@@ -182,8 +182,8 @@ def push(
 
     `suggest` says what is filled in; without it the project is blind, which a gold set should be.
     `selection` is where the tasks come from, if they were ranked. `webhook` is an address that the
-    server calls after each answer, and `dataset` the directory of the rows. Raises `StudioError` where the server fails; what was sent
-    stays, and the same push goes on.
+    server calls after each answer, and `dataset` the directory of the rows. Raises `StudioError`
+    where the server fails; what was sent stays, and the same push goes on.
     """
     if annotators < 1:
         raise UsageError(f"{annotators} people cannot answer", "Give at least 1")
@@ -195,9 +195,7 @@ def push(
     started = time.monotonic()
     datasets = () if dataset is None else (dataset_place(workspace, dataset),)
     blind = suggest is None
-    facts = ProjectFacts(
-        server.url, "", form.name, annotators, blind, of=of, datasets=datasets
-    )
+    facts = ProjectFacts(server.url, "", form.name, annotators, blind, of=of, datasets=datasets)
     project = begin_project(workspace, name, form.configuration, facts)
     with Studio(server) as studio, locked(project):
         if selection is not None:

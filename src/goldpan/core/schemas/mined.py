@@ -121,7 +121,9 @@ COMMENTS = table(
     count("review_id", "of a review comment: its review; null from before GitHub had reviews"),
     count("reply_to", "the review comment, or comment on a discussion, that this one answers"),
     text("review_state", "`approved`, `changes_requested`, `commented`, `dismissed`, `pending`"),
-    flag("minimized", "whether it is hidden from readers; null where the server does not report it"),
+    flag(
+        "minimized", "whether it is hidden from readers; null where the server does not report it"
+    ),
     text(
         "minimized_reason",
         "`abuse`, `off-topic`, `outdated`, `resolved`, `duplicate`, `spam`, `low-quality`",

@@ -130,7 +130,8 @@ WITH {_CLAIMS}, {TAKEN_IN}, copies AS (
   GROUP BY ALL
 )
 SELECT issue, pull_repo, pull, a.n IS NULL AND b.n IS NULL AND original IS NULL AS keep,
-       CASE WHEN original IS NOT NULL THEN 'backport' WHEN a.n > 0 AND b.n > 0 THEN 'many-to-many' WHEN a.n > 0 THEN 'many-pulls'
+       CASE WHEN original IS NOT NULL THEN 'backport'
+            WHEN a.n > 0 AND b.n > 0 THEN 'many-to-many' WHEN a.n > 0 THEN 'many-pulls'
             WHEN b.n > 0 THEN 'many-issues' END AS reason,
        coalesce(a.n, 0) + coalesce(b.n, 0) AS value,
        CASE WHEN original IS NOT NULL THEN 'the issue is fixed by ' || original

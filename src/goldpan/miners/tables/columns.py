@@ -132,7 +132,7 @@ _APPS = {
     242468646: "anthropic-code-agent[bot]",
     242516109: "openai-code-agent[bot]",
 }
-"""Logins of apps, by id, which REST shows by the name of their product: "Copilot" is two of them."""
+"""Logins of apps, by id, which REST shows by a product's name: "Copilot" is two of them."""
 
 
 def actor(data: Any) -> Person:
