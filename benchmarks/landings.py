@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from goldpan.core.errors import GitError
 from goldpan.core.proportions import wilson
 from goldpan.core.storage.parquet import open_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -31,7 +32,10 @@ _EVERY = 8
 
 def push_anew(clone: Path, merge: str, branch: str) -> str | None:
     """Put the tree of a merge on its first parent as one commit; return it."""
-    shown = git("show", "-s", "--format=%T %ct %P", merge, clone=clone, subject=str(clone))
+    try:
+        shown = git("show", "-s", "--format=%T %ct %P", merge, clone=clone, subject=str(clone))
+    except GitError:  # the merge is lost
+        return None
     tree, time, *parents = shown.decode().split()
     if len(parents) < 2:
         return None
