@@ -92,14 +92,20 @@ class Repository:
         return self.object("tree", data)
 
     def commit(
-        self, files: Files | str, *parents: str, ref: str | None = None, time: int | None = None
+        self,
+        files: Files | str,
+        *parents: str,
+        ref: str | None = None,
+        time: int | None = None,
+        message: str | None = None,
     ) -> str:
         """Write a commit of files, or of a tree by id, and point a ref at it."""
         self._time += 60
         tree = files if isinstance(files, str) else self.tree(files)
         who = f"a <a@example.org> {time or self._time} +0000"
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
-        lines += [f"author {who}", f"committer {who}", "", f"commit at {self._time}", ""]
+        text = message or f"commit at {self._time}"
+        lines += [f"author {who}", f"committer {who}", "", text, ""]
         made = self.object("commit", "\n".join(lines).encode())
         if ref is not None:
             self.point(ref, made)

@@ -63,6 +63,8 @@ ONE_PATH_ONLY = {
     ("entries", "duplicate_of_repo"): "graphql",
     ("entries", "last_edited_at"): "graphql",
     ("comments", "last_edited_at"): "graphql",
+    ("comments", "minimized"): "graphql",
+    ("comments", "minimized_reason"): "graphql",
     ("files", "previous_path"): "rest",
     ("ledger", "announced"): "",
     ("ledger", "reason"): "",

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from goldpan.core.schemas import COMMITS
 from tests.filtering import NOON, REPO, Row, build, dropped, issue, judge, pair, pull
+from tests.table_rows import put_table
 
 ELSEWHERE = "Octo/Other"
 
@@ -106,6 +108,84 @@ def test_a_release_of_what_others_fixed_is_no_fix(tmp_path: Path) -> None:
     assert verdicts[9, 19]["evidence"] == "dev had taken in #17"
     assert (1, 11) not in dropped(judge(workspace, "one-to-one"))
     assert dropped(judge(workspace, "one-to-one", doubted=True))[1, 11] == "many-pulls"
+
+
+def mended(number: int, base: str | None, **fields: object) -> Row:
+    return pull(number, merged_at=NOON, base_ref=base, **fields)
+
+
+def on(default: bool | None, issue: int, pull: int, **fields: object) -> Row:
+    return pair(issue, pull, base_is_default=default, **fields)
+
+
+BACKPORTS: tuple[Row, ...] = (
+    {},
+    {"title": "[release-1.x] Mend (#11)", "body": "(cherry picked from commit 0123abc)"},
+    {"title": "Backport of #11"},
+    {"title": "[Backport release-1.x] Mend"},
+    {"body": "Manual back-port of #11 to release-1.x"},
+    {"title": "Cherry-pick #11 to 1.x"},
+    {"head_ref": "mergify/bp/release-1.x/pr-11"},
+    {"head_ref": "cherry-pick-11-to-1.x"},
+)
+
+
+@pytest.mark.parametrize("fields", BACKPORTS)
+def test_a_backport_costs_the_first_fix_nothing(tmp_path: Path, fields: Row) -> None:
+    entries = [issue(1), mended(11, "main"), mended(12, "release-1.x", **fields)]
+    workspace = build(tmp_path, entries, pairs=[on(True, 1, 11), on(False, 1, 12)])
+    verdicts = judge(workspace, "one-to-one")
+    assert dropped(verdicts) == {(1, 12): "backport"}
+    assert verdicts[1, 12]["evidence"] == "the issue is fixed by #11"
+    both = {(1, 11): "many-pulls", (1, 12): "many-pulls"}
+    assert dropped(judge(workspace, "one-to-one", backports=True)) == both
+
+
+@pytest.mark.parametrize("fields", BACKPORTS[1:])
+@pytest.mark.parametrize("default", [None, False])
+def test_a_backport_is_known_where_no_fix_is_on_the_default_branch(
+    tmp_path: Path, fields: Row, default: bool | None
+) -> None:
+    entries = [issue(1), mended(11, "release-2.x"), mended(12, "release-1.x", **fields)]
+    workspace = build(tmp_path, entries, pairs=[on(default, 1, 11), on(default, 1, 12)])
+    assert dropped(judge(workspace, "one-to-one")) == {(1, 12): "backport"}
+
+
+def test_commits_tell_that_they_were_picked(tmp_path: Path) -> None:
+    entries = [issue(1), mended(11, "release-2.x"), mended(12, "release-1.x")]
+    workspace = build(tmp_path, entries, pairs=[on(False, 1, 11), on(False, 1, 12)])
+    message = "Mend\n\n(cherry picked from commit 0123456789)"
+    put_table(workspace, REPO, COMMITS, [{"number": 12, "sha": "a" * 40, "message": message}])
+    assert dropped(judge(workspace, "one-to-one")) == {(1, 12): "backport"}
+
+
+def test_what_is_no_backport(tmp_path: Path) -> None:
+    entries = [
+        *map(issue, range(1, 6)),
+        *(mended(11, "main"), mended(12, "main", title="Backport of #11")),
+        *(mended(21, "next"), mended(22, "release-1.x")),
+        *(mended(31, None), mended(32, None, title="Backport of #31")),
+        *(mended(41, "main", merged=False), mended(42, "release-1.x", title="Backport of #41")),
+        *(mended(51, "dev", head_repo="a/b"), branch_pull(52, "dev", "main", 2)),
+    ]
+    pairs = [
+        *(on(True, 1, 11), on(True, 1, 12)),
+        *(on(False, 2, 21), on(False, 2, 22)),
+        *(on(None, 3, 31), on(None, 3, 32)),
+        *(on(True, 4, 41, merged=False), on(False, 4, 42)),
+        *(on(False, 5, 51), on(True, 5, 52)),
+    ]
+    verdicts = judge(build(tmp_path, entries, pairs=pairs), "one-to-one")
+    twice = [(n, 10 * n + k) for n in (1, 2, 3) for k in (1, 2)]
+    assert dropped(verdicts) == dict.fromkeys([*twice, (4, 41), (5, 52)], "many-pulls")
+
+
+def test_several_backports_of_one_fix(tmp_path: Path) -> None:
+    bases = {11: "main", 12: "1.x", 13: "2.x", 14: "3.x"}
+    entries = [issue(1), issue(2), *(mended(n, base) for n, base in bases.items())]
+    pairs = [*(on(n == 11, 1, n) for n in bases), on(False, 2, 14)]
+    verdicts = judge(build(tmp_path, entries, pairs=pairs), "one-to-one")
+    assert dropped(verdicts) == dict.fromkeys([(1, 12), (1, 13), (1, 14)], "backport")
 
 
 @pytest.mark.nightly

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import UsageError
+from goldpan.core.schemas import EVENTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.pairs.suffix import is_test_by_letters, is_test_by_words
 from goldpan.filters.profile import criteria
@@ -28,6 +29,7 @@ from tests.filtering import (
     pull,
 )
 from tests.git_repositories import Repository
+from tests.table_rows import put_table
 
 ELSEWHERE = "Octo/Other"
 
@@ -85,11 +87,53 @@ def test_issue_closed(tmp_path: Path) -> None:
         (3, 13): "not-planned",
         (4, 14): "duplicate",
         (5, 15): "closed-by-another",
+        (6, 16): "closed-before",
     }
     assert verdicts[5, 15]["evidence"] == "closed by #14"
-    strict = judge(workspace, "issue-closed", state_reasons=False, others=False, before=True)
-    assert dropped(strict) == {(2, 12): "still-open", (6, 16): "closed-before"}
-    assert strict[6, 16]["value"] == 90
+    lax = {"state_reasons": False, "others": False, "hours_before": 24}
+    assert dropped(judge(workspace, "issue-closed", **lax)) == {(2, 12): "still-open"}
+
+
+def test_an_issue_closed_long_before_or_after_the_merge(tmp_path: Path) -> None:
+    delays = {
+        1: timedelta(minutes=-60),
+        2: timedelta(minutes=-90),
+        3: timedelta(days=30),
+        4: timedelta(days=31),
+        **dict.fromkeys((5, 6, 7, 8, 9, 10), timedelta(days=-3)),
+    }
+    entries = [
+        *(issue(n, closed_at=NOON + delay) for n, delay in delays.items()),
+        *(pull(10 + n, merged_at=NOON) for n in delays),
+    ]
+    ties = {5: ["closed_by_pull"], 6: ["closed_by_commit"], 7: ["connected"]}
+    pairs = [pair(n, 10 + n, signals=ties.get(n, ["keyword"])) for n in delays]
+    said = [
+        comment(8, "Solved by #18", "dora", created_at=NOON + delays[8]),
+        comment(9, "Is #19 for this?", "bob", created_at=NOON + delays[9]),
+    ]
+    mentions = [
+        {
+            "signal": "mention",
+            "repo": REPO,
+            "number": row["number"],
+            "target_repo": REPO,
+            "target_number": 10 + row["number"],
+            "evidence": {"where": "comment", "source_id": str(row["comment_id"])},
+        }
+        for row in said
+    ]
+    workspace = build(tmp_path, entries, said, pairs=pairs, references=mentions)
+    closings = [(n, NOON + delays[n]) for n in (8, 9, 10)] + [(10, NOON)]
+    events = [{"number": n, "event": "closed", "at": at, "actor": "dora"} for n, at in closings]
+    put_table(workspace, REPO, EVENTS, events)
+    verdicts = judge(workspace, "issue-closed")
+    weak = {(2, 12): "closed-before", (4, 14): "closed-after", (9, 19): "closed-before"}
+    assert dropped(verdicts) == weak
+    assert verdicts[2, 12]["value"] == 90
+    evidence = "closed 31 days after the merge, and no act ties it to #14"
+    assert verdicts[4, 14]["evidence"] == evidence
+    assert not dropped(judge(workspace, "issue-closed", hours_before=72, days_after=40))
 
 
 def test_single_file(tmp_path: Path) -> None:

@@ -92,8 +92,9 @@ def test_everything_of_a_discussion_is_in_the_tables(tmp_path: Path) -> None:
         ("discussion_comment", None, "ferry-n"),
         ("discussion_comment", said[0]["comment_id"], "ferry-n"),
     ]
-    hidden = [row for row in rows(tmp_path, "discussion_comments") if row["minimized"]]
-    assert [(row["minimized_reason"], row["is_answer"]) for row in hidden] == [("spam", True)]
+    hidden = [row for row in rows(tmp_path, "comments") if row["minimized"]]
+    told = [(row["number"], row["minimized_reason"]) for row in hidden]
+    assert told == [(numbers["minimized"], "spam")]
     by_ghosts = {row["number"]: row for row in rows(tmp_path, "entries")}[numbers["ghosts"]]
     assert (by_ghosts["author"], by_ghosts["author_type"]) == (None, None)
 

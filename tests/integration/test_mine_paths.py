@@ -112,6 +112,8 @@ def comment_row(entry: Entry, comment: Comment) -> Row:
         "last_edited_at": comment.edits[-1].at if comment.edits else None,
         "body": read(comment.body),
         **dict.fromkeys(("path", "review_id", "reply_to", "review_state")),
+        "minimized": comment.minimized is not None,
+        "minimized_reason": comment.minimized,
     }
     match comment:
         case Review():
@@ -176,6 +178,8 @@ def test_every_comment(via: Via, world: World) -> None:
     expected = [comment_row(entry, said) for entry in entries(world) for said in written(entry)]
     if via == "rest":
         expected = [row | {"last_edited_at": None} for row in expected]
+        unseen: Row = {"minimized": None, "minimized_reason": None}
+        expected = [row if row["kind"] == "comment" else row | unseen for row in expected]
     expected.sort(key=lambda row: [row[name] for name in COMMENTS.order])
     assert_rows(mined_rows(via, "comments"), expected, "comments")
 

@@ -265,10 +265,13 @@ def number_of(entry: dict[str, Any]) -> int:
     return int((entry.get("pull") or entry["issue"])["number"])
 
 
+COPILOTS = {175728472: "copilot-pull-request-reviewer[bot]", 198982749: "copilot-swe-agent[bot]"}
+
+
 def login_of(record: dict[str, Any]) -> str | None:
     user = record.get("user")
     if not user or user["login"] == "ghost":
         return None
     bot = user["type"] == "Bot" and not user["login"].endswith("[bot]")
     login = f"{user['login']}[bot]" if bot else str(user["login"])
-    return "copilot-swe-agent[bot]" if login == "Copilot[bot]" else login
+    return COPILOTS.get(user["id"], login)

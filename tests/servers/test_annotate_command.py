@@ -28,7 +28,7 @@ def test_people_decide_what_is_rebuilt(
     tasks = task_numbers(lab, "rebuild")
     for number, task in tasks.items():
         studio.answer(1, task, "fixes")
-        studio.answer(2, task, "unrelated" if number == min(tasks) else "fixes")
+        studio.answer(2, task, "not" if number == min(tasks) else "fixes")
     pulled = goldpan("annotate", "pull", *project).out
     assert "agreed: 8" in pulled
     assert "conflict: 1" in pulled
@@ -37,11 +37,14 @@ def test_people_decide_what_is_rebuilt(
     assert "raw agreement 0.889" in agreement
     assert "differ on" in agreement
     assert "1 subjects added" in goldpan("annotate", "adjudicate", *project).out
-    built = goldpan("build", "code-edit", "--require", "fix-pair").out
+    refused = goldpan("build", "code-edit", "--require", "fix-pair", code=2)
+    assert "holds what the project rebuild shows to annotators" in refused.err
+    assert len(pq.read_table(lab.dataset("code-edit") / "data")) == 9
+    beside = ("--output", lab.dataset("checked"))
+    built = goldpan("build", "code-edit", "--require", "fix-pair", *beside).out
     assert "8 examples" in built
     assert "1 without an example: fix-pair" in built
-    rows = pq.read_table(lab.dataset("code-edit") / "data")
-    assert len(rows) == 8
+    assert len(pq.read_table(lab.dataset("checked") / "data")) == 8
     assert open_project(lab, "rebuild").facts.form == "fix-pair"
     assert studio.server.token not in "".join(
         path.read_bytes().decode("latin-1")
@@ -73,19 +76,21 @@ def test_a_third_person_decides_what_is_rebuilt(
     stays, goes, *_ = sorted(tasks)
     for number, task in tasks.items():
         studio.answer(1, task, "fixes")
-        studio.answer(2, task, "unrelated" if number in (stays, goes) else "fixes")
+        studio.answer(2, task, "not" if number in (stays, goes) else "fixes")
     assert "conflict: 2" in goldpan(*pull).out
     assert "2 subjects added" in goldpan("annotate", "adjudicate", *project).out
     name = adjudication_name("settled")
     assert "conflict: 2" in goldpan(*pull).out
     for number, task in task_numbers(lab, name).items():
-        studio.answer(3, task, "fixes" if number == stays else "unrelated")
+        studio.answer(3, task, "fixes" if number == stays else "not")
 
     output = goldpan(*pull).out
     assert f"{name}: 2 tasks fetched, 2 answers count, 2 of 2 subjects are done" in output
     assert "adjudicated: 2" in output
     assert "conflict" not in output
-    build = ("build", "code-edit", "--require", "fix-pair")
+    people_saw, built = built, lab.dataset("settled")
+    build = ("build", "code-edit", "--require", "fix-pair", "--output", built)
+    assert len(pq.read_table(people_saw / "data")) == before
     assert f"{before - 1} examples" in goldpan(*build).out
     issues = set(pq.read_table(built / "data")["issue"].to_pylist())
     assert issues == set(tasks) - {goes}
@@ -132,7 +137,7 @@ def test_a_paper_is_told_what_people_did(
     goldpan("annotate", "pull", *project)
     goldpan("annotate", "adjudicate", *project)
     name = adjudication_name("told")
-    studio.answer(3, task_numbers(lab, name)[decided], "unrelated")
+    studio.answer(3, task_numbers(lab, name)[decided], "not")
     goldpan("annotate", "pull", *project)
 
     output = goldpan(*export).out
@@ -153,7 +158,7 @@ def test_a_paper_is_told_what_people_did(
     assert agreement["alpha"]["low"] is not None
     (decision,) = round_["adjudicated"]
     assert f"#{decided}+" in decision["item"]
-    assert decision["decided"] == ["unrelated"]
+    assert decision["decided"] == ["not"]
     assert sorted(decision["answers"].values()) == [["fixes"], ["partly"]]
     assert len(round_["conflicts"]) == 1
     everybody, *times = round_["times"]
@@ -260,7 +265,7 @@ def test_a_plan_stops_for_annotators_and_goes_on_with_their_decisions(
     numbers = task_numbers(lab, "planned")
     for number, task in numbers.items():
         for person in (1, 2):
-            studio.answer(person, task, "unrelated" if number == min(numbers) else "fixes")
+            studio.answer(person, task, "not" if number == min(numbers) else "fixes")
     goldpan("annotate", "pull", "--project", "planned")
     went_on = json.loads(goldpan("run", "plan.toml", "--json").out)
     units = {unit["unit"]: unit for unit in went_on["units"]}

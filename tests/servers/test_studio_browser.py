@@ -118,7 +118,7 @@ def test_two_annotators_and_a_third(tmp_path: Path, studio: Annotators) -> None:
     pull(workspace, studio.server, "browser-adjudication", QUIET)
     assert [(decision.how, decision.values) for decision in decide(workspace, "browser")] == [
         ("agreed", ("fixes",)),
-        ("adjudicated", ("unrelated",)),
+        ("adjudicated", ("not",)),
         ("agreed", ("partly",)),
     ]
 
@@ -253,7 +253,7 @@ def test_what_is_filled_in_is_seen_and_told_apart(
     rows = [row for row in table.to_pylist() if row["field"] == "verdict"]
     assert [(row["suggested"], row["origin"], row["values"]) for row in rows] == [
         (True, "accepted", ["partly"]),
-        (True, "changed", ["unrelated"]),
+        (True, "changed", ["not"]),
         (False, None, ["partly"]),
     ]
     (annotator,) = progress(workspace, "seen").annotators

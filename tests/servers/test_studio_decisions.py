@@ -40,7 +40,7 @@ def annotated(root: Path, studio: Annotators, name: str) -> WorkspaceLayout:
     studio.answer(1, tasks[1], "fixes")
     studio.answer(2, tasks[1], "fixes")
     studio.answer(1, tasks[2], "fixes", reason="Shakes <b>once</b> more")
-    studio.answer(2, tasks[2], "unrelated", doubt=True)
+    studio.answer(2, tasks[2], "not", doubt=True)
     studio.answer(1, tasks[3], "partly", doubt=True)
     studio.answer(2, tasks[3], "partly")
     studio.answer(1, tasks[4], "fixes")
@@ -76,10 +76,10 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
     own = pull(workspace, studio.server, name, QUIET)
     assert (own.answers, own.problems) == (0, {"own-case": 1})
     assert decide(workspace, "conflicts")[1].how == "conflict"
-    studio.answer(3, task.id, "unrelated")
+    studio.answer(3, task.id, "not")
     assert pull(workspace, studio.server, name, QUIET).answers == 1
     decided = write_decisions(workspace, "conflicts")[1]
-    assert (decided.how, decided.values) == ("adjudicated", ("unrelated",))
+    assert (decided.how, decided.values) == ("adjudicated", ("not",))
     with pytest.raises(UsageError, match="adjudicates conflicts"):
         decide(workspace, name)
 

@@ -35,7 +35,7 @@ def test_what_people_decide_on_answers_is_a_gold_set(
     tasks = task_numbers(lab, "answers")
     settled, stays, wrong, *_ = sorted(tasks)
     for number, task in tasks.items():
-        verdict = "other-reply" if number == wrong else "answered"
+        verdict = "other-reply" if number == wrong else "answers"
         studio.answer(1, task, verdict)
         studio.answer(2, task, "partly" if number in (settled, stays) else verdict)
     goldpan("annotate", "pull", *project)
@@ -64,7 +64,8 @@ def test_what_people_decide_on_answers_is_a_gold_set(
     score = run("evaluate", "labels", built, "--gold", gold, folder=lab.root.parent)
     assert f"answers {len(rows) - 3}, partly 1, not 1" in score.out, score.err
 
-    goldpan(*build, "reviewed", "--require", "question-answer")
+    built = lab.dataset("confirmed")
+    goldpan(*build, "reviewed", "--require", "question-answer", "--output", built)
     rebuilt = pq.read_table(built / "data").to_pylist()
     people = {row["issue"]: row["answer_comment_id"] for row in rebuilt if row["issue"] in labels}
     assert people == {

@@ -128,13 +128,13 @@ def test_third_and_repeated_answers_do_not_count(tmp_path: Path, studio: Annotat
     tasks = task_numbers(workspace, "third")
     studio.answer(1, tasks[1], "partly")
     studio.answer(2, tasks[1], "fixes")
-    studio.answer(3, tasks[1], "unrelated")
+    studio.answer(3, tasks[1], "not")
     studio.answer(1, tasks[1], "fixes")
     studio.answer(1, tasks[2], "fixes")
     pulled = fetched(workspace, studio, "third")
     assert pulled.problems == {"superseded": 1, "surplus": 1}
     assert verdicts(workspace, "third") == {
-        1: [("partly", "superseded"), ("fixes", None), ("unrelated", "surplus"), ("fixes", None)],
+        1: [("partly", "superseded"), ("fixes", None), ("not", "surplus"), ("fixes", None)],
         2: [("fixes", None)],
     }
 

@@ -11,8 +11,8 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.studio import Annotators, Goldpan, task_numbers
 
 VERDICTS = {
-    "qa": ("answered", "no-question", "cannot-tell", "answers 1, partly 0, not 0"),
-    "issue-resolution": ("fixes", "unrelated", "cannot-tell", "fixes 1, partly 0, not 0"),
+    "qa": ("answers", "no-question", "cannot-tell", "answers 1, partly 0, not 0"),
+    "issue-resolution": ("fixes", "not", "cannot-tell", "fixes 1, partly 0, not 0"),
     "fault-localization": ("right", "wrong", "cannot-tell", "right 1, wrong 0"),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -18,19 +18,31 @@ class Editor(Writer):
     def edit_comment(self, identity: int, body: str, *, at: str | None = None) -> None:
         """Change the text of a comment, review or review comment."""
         now = self.tick(at)
+        edited = self._change_comment(
+            identity,
+            lambda comment: replace(
+                comment, body=body, updated_at=now, edits=with_edit(comment, body, now, MAINTAINER)
+            ),
+        )
+        self.world.put(replace(edited, updated_at=now))
 
-        def change(comment: Any) -> Any:
+    def hide_comment(self, identity: int, reason: str) -> None:
+        """Hide a comment, review or review comment, which changes no time."""
+        hidden = self._change_comment(identity, lambda said: replace(said, minimized=reason))
+        self.world.put(hidden)
+
+    def _change_comment(self, identity: int, change: Callable[[Comment], Comment]) -> Entry:
+        """Return the entry that holds a comment, with the comment changed."""
+
+        def changed(comment: Any) -> Any:
             if isinstance(comment, Review) and comment.comments:
-                comment = replace(comment, comments=tuple(map(change, comment.comments)))
-            if getattr(comment, "id", None) == identity and isinstance(comment, Comment):
-                edits = with_edit(comment, body, now, MAINTAINER)
-                return replace(comment, body=body, updated_at=now, edits=edits)
-            return comment
+                comment = replace(comment, comments=tuple(map(changed, comment.comments)))
+            is_it = getattr(comment, "id", None) == identity and isinstance(comment, Comment)
+            return change(comment) if is_it else comment
 
         entry = self._holder(identity)
-        timeline = tuple(map(change, entry.timeline))
-        replies = tuple(map(change, entry.replies))
-        self.world.put(replace(entry, timeline=timeline, replies=replies, updated_at=now))
+        timeline = tuple(map(changed, entry.timeline))
+        return replace(entry, timeline=timeline, replies=tuple(map(changed, entry.replies)))
 
     def delete_comment(self, identity: int) -> None:
         """Delete a plain comment, which leaves an event behind."""

@@ -23,6 +23,8 @@ _COMMENT: dict[str, Resolver] = {
     "body": lambda source, info: source.body or "",
     "authorAssociation": attribute("association"),
     "lastEditedAt": resolvers.last_edited_at,
+    "isMinimized": lambda source, info: source.minimized is not None,
+    "minimizedReason": attribute("minimized"),
     "id": attribute("node_id"),
     "repository": resolvers.repository,
 }

@@ -199,6 +199,7 @@ def comment_json(comment: Comment, api: str) -> Json:
         "user": account_json(comment.author, api),
         "author_association": comment.association,
         "body": comment.body or "",
+        "minimized": comment.minimized and {"reason": comment.minimized},
     }
 
 

@@ -82,6 +82,8 @@ class Comment:
     updated_at: str
     edits: tuple[Edit, ...] = ()
     """With the text as it was first, the oldest first; none where it was never edited."""
+    minimized: str | None = None
+    """Why it was hidden."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,10 +273,9 @@ class Category:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscussionComment(Comment):
-    """A comment on a discussion, or a reply to one; `minimized` is why it was hidden."""
+    """A comment on a discussion, or a reply to one."""
 
     reply_to: int | None = None
-    minimized: str | None = None
     deleted_at: str | None = None
     upvotes: int = 1
     reactions: int = 0

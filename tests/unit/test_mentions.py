@@ -71,6 +71,26 @@ def test_not_an_issue_url(text: str) -> None:
     assert short(text) == []
 
 
+@pytest.mark.parametrize(
+    ("tail", "mark"),
+    [
+        *(("?notification_referrer_id=NT_abc", ""), ("#issuecomment-7", "."), ("/files#r1", "?")),
+        *(
+            ("", "?"),
+            ("/", "?"),
+            ("?a=1", "?!"),
+            ("?a=1", ", "),
+            ("#a", ")"),
+            ("/commits/0a1b", ":"),
+        ),
+    ],
+)
+def test_what_follows_the_number_of_an_address_belongs_to_it(tail: str, mark: str) -> None:
+    (mention,) = find_mentions(f"({URL}{tail}{mark} and")
+    assert (mention.start, mention.number_end) == (1, 1 + len(URL))
+    assert mention.end == 1 + len(URL + tail)
+
+
 def test_enterprise_hosts() -> None:
     text = "https://ghe.example.org:8443/o/r/pull/5 and https://github.com/o/r/pull/6"
     mentions = find_mentions(text, hosts=("ghe.example.org:8443",))

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
 from goldpan.builders.empty import empty_dataset
 from goldpan.builders.label_facts import (
@@ -211,6 +212,8 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
     for repo in repos:  # raises before anything is built
         profile_verdicts(workspace, repo, profile, ("criterion", "decides"))
     refuse_foreign(request.directory)
+    if request.reviews or request.check is not None:
+        refuse_annotated(workspace, request.directory)
     earlier = describe_build(request.directory)
     with workspace.scratch() as scratch:
         rows_request = RowsRequest(

@@ -9,6 +9,7 @@
 `files`          the changed files as GitHub lists them
 `changes`        the changed files as git tells them (empty without a clone)
 `revisions`      the states before and after each pull (empty without a clone)
+`commits`        the commits of pull requests
 `repositories`   the repository
 `refs`           the table `references`
 `closings`       who closed each issue last, and when
@@ -18,8 +19,8 @@
 `issue_verdicts` the verdicts on issues, for criteria that judge pairs
 ===============  =================================================================================
 
-In a view of discussions `issues` are these, and `texts` what readers see of them: no comments that
-were deleted or minimized.
+In a view of discussions `issues` are these. `texts` are what readers see: no comments that were
+deleted or minimized.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import pyarrow as pa
 
 from goldpan.core.schemas import (
     CHANGES,
+    COMMITS,
     DISCUSSION_COMMENTS,
     DISCUSSIONS,
     DUPLICATES,
@@ -53,7 +55,7 @@ from goldpan.git.refs import verify_clone
 
 _BATCH = 1_024
 _TABLES = ("repositories", "entries", "comments", "references")
-_OPTIONAL = (EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DISCUSSION_COMMENTS)
+_OPTIONAL = (COMMITS, EVENTS, FILES, PAIRS, CHANGES, REVISIONS, DISCUSSIONS, DISCUSSION_COMMENTS)
 
 _TEXTS = """
 CREATE TABLE all_texts AS
@@ -68,9 +70,9 @@ UNION ALL
 SELECT c.number, 'comment', c.comment_id, c.author, c.author_type, c.author_association,
        c.created_at, coalesce(c.body, '')
 FROM comments c JOIN entries e USING (number)
-WHERE e.kind = $kind AND c.kind = $comments
+WHERE e.kind = $kind AND c.kind = $comments AND c.minimized IS NOT TRUE
   AND (number, comment_id) NOT IN (
-    SELECT number, comment_id FROM discussion_comments WHERE minimized OR deleted_at IS NOT NULL
+    SELECT number, comment_id FROM discussion_comments WHERE deleted_at IS NOT NULL
   )
 """
 

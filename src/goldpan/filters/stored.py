@@ -37,7 +37,7 @@ PROFILE_KEY = b"goldpan.profile"
 """The key under which the profile stands that judged, with what plugins' criteria are."""
 
 _INPUTS = (
-    *("repositories", "entries", "comments", "references", "files"),
+    *("repositories", "entries", "comments", "commits", "events", "references", "files"),
     *("pairs", "revisions", "changes"),
 )
 _OF_DISCUSSIONS = ("discussions", "discussion_comments")

@@ -12,6 +12,8 @@ closed_by_pull      the issue was closed by merging the pull
 closed_by_commit    the issue was closed by a commit that the pull brought, not before it was
                     opened, nor more than a week after it was merged
 connected           somebody linked the two by hand, and nobody undid it
+landed              a commit on the default branch landed the pull, which was closed unmerged, and
+                    one of the two names or closes the issue; git tells, so it takes a clone
 ==================  =============================================================================
 """
 
@@ -20,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -34,12 +37,15 @@ from goldpan.core.schemas import PAIRS
 from goldpan.core.storage.parquet import open_tables, write, writer
 from goldpan.core.storage.sealed import seal_of_parquet, write_lineage
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout, publish
+from goldpan.git.refs import verify_clone
+from goldpan.miners.history.landings import landed_issues
 from goldpan.text.keywords import STANCES
 
-SIGNALS = (
+_OF_GITHUB = (
     *("keyword", "will_close", "closing_reference"),
     *("closed_by_pull", "closed_by_commit", "connected"),
 )
+SIGNALS = (*_OF_GITHUB, "landed")
 
 
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -76,9 +82,11 @@ class Rules:
 _OWN: Mapping[str, Rules] = {
     rules.name: rules
     for rules in (
-        Rules("default", SIGNALS),
+        Rules("default", _OF_GITHUB),
         # For sources without cross references, such as metadata backups.
-        Rules("unconfirmed", SIGNALS, confirm_keywords=False),
+        Rules("unconfirmed", _OF_GITHUB, confirm_keywords=False),
+        # For projects that land pull requests by push.
+        Rules("landed", SIGNALS),
     )
 }
 
@@ -119,6 +127,8 @@ class PairResult(Result):
     """Links from pulls here to issues of other repositories: pair those where they are mined."""
     other_rules: tuple[str, ...] = ()
     """By which other rules pairs are stored beside these."""
+    lacks_history: bool = False
+    """True where the signal `landed` needs a clone, and there is none."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield how many pairs each signal gave, and how many links are no pairs."""
@@ -129,6 +139,8 @@ class PairResult(Result):
                 f"Closing keywords without a confirming cross reference: {self.unconfirmed:,} "
                 "(--rules unconfirmed accepts them)"
             )
+        if self.lacks_history:
+            yield Line(f"No history: run goldpan clone --repo {self.repo}, then pair again")
         if self.elsewhere:
             yield Line(f"Links to issues of other repositories: {self.elsewhere:,}")
         if self.other_rules:
@@ -194,7 +206,8 @@ signals AS (
          commit_sha AS source_id, closed_at, true AS confirmed FROM commits_closing
 )
 SELECT s.* EXCLUDE (closed_at),
-       p.base_ref = (SELECT max(default_branch) FROM repositories) AS base_is_default, p.merged
+       p.base_ref = (SELECT max(default_branch) FROM repositories) AS base_is_default,
+       s.signal = 'landed' OR p.merged AS merged
 FROM signals s
 JOIN entries i ON i.number = s.issue AND i.kind = 'issue'
 LEFT JOIN entries p ON s.pull_repo = $repo AND p.number = s.pull
@@ -276,7 +289,7 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
     tables = ("repositories", "entries", "commits", "references")
     with open_tables(workspace, repo, tables) as connection, workspace.scratch() as scratch:
         name = _scalar(connection, "SELECT max(repo) FROM repositories")
-        _add_signals(connection, str(name), rules)
+        has_history = _add_signals(connection, str(name), rules, workspace.clone(repo))
         connection.execute(_FOUND, {"repo": name})
         pairs: pa.Table = connection.sql(
             _PAIRS,
@@ -309,12 +322,31 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
                 by_signal[signal] += 1
         unconfirmed = int(_scalar(connection, _UNCONFIRMED))
         elsewhere = int(_scalar(connection, _ELSEWHERE, {"repo": name}))
-        return PairResult(str(name), rules.name, len(pairs), by_signal, unconfirmed, elsewhere)
+        return PairResult(
+            str(name),
+            rules.name,
+            len(pairs),
+            by_signal,
+            unconfirmed,
+            elsewhere,
+            lacks_history=not has_history,
+        )
 
 
-def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules) -> None:
-    """Fill the table `added` with the signals of plugins that the rules name."""
+def _add_signals(
+    connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules, clone: Path
+) -> bool:
+    """Fill the table `added` with the signals of plugins and of git that the rules name.
+
+    False where a signal of git lacks a clone.
+    """
     connection.execute(_ADDED)
+    of_git = "landed" in rules.signals
+    if of_git and clone.is_dir():
+        verify_clone(clone)
+        landed = list(landed_issues(connection, repo, clone))
+        if landed:
+            connection.executemany(_ADD_LANDED, landed)
     for name in rules.signals:
         signal = _SIGNALS.find(name, where=f"The rules {rules.name}")
         if signal is not None:
@@ -326,6 +358,13 @@ def _add_signals(connection: duckdb.DuckDBPyConnection, repo: str, rules: Rules)
                 connection.register("rows", references)
                 connection.execute('INSERT INTO added BY NAME FROM "rows"')
                 connection.unregister("rows")
+    return not of_git or clone.is_dir()
+
+
+_ADD_LANDED = """
+INSERT INTO added (pull_repo, pull, issue, signal, "where", source_id, excerpt)
+VALUES (?, ?, ?, 'landed', 'commit', ?, ?)
+"""
 
 
 def _scalar(

@@ -7,6 +7,7 @@ from goldpan.annotation.studio.panels import QUESTION_ANSWER as QUESTION_ANSWER
 from goldpan.annotation.studio.panels import SENTENCE as SENTENCE
 from goldpan.annotation.studio.panels import SENTENCE_TEXT as SENTENCE_TEXT
 from goldpan.annotation.studio.project import open_project as open_project
+from goldpan.annotation.studio.project import refuse_annotated as refuse_annotated
 from goldpan.builders.repository_rows import mined_source as mined_source
 from goldpan.code.grammar import Grammar as Grammar
 from goldpan.code.grammar import load_grammar as load_grammar

@@ -36,20 +36,24 @@ _HASH = re.compile(r"#([1-9][0-9]{0,9}+)(?![A-Za-z_\d])")  # where no other anch
 _SLUG = re.compile(rf"(?<![A-Za-z0-9_./&#-]){_OWNER}/{_NAME}\Z")
 _GLUED = re.compile(r"[A-Za-z0-9_/&#]")
 _GLUED_GH = re.compile(r"[A-Za-z0-9_/&#.-]")
-_URL_TAIL = re.compile(r"(?:[/?#][^\s<>()\[\]{}\"'`|,;\ufffc]*)?")
+# As in GitHub's own links, marks at the end of what follows belong to the sentence.
+_OF_URL = r"^\s<>()\[\]{}\"'`|,;\ufffc"
+_URL_TAIL = re.compile(rf"(?:[/?#][{_OF_URL}]*[{_OF_URL}?!.:*_~]|/)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One reference in a text; `start` and `end` are code point offsets, `end` after the number.
+    """One reference in a text; `start` and `end` are code point offsets.
 
-    `repo` is "owner/name" as written, or None for the repository in which the text stands.
+    `repo` is "owner/name" as written, or None for the repository in which the text stands. An
+    address may go on behind its number, as `?plain=1` or `#issuecomment-2`.
     """
 
     repo: str | None
     number: int
     pattern: Pattern
     start: int
+    number_end: int
     end: int
 
 
@@ -75,8 +79,6 @@ def find_mentions(text: str, hosts: tuple[str, ...] = GITHUB) -> list[Mention]:
             continue
         mentions.append(mention)
         last_end = mention.end
-        if mention.pattern == "url" and (tail := _URL_TAIL.match(text, last_end)):
-            last_end = tail.end()
     return mentions
 
 
@@ -96,14 +98,18 @@ def _mention_at(text: str, anchor: re.Match[str], hosts: tuple[str, ...]) -> Men
             slash = text.rfind("/", max(0, start - 101), start)
             slug = _SLUG.search(text, max(0, slash - 39), start) if slash > 0 else None
             if slug:
-                return Mention(slug[0], number, "slug", slug.start(), end)
-            return None if _GLUED.match(before) else Mention(None, number, "hash", start, end)
+                return Mention(slug[0], number, "slug", slug.start(), end, end)
+            return None if _GLUED.match(before) else Mention(None, number, "hash", start, end, end)
         case "/":
             url, length = _url_before(hosts)
             address = url.search(text, max(0, start - length), start)
-            return Mention(address[1], number, "url", address.start(), end) if address else None
+            if not address:
+                return None
+            tail = _URL_TAIL.match(text, end)
+            whole = tail.end() if tail else end
+            return Mention(address[1], number, "url", address.start(), end, whole)
         case _:
-            return None if _GLUED_GH.match(before) else Mention(None, number, "gh", start, end)
+            return None if _GLUED_GH.match(before) else Mention(None, number, "gh", start, end, end)
 
 
 @lru_cache(maxsize=16)
@@ -175,6 +181,8 @@ _DENIED_AFTER = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[^.!?;\n]{0,200}\?")
+ADDRESS = re.compile(r"https?://\S*[^\s?!.,;:)]")
+"""May hold any word and mark, which say nothing of the sentence around it."""
 _NEAR = 200
 _EXCERPT_BEFORE = 60
 _EXCERPT = 160
@@ -244,6 +252,7 @@ def closing_keywords(
         target = _target(block, start, word.end(), mentions, hosts)
         if target is None:
             continue
+        target_end = _end_of_target(block, word.end(), mentions)
         yield ClosingKeyword(
             keyword=word[1].lower(),
             repo=target.repo,
@@ -251,14 +260,14 @@ def closing_keywords(
             stance=_stance(
                 block.text[max(end_before, start - _NEAR) : start],
                 word[1],
-                block.text[_end_of_target(block, word.end(), mentions) :][:_NEAR],
+                block.text[target_end:][:_NEAR],
                 _reverts(block.text, start),
             ),
             line=block.line,
             start=start,
             excerpt=_excerpt(block.text, start, word.end()),
         )
-        end_before = word.end()
+        end_before = target_end
 
 
 def _target(
@@ -272,7 +281,7 @@ def _target(
     node = block.node_at(offset)
     mention = mentions.get(offset)
     if node.href is None:
-        return mention if mention and mention.end <= node.end else None
+        return mention if mention and mention.number_end <= node.end else None
     if mention is None and node.start <= keyword:
         return None
     address = leading_mention(node.href, hosts)
@@ -299,9 +308,10 @@ def _stance(before: str, keyword: str, after: str, reverts: int) -> Stance:
     """Return how a keyword is meant, by the text before it and after its reference."""
     if reverts % 2:
         return "negated"
+    after = ADDRESS.sub("/0", after)
     own_line = keyword.istitle() and before.rstrip(" \t").endswith("\n")
     # A line of its own says nothing of the one before, as after "Do not merge yet".
-    clause = "" if own_line else _CLAUSE_END.split(before)[-1]
+    clause = "" if own_line else _CLAUSE_END.split(ADDRESS.sub("", before))[-1]
     words = clause.split()
     near = " ".join(words[-4:])
     if (not reverts and _REVERTED.search(clause)) or _DENIED_AFTER.match(after):
@@ -312,7 +322,7 @@ def _stance(before: str, keyword: str, after: str, reverts: int) -> Stance:
         is_partial = _WHOLE.search(near, end) or _PART.search(near, end)
         return "partial" if is_partial else "negated"
     question = _QUESTION.match(after)
-    if question and (after.lstrip().startswith("?") or _ASKED.search(clause)):
+    if question and (question[0].strip() == "?" or _ASKED.search(clause)):
         return "asked"
     if _SUPPOSED.search(" ".join(words[-6:])):
         return "supposed"

@@ -121,19 +121,20 @@ _OWN = {
             "verdict",
             frozenset({"fixes"}),
             gold={
-                **{name: name for name in ("fixes", "partly", CANNOT_TELL)},
-                **dict.fromkeys(("unrelated", "no-problem"), "not"),
+                **{name: name for name in ("fixes", "partly", "not", CANNOT_TELL)},
+                **dict.fromkeys(("unrelated", "no-problem"), "not"),  # the first of earlier rounds
             },
         ),
         Form(
             "question-answer",
             (QUESTION_ANSWER,),
             "verdict",
-            frozenset({"answered"}),
+            frozenset({"answers", "answered"}),  # the second of earlier rounds, as below
             gold={
+                **{name: name for name in ("answers", "partly", "not", CANNOT_TELL)},
                 "answered": "answers",
-                **{name: name for name in ("partly", CANNOT_TELL)},
-                **dict.fromkeys(("unanswered", "other-reply", "no-question"), "not"),
+                "unanswered": "not",
+                **dict.fromkeys(("other-reply", "no-question"), "not"),
             },
         ),
         Form(

@@ -14,7 +14,8 @@ from goldpan.annotation.studio.annotations import (
     RawExports,
     stored_annotations,
 )
-from goldpan.annotation.studio.project import TaskJournal, open_project
+from goldpan.annotation.studio.project import TaskJournal, open_project, read_stored
+from goldpan.annotation.studio.pull import PullState
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.storage.workspace import WorkspaceLayout
 
@@ -48,6 +49,10 @@ class Progress(Result):
 
     project: str
     form: str
+    pull: int
+    """The number of the last pull that found anything new."""
+    pulled_at: datetime | None
+    """When that began, by the server's clock; what was answered later is not counted."""
     page: str
     subjects: int
     """Subjects that were not deleted on the server."""
@@ -79,6 +84,11 @@ class Progress(Result):
             f"{self.subjects:,} subjects finished, {self.begun:,} begun, "
             f"{self.answers:,} of {self.wanted:,} answers"
         )
+        if self.pulled_at is not None:
+            yield Line(
+                f"As of pull {self.pull:,}, {self.pulled_at:%Y-%m-%d %H:%M} UTC: "
+                f"goldpan annotate pull --project {self.project} fetches what came later"
+            )
         if self.deleted:
             yield Line(f"{self.deleted:,} more were deleted on the server")
         if self.passed_over:
@@ -135,9 +145,13 @@ def progress(workspace: WorkspaceLayout, name: str) -> Progress:
     target = enough * len(subjects)
     seconds = _median(counting)
     left = max(0, target - len(counting))
+    pulled = read_stored(project.path("pull.json"), PullState, "Remove it and pull again")
+    since = pulled.since if pulled else None
     return Progress(
         name,
         project.facts.form,
+        pulled.pull if pulled else 0,
+        datetime.fromisoformat(since) if since else None,
         project.page,
         len(subjects),
         len(set(tasks.values()) - subjects),

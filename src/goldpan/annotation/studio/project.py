@@ -73,6 +73,8 @@ class ProjectFacts:
     """The project whose conflicts this one decides."""
     number: int | None = None
     """The project's number on the server, once it is there."""
+    datasets: tuple[str, ...] = ()
+    """The directories whose rows people see, from the workspace's on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,23 @@ def projects(workspace: WorkspaceLayout) -> list[str]:
     return sorted(path.parent.name for path in paths)
 
 
+def dataset_place(workspace: WorkspaceLayout, directory: Path) -> str:
+    """Return a dataset's directory as the facts of a project name it."""
+    return os.path.relpath(directory.resolve(), workspace.root.resolve())
+
+
+def refuse_annotated(workspace: WorkspaceLayout, directory: Path) -> None:
+    """Raise `UsageError` for the directory of a dataset that some project sent to annotators."""
+    place = dataset_place(workspace, directory)
+    for name in projects(workspace):
+        if place in open_project(workspace, name).facts.datasets:
+            raise UsageError(
+                f"{directory} holds what the project {name} shows to annotators, and --require "
+                "would leave out rows of it",
+                "Give --output another directory",
+            )
+
+
 def open_project(workspace: WorkspaceLayout, name: str) -> Project:
     """Return a project.
 
@@ -202,6 +221,10 @@ def begin_project(
                 f"The project {name} was begun with {key} {stored}, not {value}",
                 "Give another --project, or the same settings",
             )
+    if new := set(facts.datasets) - set(project.facts.datasets):
+        datasets = (*project.facts.datasets, *sorted(new))
+        project = replace(project, facts=replace(project.facts, datasets=datasets))
+        _save(project)
     return project
 
 

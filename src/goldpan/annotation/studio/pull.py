@@ -56,7 +56,7 @@ _MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class PullState:
     """The progress of pulling: `pull.json`."""
 
     pull: int = 0
@@ -84,7 +84,7 @@ class Fetcher:
         self._reporter = reporter
         self._raw = RawExports(project.path("raw"))
         self._path = project.path("pull.json")
-        self._state = read_stored(self._path, _State, "Remove it and pull again") or _State()
+        self._state = read_stored(self._path, PullState, "Remove it and pull again") or PullState()
         self.history = ExportHistory(self._raw.read())
         """All that was ever fetched."""
         self.fetched = 0
@@ -141,7 +141,7 @@ class Fetcher:
                 progress.advance(len(batch))
         self.fetched += len(missing)
         surplus = self.surplus() if state.whole else state.surplus
-        self._save(_State(state.pull, since=state.began, surplus=surplus))
+        self._save(PullState(state.pull, since=state.began, surplus=surplus))
 
     def _take(self, pull: int, numbers: list[int]) -> None:
         """Fetch tasks; where the server fails at one, the others come all the same."""
@@ -157,7 +157,7 @@ class Fetcher:
             return
         self.history.take(self._raw.add(pull, numbers, content))
 
-    def _save(self, state: _State) -> None:
+    def _save(self, state: PullState) -> None:
         write_whole(self._path, orjson.dumps(state))
         self._state = state
 

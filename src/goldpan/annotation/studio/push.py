@@ -16,6 +16,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import msgspec
 import orjson
@@ -29,6 +30,7 @@ from goldpan.annotation.studio.project import (
     ProjectFacts,
     TaskJournal,
     begin_project,
+    dataset_place,
     ensure_on_server,
     locked,
     read_stored,
@@ -174,13 +176,14 @@ def push(
     of: str | None = None,
     webhook: str | None = None,
     selection: SuspectSelection | None = None,
+    dataset: Path | None = None,
 ) -> PushResult:
     """Add the subjects that a project on the server lacks; the first push creates the project.
 
     `suggest` says what is filled in; without it the project is blind, which a gold set should be.
     `selection` is where the tasks come from, if they were ranked. `webhook` is an address that the
-    server calls after each answer. Raises `StudioError` where the server fails; what was sent
-    stays, and the same push goes on.
+    server calls after each answer, and `dataset` the directory of the rows. Raises `StudioError`
+    where the server fails; what was sent stays, and the same push goes on.
     """
     if annotators < 1:
         raise UsageError(f"{annotators} people cannot answer", "Give at least 1")
@@ -190,7 +193,9 @@ def push(
             "Give --webhook https://HOST/PATH",
         )
     started = time.monotonic()
-    facts = ProjectFacts(server.url, "", form.name, annotators, suggest is None, of)
+    datasets = () if dataset is None else (dataset_place(workspace, dataset),)
+    blind = suggest is None
+    facts = ProjectFacts(server.url, "", form.name, annotators, blind, of=of, datasets=datasets)
     project = begin_project(workspace, name, form.configuration, facts)
     with Studio(server) as studio, locked(project):
         if selection is not None:

@@ -64,16 +64,16 @@ _REVIEWS = {
         "fixes",
         {
             "partial": "partly",
-            **dict.fromkeys(("unrelated", "work-around"), "unrelated"),
+            **dict.fromkeys(("unrelated", "work-around"), "not"),
             **dict.fromkeys(("no-problem", "not-self-contained"), "no-problem"),
         },
     ),
     "question-answer": _Review(
         "question-answer",
-        "answered",
+        "answers",
         {
             "incomplete": "partly",
-            **dict.fromkeys(("no-answer", "off-topic"), "unanswered"),
+            **dict.fromkeys(("no-answer", "off-topic"), "not"),
             "no-question": "no-question",
         },
     ),

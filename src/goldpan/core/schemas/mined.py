@@ -121,6 +121,13 @@ COMMENTS = table(
     count("review_id", "of a review comment: its review; null from before GitHub had reviews"),
     count("reply_to", "the review comment, or comment on a discussion, that this one answers"),
     text("review_state", "`approved`, `changes_requested`, `commented`, `dismissed`, `pending`"),
+    flag(
+        "minimized", "whether it is hidden from readers; null where the server does not report it"
+    ),
+    text(
+        "minimized_reason",
+        "`abuse`, `off-topic`, `outdated`, `resolved`, `duplicate`, `spam`, `low-quality`",
+    ),
     order=("number", "created_at", "kind", "comment_id"),
     key=("number", "kind", "comment_id"),
 )
@@ -155,8 +162,6 @@ DISCUSSION_COMMENTS = table(
     count("number"),
     count("comment_id"),
     flag("is_answer", "whether it is the accepted answer"),
-    flag("minimized", "whether it is hidden from readers"),
-    text("minimized_reason", "`abuse`, `off-topic`, `outdated`, `resolved`, `duplicate`, `spam`"),
     time("deleted_at", "of a comment that was deleted and keeps its place for its replies"),
     count("upvotes"),
     count("reactions", "of all kinds"),

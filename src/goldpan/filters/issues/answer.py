@@ -160,7 +160,7 @@ SELECT issue, reason IS NULL AS keep, reason,
             ELSE 'category ' || coalesce(category, 'unknown') END AS evidence
 FROM (
   SELECT i.number AS issue, d.answer_id, d.answer_chosen_at, d.answer_chosen_by, d.category,
-         e.minimized_reason,
+         c.minimized_reason,
          CASE WHEN d.number IS NULL THEN 'not-mined'
               WHEN d.answer_id IS NULL AND (d.answer_chosen_at IS NOT NULL OR d.is_answered)
                 THEN 'answer-deleted'
@@ -168,7 +168,7 @@ FROM (
               WHEN d.answer_id IS NULL THEN 'not-accepted'
               WHEN c.comment_id IS NULL THEN 'answer-not-mined'
               WHEN e.deleted_at IS NOT NULL THEN 'answer-deleted'
-              WHEN e.minimized THEN 'answer-minimized'
+              WHEN c.minimized THEN 'answer-minimized'
               WHEN t.robot THEN 'answer-by-bot'
               WHEN coalesce(trim(c.body), '') = '' THEN 'answer-empty' END AS reason
   FROM issues i

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from goldpan.filters.criterion import Criterion, answer_table, query_judge
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.repo_view import RepoView
-from goldpan.text.keywords import Mention, find_mentions, leading_mention
+from goldpan.text.keywords import ADDRESS, Mention, find_mentions, leading_mention
 from goldpan.text.markdown import OBJECT, MarkdownBlock, blocks, paragraphs
 
 CANDIDATE = (
@@ -135,7 +135,7 @@ def _target(
     address = leading_mention(node.href) if node.href and offset < node.end else None
     if address is None:
         return None
-    return Mention(address.repo, address.number, "url", node.start, node.end)
+    return replace(address, start=node.start, end=node.end)
 
 
 def _is_own(mention: Mention, repo: str, number: int) -> bool:
@@ -143,7 +143,7 @@ def _is_own(mention: Mention, repo: str, number: int) -> bool:
 
 
 def _clause_before(text: str, start: int) -> str:
-    return _CLAUSE_END.split(text[max(0, start - _NEAR) : start])[-1]
+    return _CLAUSE_END.split(ADDRESS.sub("", text[max(0, start - _NEAR) : start]))[-1]
 
 
 def _excerpt(text: str, start: int) -> str:

@@ -84,18 +84,38 @@ class OneToOneSettings:
     doubted: bool = False
     """True where pairs count that `says-fixes`, with its defaults, or `own-work` drops: neither a
     release nor "does not fix #1" says anything against the pull request that does."""
+    backports: bool = False
+    """True where a backport counts as another fix: a pull request to a branch other than the
+    default one whose issue is fixed on that, or one that says that it brings a fix of the issue to
+    another branch."""
 
 
+_COPIES = r"(?im)\bback-?port|\bcherry[- ]?pick|^mergify/bp/"
 _PARTNERS = f"""
-WITH {_CLAIMS}, {TAKEN_IN}, named AS (
-  SELECT *, lower(pull_repo) AS place,
-         (NOT $merged OR merged IS NOT FALSE)
-           AND ($doubted OR j.reason IS NULL AND (
-             lower(pull_repo) <> lower(repo) OR pull NOT IN (SELECT number FROM taken_in)
-           )) AS counts,
-         CASE WHEN lower(pull_repo) = lower(repo) THEN '' ELSE pull_repo END || '#' || pull AS name
-  FROM pairs JOIN (SELECT issue, pull_repo, pull, reason FROM judged) j
+WITH {_CLAIMS}, {TAKEN_IN}, copies AS (
+  SELECT number FROM pulls
+  WHERE regexp_matches(concat_ws(chr(10), title, body, head_ref), '{_COPIES}')
+  UNION SELECT number FROM commits WHERE message LIKE '%(cherry picked from commit %'
+), claimed AS (
+  SELECT p.*, lower(p.pull_repo) AS place, q.base_ref, c.number IS NOT NULL AS copies,
+         (NOT $merged OR p.merged IS NOT FALSE)
+           AND ($doubted OR j.reason IS NULL AND t.number IS NULL) AS counts,
+         CASE WHEN q.number IS NULL THEN p.pull_repo ELSE '' END || '#' || p.pull AS name
+  FROM pairs p JOIN (SELECT issue, pull_repo, pull, reason FROM judged) j
     USING (issue, pull_repo, pull)
+  LEFT JOIN pulls q ON q.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
+  LEFT JOIN taken_in t ON t.number = q.number
+  LEFT JOIN copies c ON c.number = q.number
+), originals AS (
+  SELECT p.issue, p.place, p.pull, min_by(o.name, o.pull) AS original
+  FROM claimed p JOIN claimed o ON o.issue = p.issue AND o.place = p.place AND o.pull <> p.pull
+  WHERE NOT $backports AND o.counts AND p.base_ref <> o.base_ref
+    AND p.base_is_default IS NOT TRUE
+    AND (p.base_is_default = false AND o.base_is_default OR p.copies AND NOT o.copies)
+  GROUP BY ALL
+), named AS (
+  SELECT * REPLACE (counts AND original IS NULL AS counts)
+  FROM claimed LEFT JOIN originals USING (issue, place, pull)
 ), fixes AS (
   SELECT p.issue, p.place, p.pull, count(*) AS n,
          'the issue is also paired with ' || string_agg(o.name, ', ' ORDER BY o.name) AS partners
@@ -109,18 +129,20 @@ WITH {_CLAIMS}, {TAKEN_IN}, named AS (
                             AND o.counts
   GROUP BY ALL
 )
-SELECT issue, pull_repo, pull, a.n IS NULL AND b.n IS NULL AS keep,
-       CASE WHEN a.n > 0 AND b.n > 0 THEN 'many-to-many' WHEN a.n > 0 THEN 'many-pulls'
+SELECT issue, pull_repo, pull, a.n IS NULL AND b.n IS NULL AND original IS NULL AS keep,
+       CASE WHEN original IS NOT NULL THEN 'backport'
+            WHEN a.n > 0 AND b.n > 0 THEN 'many-to-many' WHEN a.n > 0 THEN 'many-pulls'
             WHEN b.n > 0 THEN 'many-issues' END AS reason,
        coalesce(a.n, 0) + coalesce(b.n, 0) AS value,
-       left(nullif(concat_ws('; ', a.partners, b.partners), ''), 200) AS evidence
+       CASE WHEN original IS NOT NULL THEN 'the issue is fixed by ' || original
+            ELSE left(nullif(concat_ws('; ', a.partners, b.partners), ''), 200) END AS evidence
 FROM named LEFT JOIN fixes a USING (issue, place, pull) LEFT JOIN fixed b USING (issue, place, pull)
 """  # noqa: S608 - both parts are our own
 
 
 def _judge(view: RepoView, settings: OneToOneSettings) -> pa.Table:
     claims = asdict(SaysFixesSettings())
-    return view.sql(_PARTNERS, merged=settings.merged, doubted=settings.doubted, **claims)
+    return view.sql(_PARTNERS, **asdict(settings), **claims)
 
 
 ONE_TO_ONE = Criterion(
@@ -130,5 +152,5 @@ ONE_TO_ONE = Criterion(
     source="FAUN-Eval, section 3.3.2, One-to-One Fix Check",
     settings=OneToOneSettings,
     judge=_judge,
-    version=2,
+    version=3,
 )

@@ -20,19 +20,42 @@ class IssueClosedSettings:
     others: bool = True
     """True where an issue that GitHub closed by merging another pull request counts as fixed by
     that one."""
-    before: bool = False
-    """True where an issue that was closed before the merge counts as not fixed by it."""
+    hours_before: int = 1
+    """How long before the merge an issue may have been closed where nobody's act ties the two:
+    neither GitHub closed it by the merge or a commit, nor did a person link it by hand, nor name
+    the pull request on closing it."""
+    days_after: int = 30
+    """How long after the merge, likewise."""
 
 
 _CLOSED = """
-WITH closers AS (
+WITH closed AS (
+  SELECT number, "at" FROM events WHERE event = 'closed'
+  UNION SELECT number, closed_at FROM issues WHERE closed_at IS NOT NULL
+), named AS (
+  SELECT DISTINCT r.number AS issue, r.target_number AS pull
+  FROM refs r JOIN closings c USING (number)
+  JOIN texts t ON t.number = r.number AND t.author = c.actor
+              AND t.comment_id = try_cast(r.evidence.source_id AS BIGINT)
+  WHERE r.signal = 'mention' AND lower(r.target_repo) = lower($repo)
+    AND t.source = 'comment' AND abs(date_diff('minute', c."at", t.created_at)) <= 60
+), delays AS (
+  SELECT p.issue, p.pull,
+         arg_min(date_diff('minute', q.merged_at, c."at"),
+                 abs(date_diff('minute', q.merged_at, c."at"))) AS delay
+  FROM pairs p JOIN pulls q ON q.number = p.pull JOIN closed c ON c.number = p.issue
+  WHERE lower(p.pull_repo) = lower(p.repo)
+    AND NOT list_has_any(p.signals, ['closed_by_pull', 'closed_by_commit', 'connected'])
+    AND (p.issue, p.pull) NOT IN (FROM named)
+  GROUP BY ALL
+), closers AS (
   SELECT r.target_number AS issue, min(r.number) AS closer
   FROM refs r WHERE r.signal = 'closed_by' AND r.number IS NOT NULL
     AND lower(r.target_repo) = lower($repo)
   GROUP BY ALL
 ), judged AS (
   SELECT p.issue, p.pull_repo, p.pull, i.state_reason, c.closer,
-         date_diff('minute', i.closed_at, q.merged_at) AS minutes_before,
+         d.delay,
          CASE WHEN i.number IS NULL THEN 'issue-not-mined'
               WHEN i.state <> 'closed' THEN 'still-open'
               WHEN $state_reasons AND i.state_reason = 'not_planned' THEN 'not-planned'
@@ -40,15 +63,22 @@ WITH closers AS (
               WHEN $others AND c.closer <> p.pull
                    AND NOT list_has_any(p.signals, ['closed_by_pull', 'closed_by_commit'])
               THEN 'closed-by-another'
-              WHEN $before AND minutes_before > 0 THEN 'closed-before' END AS reason
+              WHEN d.delay < -60 * $hours_before THEN 'closed-before'
+              WHEN d.delay > 60 * 24 * $days_after THEN 'closed-after' END AS reason
   FROM pairs p LEFT JOIN issues i ON i.number = p.issue
-  LEFT JOIN pulls q ON q.number = p.pull AND lower(p.pull_repo) = lower(p.repo)
+  LEFT JOIN delays d ON d.issue = p.issue AND d.pull = p.pull
+                    AND lower(p.pull_repo) = lower(p.repo)
   LEFT JOIN closers c ON c.issue = p.issue
 )
 SELECT issue, pull_repo, pull,
        CASE WHEN reason IS DISTINCT FROM 'issue-not-mined' THEN reason IS NULL END AS keep, reason,
-       CASE WHEN reason = 'closed-before' THEN minutes_before END AS value,
-       CASE WHEN reason = 'closed-by-another' THEN 'closed by #' || closer END AS evidence
+       CASE WHEN reason IN ('closed-before', 'closed-after') THEN abs(delay) END AS value,
+       CASE WHEN reason = 'closed-by-another' THEN 'closed by #' || closer
+            WHEN reason IN ('closed-before', 'closed-after')
+            THEN 'closed ' || CASE WHEN abs(delay) < 2880 THEN abs(delay) // 60 || ' hours'
+                                   ELSE abs(delay) // 1440 || ' days' END
+                 || CASE WHEN delay < 0 THEN ' before' ELSE ' after' END
+                 || ' the merge, and no act ties it to #' || pull END AS evidence
 FROM judged
 """
 
@@ -56,10 +86,12 @@ FROM judged
 ISSUE_CLOSED = Criterion(
     name="issue-closed",
     subject="pair",
-    definition="Keeps pairs whose issue is closed as completed, and by no other pull request.",
+    definition="Keeps pairs whose issue is closed as completed, about when the pull request was "
+    "merged or by an act that ties it to that, and by no other pull request.",
     source="Goldpan: an issue that stays open after the merge is not fixed by it",
     settings=IssueClosedSettings,
     judge=query_judge(_CLOSED),
+    version=2,
 )
 
 

@@ -160,7 +160,8 @@ def _is_pull(issue: dict[str, Any]) -> bool:
 def _person(value: object) -> dict[str, Any] | None:
     person = _object(value)
     fields = {key: person.get(key) for key in ("login", "type")}
-    return fields if all(v is None or isinstance(v, str) for v in fields.values()) else None
+    is_readable = all(value is None or isinstance(value, str) for value in fields.values())
+    return {**fields, "id": person.get("id")} if is_readable else None
 
 
 def _labels(value: object) -> list[str] | None:
@@ -172,7 +173,7 @@ def _labels(value: object) -> list[str] | None:
 
 def _actor(event: dict[str, Any]) -> str | None:
     actor = event.get("actor")
-    return _text(actor) or _text(_object(actor).get("login"))
+    return _text(actor) or _text(user(_person(actor)).login)
 
 
 def _repo(event: dict[str, Any], payload: dict[str, Any]) -> str | None:

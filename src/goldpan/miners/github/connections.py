@@ -66,7 +66,8 @@ PULL_EVENTS = (*ISSUE_EVENTS, "PULL_REQUEST_COMMIT")
 
 _COMMIT = "... on PullRequestCommit { commit { oid message authoredDate committedDate } }"
 _COMMENT = (
-    "id fullDatabaseId author { ...actor } authorAssociation createdAt updatedAt lastEditedAt body"
+    "id fullDatabaseId author { ...actor } authorAssociation createdAt updatedAt lastEditedAt body "
+    "isMinimized minimizedReason"
 )
 PAGE = "pageInfo { hasNextPage endCursor }"
 LINKED = "number repository { nameWithOwner }"

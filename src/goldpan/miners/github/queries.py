@@ -279,6 +279,8 @@ COLUMNS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Issue", "milestone"): ("entries.milestone",),
     ("PullRequest", "isDraft"): ("entries.draft",),
     ("Discussion", "stateReason"): ("entries.state_reason",),
+    ("IssueComment", "isMinimized"): ("comments.minimized",),
+    ("IssueComment", "minimizedReason"): ("comments.minimized_reason",),
 }
 NEEDS = frozenset().union(
     *(

@@ -121,6 +121,7 @@ _ENTRY = _object(
     **dict.fromkeys(("comments", "review_comments", "commits"), _INTEGER),
     **dict.fromkeys(("changed_files", "additions", "deletions"), _INTEGER),
 )
+_MINIMIZED = _object("reason") | None
 _REFERRING = _object(number=_INTEGER, repository=_REPOSITORY)
 _EVENT = _object(
     *("author_association", "created_at", "updated_at", "submitted_at", "body", "state"),
@@ -131,12 +132,14 @@ _EVENT = _object(
     milestone=_TITLED,
     rename=_object("from", "to") | None,
     source=_object(issue=_REFERRING | None) | None,
+    minimized=_MINIMIZED,
     **dict.fromkeys(("actor", "user", "assignee", "assigner"), _PERSON),
     **dict.fromkeys(("author", "committer"), _DATED),
 )
 _REVIEW_COMMENT = _object(
     *("author_association", "created_at", "updated_at", "body", "path"),
     user=_PERSON,
+    minimized=_MINIMIZED,
     **dict.fromkeys(("id", "pull_request_review_id", "in_reply_to_id"), _INTEGER),
 )
 _DOCUMENT = _object(

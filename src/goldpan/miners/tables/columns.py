@@ -126,8 +126,13 @@ class Person(NamedTuple):
 
 
 _GHOST = Person(None, None, None)
-_RENAMED = {"Copilot[bot]": "copilot-swe-agent[bot]"}
-"""Logins that REST spells in its own way."""
+_APPS = {
+    175728472: "copilot-pull-request-reviewer[bot]",
+    198982749: "copilot-swe-agent[bot]",
+    242468646: "anthropic-code-agent[bot]",
+    242516109: "openai-code-agent[bot]",
+}
+"""Logins of apps, by id, which REST shows by a product's name: "Copilot" is two of them."""
 
 
 def actor(data: Any) -> Person:
@@ -163,9 +168,11 @@ def _person(data: Any, kind_key: str, id_key: str) -> Person:
 
 
 def _person_of(login: str, kind: str, number: Any) -> Person:
+    if isinstance(number, int) and (app := _APPS.get(number)):
+        return Person(app, number, "bot")
     if kind == "Bot" and not login.endswith("[bot]"):
         login += "[bot]"
-    return Person(_RENAMED.get(login, login), number, _snake(kind))
+    return Person(login, number, _snake(kind))
 
 
 _account = lru_cache(maxsize=4_096, typed=True)(_person_of)

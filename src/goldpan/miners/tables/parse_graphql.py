@@ -228,9 +228,14 @@ def _comment(rows: Rows, number: int, item: dict[str, Any], kind: str, *, of_pul
             integer(inner(item.get("pullRequestReview"), "fullDatabaseId")),
             integer(inner(item.get("replyTo"), "fullDatabaseId")),
             lower(item.get("state")) if kind == "review" else None,
+            *_hidden(item),
         ),
         of_pull=of_pull,
     )
+
+
+def _hidden(item: dict[str, Any]) -> tuple[Any, Any]:
+    return item.get("isMinimized"), lower(item.get("minimizedReason"))
 
 
 _KIND = "discussion_comment"
@@ -259,12 +264,12 @@ def _discussion_comment(rows: Rows, number: int, item: dict[str, Any], parent: o
         number,
         (identity, _KIND, *person, lower(item.get("authorAssociation"))),
         (at, item.get("updatedAt"), edited, body),
-        (None, None, parent, None),
+        (None, None, parent, None, *_hidden(item)),
         of_pull=False,
     )
-    display = item.get("isAnswer"), item.get("isMinimized"), lower(item.get("minimizedReason"))
     votes = item.get("upvoteCount"), inner(item.get("reactions"), "totalCount")
-    comment = (number, identity, *display, item.get("deletedAt"), *votes, rows.sequence)
+    display = item.get("isAnswer"), item.get("deletedAt")
+    comment = (number, identity, *display, *votes, rows.sequence)
     rows.facets["discussion_comments"].append(comment)
     _lists(rows, number, "DiscussionComment", item)
 

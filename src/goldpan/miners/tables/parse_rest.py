@@ -183,6 +183,8 @@ def parse_comment(
         return
     at = (item.get("submitted_at") if kind == "review" else None) or item.get("created_at")
     of_code = kind == "review_comment"
+    minimized = item.get("minimized")  # an object, or null; newer servers alone tell
+    hidden = minimized is not None if "minimized" in item else None, inner(minimized, "reason")
     add_comment(
         rows,
         number,
@@ -193,6 +195,7 @@ def parse_comment(
             item.get("pull_request_review_id") if of_code else None,
             item.get("in_reply_to_id") if of_code else None,
             lower(item.get("state")) if kind == "review" else None,
+            *hidden,
         ),
         of_pull=of_pull,
     )

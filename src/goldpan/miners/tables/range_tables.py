@@ -61,6 +61,9 @@ _KNOWN: dict[TableSchema, dict[str, tuple[str, ...]]] = {
         "author_type": _TYPES,
         "author_association": _ASSOCIATIONS,
         "review_state": ("approved", "changes_requested", "commented", "dismissed", "pending"),
+        "minimized_reason": (
+            *("abuse", "off-topic", "outdated", "resolved", "duplicate", "spam", "low-quality"),
+        ),
     },
     FILES: {
         "status": ("added", "changed", "copied", "modified", "removed", "renamed", "unchanged")

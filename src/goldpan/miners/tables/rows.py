@@ -290,8 +290,8 @@ def add_comment(
     """Add a comment, review or review comment, and the references in its text.
 
     `origin` is its id and kind, the three columns of its author and their association; `text` its
-    times (written, updated, edited) and body; `place` its path, review, the comment that it answers
-    and the state of a review.
+    times (written, updated, edited) and body; `place` its path, review, the comment that it
+    answers, the state of a review, and whether and why it is hidden.
     """
     row = rows.next_row()
     rows.facets["comments"].append((number, *origin, *text, *place, rows.sequence, row))

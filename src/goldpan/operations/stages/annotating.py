@@ -110,6 +110,7 @@ class Annotate(Group):
                 suggest=suggest,
                 webhook=webhook,
                 selection=selection,
+                dataset=rows,
             )
         return replace(pushed, basis=tuple(bases))
 
@@ -254,9 +255,11 @@ class Annotate(Group):
             announced(directory, running.server),
         ):
             if dataset is not None:
-                asked_form = find_form(form)
-                tasks = read_tasks(dataset_directory(layout, dataset), asked_form)
-                pushed = push_tasks(layout, running.server, form, asked_form, tasks, reporter)
+                asked_form, rows = find_form(form), dataset_directory(layout, dataset)
+                tasks = read_tasks(rows, asked_form)
+                pushed = push_tasks(
+                    layout, running.server, form, asked_form, tasks, reporter, dataset=rows
+                )
                 show(pushed.blocks())
             show(running.blocks())
             running.process.wait()

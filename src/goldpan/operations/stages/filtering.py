@@ -44,7 +44,7 @@ def filter(
     Args:
         profile (NAME): default, verified, or the path of your own .toml file;
             the name of that, too, once it was used.
-        rules (NAME): The rules whose pairs to judge: default, unconfirmed, or a plugin's.
+        rules (NAME): The rules whose pairs to judge: default, unconfirmed, landed, or a plugin's.
         settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
@@ -81,7 +81,7 @@ def funnel(
 
     Args:
         profile (NAME): The profile whose verdicts to count.
-        rules (NAME): The rules whose pairs to count: default, unconfirmed, or a plugin's.
+        rules (NAME): The rules whose pairs to count: default, unconfirmed, landed, or a plugin's.
         settings (CRITERION.KEY=VALUE): A setting of a criterion, as given to `goldpan filter`.
         output: Also draw the funnel, to a .svg, .png or .html file.
     """
@@ -102,7 +102,7 @@ def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation
     Args:
         subject (OWNER/NAME#NUMBER): The issue, pull request or discussion, or its address on
             GitHub.
-        rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, or a
+        rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, landed, or a
             plugin's.
     """
     from goldpan.explain import explain
@@ -173,7 +173,7 @@ def review(
 
     Args:
         profile (NAME): The profile whose verdicts say what is kept.
-        rules (NAME): The rules whose pairs to review: default, unconfirmed, or a plugin's.
+        rules (NAME): The rules whose pairs to review: default, unconfirmed, landed, or a plugin's.
         model (NAME): A model to ask.
         base_url (URL): An OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
         settings_file: A TOML file: models, prices, samples and the like (docs/filtering.md).

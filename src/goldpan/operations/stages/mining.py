@@ -265,7 +265,7 @@ def pair(
     names, and say which others are stored.
 
     Args:
-        rules (NAME): default, unconfirmed, or a plugin's.
+        rules (NAME): default, unconfirmed, landed, or a plugin's.
         execution: Where repositories are worked on, one a processor.
     """
     from goldpan.filters.basis import find_basis

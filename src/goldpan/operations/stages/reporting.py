@@ -43,7 +43,8 @@ def report(
 
     Args:
         profile (NAME): The profile whose verdicts to report on.
-        rules (NAME): The rules whose pairs to report on: default, unconfirmed, or a plugin's.
+        rules (NAME): The rules whose pairs to report on: default, unconfirmed, landed, or a
+            plugin's.
         dataset (DATASET): A dataset to show examples of: its name in the workspace, or its
             directory. (default: all of the workspace)
         row (ID): Write a page about this row alone: its label, verdicts and findings.

@@ -260,6 +260,8 @@ def build_code_comments(
     family = data.task_family(task) if task else CODE_COMMENTS
     corrections = data.read_corrections(workspace, annotations.corrections, task) if task else None
     required = read_labels(workspace, annotations.required)
+    if annotations.required:
+        data.refuse_annotated(workspace, directory)
     projects = (*annotations.required, *annotations.projects)
     labels = read_labels(workspace, projects)
     tally = Tally()

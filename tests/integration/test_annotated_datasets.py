@@ -1,0 +1,112 @@
+"""What people annotate stays as they see it, and an answer has one name."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+
+import goldpan
+from goldpan.annotation.studio.forms import find_form, read_tasks
+from goldpan.annotation.studio.gold import make_gold
+from goldpan.annotation.studio.progress import progress
+from goldpan.annotation.studio.project import ProjectFacts, begin_project, dataset_place
+from goldpan.annotation.studio.pull import PullState
+from goldpan.annotation.studio.suggestions import _REVIEWS
+from goldpan.core.errors import UsageError
+from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.datasets.gold import CANNOT_TELL, KINDS
+from tests.deciding import two_people_say
+from tests.demo_workspace import make_demo
+
+FORMS = {"fix-pair": "code-edit", "question-answer": "qa"}
+
+
+def sent(lab: goldpan.Workspace, name: str, form: str, dataset: Path) -> None:
+    """Note a project whose rows are those of a dataset, as `goldpan annotate push` does."""
+    asked = find_form(form)
+    place = dataset_place(lab.layout, dataset)
+    facts = ProjectFacts(
+        "http://127.0.0.1:1", "k", form, 2, blind=True, number=1, datasets=(place,)
+    )
+    begin_project(lab.layout, name, asked.configuration, facts)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_build_that_leaves_rows_out_does_not_replace_what_people_annotate(
+    tmp_path: Path, form: str
+) -> None:
+    lab, family = goldpan.Workspace(make_demo(tmp_path)), FORMS[form]
+    built = lab.layout.dataset(family)
+    tasks = list(read_tasks(built, find_form(form)))
+    sent(lab, "round1", form, built)
+    (kept, *_) = find_form(form).keeps & set(find_form(form).gold.values())
+    answers = {task.key.subject_id: ((kept,), (kept,)) for task in tasks}
+    answers[tasks[0].key.subject_id] = (("not",), ("not",))
+    two_people_say(lab.layout, "round1", find_form(form), tasks, answers)
+    before = {path: path.read_bytes() for path in built.rglob("*") if path.is_file()}
+    for output in (None, built, built.parent / ".." / built.parent.name / family):
+        with pytest.raises(UsageError, match="the project round1 shows to annotators") as refused:
+            lab.build(family, require=form, output=output)
+        assert "--output" in refused.value.remedy
+    assert {path: path.read_bytes() for path in built.rglob("*") if path.is_file()} == before
+    lab.build(family, require=form, output=tmp_path / "checked")
+    rows = pq.read_table(tmp_path / "checked" / "data").to_pylist()
+    assert len(rows) == len(tasks) - 1
+    lab.build(family)  # all rows: nothing is lost
+
+
+def test_a_findings_requirement_is_refused_too(tmp_path: Path) -> None:
+    lab = goldpan.Workspace(make_demo(tmp_path))
+    sent(lab, "round1", "fix-pair", lab.layout.dataset("code-edit"))
+    with pytest.raises(UsageError, match="shows to annotators"):
+        lab.build("code-edit", require="not:solution-in-issue")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_answer_has_one_name_in_form_agreement_and_gold(tmp_path: Path, form: str) -> None:
+    """Answers that a gold set tells apart are called in the form what it calls them."""
+    asked = find_form(form)
+    choices = set(asked.configuration.question(asked.decides).labels)
+    labels = set(asked.gold.values()) - {CANNOT_TELL}
+    (kind,) = [kind for kind in KINDS if set(kind.labels) == labels]
+    assert set(kind.labels) <= choices
+    assert all(asked.gold[name] == name for name in kind.labels)
+    suggested = {_REVIEWS[form].keep, *_REVIEWS[form].drop.values()}
+    assert suggested <= choices
+    lab = goldpan.Workspace(make_demo(tmp_path))
+    built = lab.layout.dataset(FORMS[form])
+    sent(lab, "round1", form, built)
+    tasks = list(read_tasks(built, asked))[:2]
+    answers = dict.fromkeys((task.key.subject_id for task in tasks[:1]), (("not",), ("not",)))
+    answers[tasks[1].key.subject_id] = (("not",), ("partly",))
+    two_people_say(lab.layout, "round1", asked, tasks, answers)
+    shown = str(lab.annotate.agreement(project="round1").plain())
+    assert "'not'" in shown
+    assert [item.label for item in make_gold(lab.layout, ["round1"]).items] == ["not"]
+
+
+def test_answers_of_earlier_rounds_keep_their_meaning() -> None:
+    """A form that was pushed before its answers were renamed is stored with its project."""
+    assert find_form("fix-pair").gold["unrelated"] == "not"
+    earlier = find_form("question-answer")
+    assert (earlier.gold["answered"], earlier.gold["unanswered"]) == ("answers", "not")
+    assert {"answers", "answered"} <= earlier.keeps
+
+
+def test_status_says_as_of_which_pull_it_speaks(tmp_path: Path) -> None:
+    lab = goldpan.Workspace(make_demo(tmp_path))
+    built = lab.layout.dataset("code-edit")
+    sent(lab, "round1", "fix-pair", built)
+    tasks = list(read_tasks(built, find_form("fix-pair")))
+    two_people_say(lab.layout, "round1", find_form("fix-pair"), tasks, {})
+    root = lab.path / "annotations" / "round1"
+    state = PullState(pull=3, since="2026-01-02T03:04:05.000000Z")
+    (root / "pull.json").write_bytes(msgspec.json.encode(state))
+    now = progress(WorkspaceLayout(lab.path), "round1")
+    assert (now.pull, now.pulled_at) == (3, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    shown = "\n".join(str(block) for block in now.blocks())
+    assert "As of pull 3, 2026-01-02 03:04 UTC" in shown
