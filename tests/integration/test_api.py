@@ -106,7 +106,7 @@ def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
 def test_a_family_is_a_method_and_a_dataset_a_result(
     lab: goldpan.Workspace, tmp_path: Path
 ) -> None:
-    built = lab.build.code_edit(limit=3, output=tmp_path / "edits")
+    built = lab.build("code-edit", limit=3, output=tmp_path / "edits")
     assert built.plain()["examples"] == len(built) == 3
     assert built.rows() == [{"split": "test", "examples": 3, "bytes": built.rows()[0]["bytes"]}]
     loaded = goldpan.load(built.path)
@@ -224,6 +224,6 @@ def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -
         lab.reproduce("selu", table="99")
     wrong: Any = "frist"
     with pytest.raises(goldpan.UsageError, match=r"no choice of an answer .frist. \(did you mean"):
-        lab.build.qa(answer=wrong)
+        lab.build("qa", answer=wrong)
     with pytest.raises(goldpan.UsageError, match=r"no format .frist.. Choose swe-bench"):
         lab.dataset("qa").export(to=wrong)

@@ -16,7 +16,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
 from goldpan.operations.repositories import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
-from tests.invoking import check_typed
+from tests.invoking import typed
 from tests.places import ROOT
 from tests.program import MINE
 from tests.twin import Fault, Faults, Twin, synthetic_world
@@ -60,7 +60,7 @@ def test_every_command_on_a_page_can_be_typed(page: Path) -> None:
                 if not re.match(r"[A-Z_]+=", word)
             ]
             if words[0] == "goldpan" and "--plugin" not in words:  # run by `test_plugins.py`
-                check_typed(*words[1:])
+                typed(*words[1:])
 
 
 def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.signature import fields_of
 from goldpan.plan.file import PlanFile, check_plan, load_plan
 from goldpan.plan.make import make_steps, open_workspace
 from goldpan.plan.mining import query_of
 from goldpan.plan.results import PlanResult, UnitResult
 from goldpan.plan.section import StageSection
-from goldpan.plan.sections import Select, commented_plan, operation_of, plan_section
+from goldpan.plan.sections import Select, commented_plan, method_of, plan_section
 from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Change, Unit, UnitRecipe, changes, flat
+from goldpan.workspace.options import options_of
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
 QUESTIONS = '[[dataset]]\nname = "qa"\nfamily = "qa"\n'
@@ -219,11 +219,8 @@ def section_of(name: str) -> type[StageSection]:
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_has_the_options_of_its_operation(name: str) -> None:
-    parameters = operation_of(SECTIONS[name]).parameters
-    options = {item.name for item in parameters if item.kind == "option"}
-    for group in (item for item in parameters if item.kind == "group"):
-        options |= {field.name for field in fields_of(group.type)}
+def test_a_section_has_the_options_of_its_method(name: str) -> None:
+    options = {item.name for item in options_of(method_of(SECTIONS[name]))}
     keys = section_of(name).parameters
     assert keys.keys() <= options
     assert all(keys[key].help for key in keys)

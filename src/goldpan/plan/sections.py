@@ -1,6 +1,6 @@
-"""The tables of a plan's file, each derived from the operation of its stage.
+"""The tables of a plan's file, each derived from the method of its stage.
 
-Only what no operation has is written here: which repositories, what things are called, and how the
+Only what no method has is written here: which repositories, what things are called, and how the
 stages hang together. `commented_plan` is a plan to begin with, that names every key.
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -21,10 +22,12 @@ from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import Reads
 from goldpan.core.settings.config import repository_name
 from goldpan.core.settings.file import toml_value
-from goldpan.operations.signature import Operation, read_operation
-from goldpan.operations.table import children, function_of
-from goldpan.operations.workspace import Workspace
 from goldpan.plan.section import PlanSection, StageSection, derive, refusal
+from goldpan.workspace.building import builder_method, families
+from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.mining import Asking
+from goldpan.workspace.options import options_of, options_of_group, summary_of
+from goldpan.workspace.workspace import Workspace
 
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
@@ -215,9 +218,18 @@ class Plan(PlanSection):
     export: tuple[ExportPlan, ...] = ()
 
 
-def operation_of(words: str) -> Operation:
-    """Return the operation of a command."""
-    return read_operation(function_of(words))
+def method_of(words: str, lab: Workspace | None = None) -> Callable[..., Any]:
+    """Return the method of a workspace that a command is."""
+    owner, (first, *others) = lab or Workspace(), words.split()
+    if first == "build":
+        return builder_method(owner.build, others[0])
+    if first in ("export", "publish"):
+        return Dataset.export if first == "export" else Dataset.publish
+    if first == "mine":
+        return owner.mine.__call__
+    path = ".".join("import_" if word == "import" else word for word in words.split())
+    method: Callable[..., Any] = attrgetter(path.replace("-", "_"))(owner)
+    return method
 
 
 _DERIVED: Mapping[str, tuple[type[StageSection], str, Mapping[str, Collection[str]]]] = {
@@ -246,19 +258,14 @@ def reads_of(family: str) -> Reads:
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
-    operation = operation_of(words)
-    return derive(base, operation.parameters, operation.summary, **options)
+    method = method_of(words)
+    return derive(base, options_of(method), summary_of(method), **options)
 
 
 @cache
 def plan_section() -> type[Plan]:
     """Return the whole file with all its keys but those of datasets, which differ by family."""
-    mining = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    mine = derive(
-        MineSection,
-        [mining[name] for name in operation_of("mine").opening],
-        str(MineSection.__doc__),
-    )
+    mine = derive(MineSection, options_of_group(Asking), str(MineSection.__doc__))
     push: Any = _of(StageSection, "annotate push", without=("rules",)) | None
     annotate: Any = create_model("Annotate", __base__=AnnotateSection, push=(push, None))
     fields: dict[str, Any] = {"mine": (mine, mine()), "annotate": (annotate, annotate())}
@@ -279,11 +286,10 @@ def plan_section() -> type[Plan]:
 @cache
 def dataset_section(family: str) -> type[DatasetPlan]:
     """Return the keys of a dataset of a family; a plugin's has those of code-edit."""
-    known = [name.rpartition(" ")[2] for name in children("build")]
     builder = find_builder(family)
     made = derive(
         DatasetPlan,
-        operation_of(f"build {family if family in known else 'code-edit'}").parameters,
+        options_of(method_of(f"build {family if family in families() else 'code-edit'}")),
         str(DatasetPlan.__doc__),
         without=("output", *(builder.fixed if builder else ())),
     )
@@ -316,9 +322,8 @@ def commented_plan() -> str:
 
 def _datasets() -> Iterator[str]:
     """Yield a dataset of each family, with the keys that those before it have not."""
-    families = [name.rpartition(" ")[2] for name in children("build")]
     shown: set[str] = {"name", "family"}
-    for family in sorted(families, key=lambda name: name != "qa"):
+    for family in sorted(families(), key=lambda name: name != "qa"):
         section = dataset_section(family)
         keys = [key for key in section.model_fields if key not in shown and key != "publish"]
         shown |= set(keys)

@@ -28,12 +28,11 @@ from goldpan.evaluation.task_input import (
     with_places,
 )
 from goldpan.llm.budget import RequestEstimate
-from goldpan.operations.dataset import Dataset, optional
+from goldpan.workspace.dataset import Dataset, optional
+from goldpan.workspace.opening import OpenWorkspace
 
 if TYPE_CHECKING:
     import pandas as pd  # it is optional
-
-    from goldpan.operations.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ class RunEstimate(Result):
 class PlannedRun:
     """A planned run: a task, a model and a seed."""
 
-    workspace: Workspace
+    workspace: OpenWorkspace
     task: str
     model: Model
     protocol: Protocol
@@ -170,7 +169,7 @@ class PlannedRun:
 class RunPlan:
     """Planned runs; the rows of a task are read when its first run starts."""
 
-    workspace: Workspace
+    workspace: OpenWorkspace
     tasks: tuple[tuple[str, Path | None], ...]
     """With the directory of the rows, None for that of the workspace."""
     models: tuple[Model, ...]
@@ -203,7 +202,7 @@ class RunPlan:
 
 
 def plan_runs(
-    workspace: Workspace,
+    workspace: OpenWorkspace,
     data: Sequence[str | Dataset],
     directory: Path | None,
     *,
@@ -230,7 +229,7 @@ def plan_runs(
     )
 
 
-def _task_of(workspace: Workspace, data: Dataset) -> str:
+def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
     """Return the task whose rows a dataset holds."""
     names = tasks_of_family(data.family, load_tasks(tasks_directory(workspace.path)))
     if len(names) == 1:
