@@ -65,7 +65,8 @@ def python_name(words: str) -> str:
         return f"Dataset.{names[-1]}(...)"
     if isinstance(method, FunctionType):
         return f"goldpan.{names[-1]}(...)"
-    if found is not None:
+    routine = found if inspect.isroutine(found) or found is None else found.__call__
+    if getattr(routine, "__func__", None) is getattr(method, "__func__", None):
         return f"{'.'.join(['Workspace', *names])}(...)"
     if words.count(" ") == 1 and words.startswith("build "):
         return f'Workspace.build("{words.removeprefix("build ")}", ...)'

@@ -23,6 +23,7 @@ from goldpan.miners.pairing import PairResult as PairResult
 from goldpan.plan.command import run as run
 from goldpan.plan.results import PlanResult as PlanResult
 from goldpan.plugins import register as register
+from goldpan.workspace.building import RowOptions as RowOptions
 from goldpan.workspace.dataset import Dataset as Dataset
 from goldpan.workspace.dataset import load as load
 from goldpan.workspace.functions import apply_edit as apply_edit

@@ -195,7 +195,8 @@ def test_open_names_the_newest_report(tmp_path: Path) -> None:
 def test_a_mistyped_command_of_a_group_is_told_with_the_nearest(tmp_path: Path) -> None:
     done = run("evaluate", "runn", folder=tmp_path)
     assert (done.code, "'evaluate runn' (did you mean run?)" in done.err) == (2, True), done.err
-    done = run("--workspace", "lab", "status", folder=tmp_path)
+    assert "no workspace lab" in run("--workspace", "lab", "status", folder=tmp_path).err
+    done = run("--dry-run", "mine", folder=tmp_path)
     assert "Options of a command stand behind it" in done.err
 
 

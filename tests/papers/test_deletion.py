@@ -73,8 +73,9 @@ def run(words):
             code = end.code
     return code, out.getvalue(), err.getvalue()
 
+asked = json.loads(sys.argv[1])
 helped = [name for name in commands(Workspace()) if not run([*name.split(), "-h"])[0]]
-print(json.dumps([helped, [run(words) for words in json.loads(sys.argv[1])]]))
+print(json.dumps([helped, [run(words) for words in asked]]))
 """
 """Asks for all help, then runs commands one after the other."""
 

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import cyclopts
 from cyclopts.validators import Number
@@ -42,7 +42,10 @@ def declare(
     options = with_what_is_registered(options_of(function), stored)
     arguments = [option.name for option in options if option.kind == "argument"]
 
+    mappings = [option.name for option in options if option.is_mapping]
+
     def command(*words: Any, **values: Any) -> int:
+        values |= {name: settings_from(values[name]) for name in mappings if name in values}
         return perform(function, dict(zip(arguments, words, strict=False)) | values)
 
     shown = [option.placeholder.rstrip(".") for option in options if option.kind == "argument"]
@@ -63,7 +66,6 @@ def _named(option: Option, shown: list[str]) -> inspect.Parameter:
 def parameter_of(option: Option, *, name: str = "", show: bool = True) -> inspect.Parameter:
     """Return an option, or an argument with a name, as cyclopts reads it."""
     typed = option.typed
-    single = get_args(typed)[0] if option.is_list else typed
     settings: dict[str, Any] = {
         "name": f"--{option.word}" if option.kind == "option" else name or option.name.upper(),
         "help": option.about,
@@ -81,8 +83,6 @@ def parameter_of(option: Option, *, name: str = "", show: bool = True) -> inspec
         settings["negative"] = f"--no-{option.word}"
     if (limits := option.limits) is not None:
         settings["validator"] = Number(gte=limits.least, lte=limits.most)
-    if option.is_mapping:
-        settings["converter"] = _settings
     is_argument = option.kind == "argument"
     kind = inspect.Parameter.POSITIONAL_ONLY if is_argument else inspect.Parameter.KEYWORD_ONLY
     typed = typed | None if option.default is None else typed
@@ -97,10 +97,6 @@ def parameter_of(option: Option, *, name: str = "", show: bool = True) -> inspec
 def panel(title: str, rank: int) -> cyclopts.Group:
     """Return a panel of help."""
     return cyclopts.Group(title, sort_key=rank)
-
-
-def _settings(_: Any, tokens: Iterable[cyclopts.Token]) -> dict[str, Any]:
-    return settings_from([token.value for token in tokens])
 
 
 def with_what_is_registered(
@@ -136,9 +132,6 @@ def misuse(error: cyclopts.CycloptsError, words: str) -> UsageError:
     if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
         lacks = "requires an argument" if error.keyword else "is missing"
         problem = f"{error.keyword or error.argument.name} {lacks}"
-    if problem.endswith("?"):
-        problem, _, near = problem.rpartition(". Did you mean ")
-        remedy = f"Did you mean {near}"
     return UsageError(problem, remedy)
 
 

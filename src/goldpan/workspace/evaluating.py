@@ -198,6 +198,7 @@ class Evaluate(Group):
         """
         from goldpan.evaluation.model import ModelList, catalogue
 
+        _ = self.lab.settings  # which load plugins
         return ModelList(tuple(catalogue().values()))
 
     def protocols(self) -> ProtocolList:
@@ -207,6 +208,7 @@ class Evaluate(Group):
         """
         from goldpan.evaluation.protocol import ProtocolList, protocols
 
+        _ = self.lab.settings  # which load plugins
         return ProtocolList(tuple(protocols().values()))
 
     def finetune(

@@ -121,7 +121,7 @@ def _options_of(function: Callable[..., Any], is_bound: bool) -> tuple[Option, .
     about = {item.arg_name: item for item in parse(inspect.getdoc(function) or "").params}
     parameters = list(inspect.signature(function).parameters.values())[is_bound:]
     of_dataset = not is_bound and function.__qualname__.startswith("Dataset.")
-    named = [item for item in parameters[of_dataset:] if item.name not in FROM_PROGRAM]
+    named = [item for item in parameters if item.name not in ("self", *FROM_PROGRAM)]
     hints = _hints(function, [item.name for item in named])
     found = [_DATASET] if of_dataset else []
     for item in named:
