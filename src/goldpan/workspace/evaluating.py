@@ -16,10 +16,10 @@ from goldpan.workspace.opening import Group
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
+    from goldpan.evaluation.lengths import LengthScores
     from goldpan.evaluation.model import ModelList
     from goldpan.evaluation.protocol import ProtocolList
     from goldpan.evaluation.run import RunResult
-    from goldpan.evaluation.slices import LengthScores
     from goldpan.workspace.dataset import Dataset
     from goldpan.workspace.runs import Evaluation, RunEstimate
 
@@ -171,8 +171,9 @@ class Evaluate(Group):
         """
         from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.tasks.registry import find_task
+        from goldpan.evaluation.lengths import LengthScores
         from goldpan.evaluation.runs import read_runs
-        from goldpan.evaluation.slices import LengthScores, score_by_length
+        from goldpan.evaluation.slices import score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
 
         layout = self.lab.layout
