@@ -45,4 +45,4 @@ def _imported(name: str, modules: Mapping[str, Path]) -> set[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(" -> ".join(find_circle()))
+    sys.exit(" -> ".join(find_circle()) or 0)

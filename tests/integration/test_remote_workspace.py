@@ -17,9 +17,9 @@ import zstandard
 import goldpan as api
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
-from goldpan.core.remote import FILES
 from goldpan.core.remote.manifest import PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned, mirror_directory
+from goldpan.core.remote.places import FILES
 from goldpan.core.remote.store import Lease, ObjectStore
 from goldpan.core.storage.workspace import hold_lock
 from goldpan.plan.initial import init

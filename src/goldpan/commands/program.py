@@ -266,7 +266,7 @@ def _launch(app: cyclopts.App, words: list[str], chosen: Launch, perform: Perfor
     for file in chosen.plugin:
         use(file)
     silent = chosen.json or chosen.quiet or is_json()
-    lab = Workspace(chosen.workspace, progress=not silent, tasks=chosen.tasks)
+    lab = Workspace.lazily(chosen.workspace, progress=not silent, tasks=chosen.tasks)
 
     def call_and_print(method: Callable[..., Any], values: Mapping[str, Any]) -> int:
         return _finish(_called(method, values, lab), as_json=chosen.json)

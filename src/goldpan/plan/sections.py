@@ -220,7 +220,7 @@ class Plan(PlanSection):
 
 def method_of(words: str, lab: Workspace | None = None) -> Callable[..., Any]:
     """Return the method of a workspace that a command is."""
-    owner, (first, *others) = lab or Workspace(), words.split()
+    owner, (first, *others) = lab or Workspace.lazily(), words.split()
     if first == "build":
         return builder_method(owner.build, others[0])
     if first in ("export", "publish"):

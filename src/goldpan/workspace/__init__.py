@@ -1,6 +1,4 @@
-"""Goldpan's operations: each is one typed function, from which all its doors are derived.
+"""What Goldpan does for a user: `Workspace` and `Dataset`, whose methods are the commands, too.
 
-The command, the method of `Workspace` or `Dataset`, the section of a plan and the reference page
-are read off the signature and the docstring (`signature.py`). Operations import what takes long
-inside their bodies, so that help is quick.
+Methods import what takes long inside their bodies, so that help is quick.
 """

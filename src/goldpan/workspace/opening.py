@@ -53,7 +53,7 @@ class OpenWorkspace:
             workers: Processes that turn raw replies into tables. (default: one per core)
             tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
         """
-        self._opening: dict[str, Any] = {
+        opening = {
             "workspace": path,
             "api_url": api_url,
             "via": via,
@@ -64,9 +64,21 @@ class OpenWorkspace:
             "patience": patience,
             "workers": workers,
         }
-        self.given = frozenset(name for name, value in self._opening.items() if value is not None)
-        self.shows_progress = progress
-        self._tasks = None if tasks is None else Path(tasks)
+        self._keep(opening, progress, None if tasks is None else Path(tasks))
+        _ = self.layout
+
+    def _keep(self, opening: dict[str, Any], progress: bool, tasks: Path | None) -> None:
+        self._opening, self._tasks, self.shows_progress = opening, tasks, progress
+        self.given = frozenset(name for name, value in opening.items() if value is not None)
+
+    @classmethod
+    def lazily(
+        cls, path: Path | None = None, *, progress: bool = False, tasks: Path | None = None
+    ) -> Self:
+        """Return a workspace that is opened when it is first worked in, which costs nothing."""
+        lab = cls.__new__(cls)
+        lab._keep({"workspace": path}, progress, tasks)
+        return lab
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.path)!r})"
