@@ -300,9 +300,14 @@ def add_commands(
         above, _, last = command.words.rpartition(" ")
         if above and first is not None and command.words.split()[0] != first:
             continue
-        group = () if above else panel(command.panel, _rank(command.panel))
-        made = _app(last, command.summary, group=group, sort_key=number)
         is_typed = typed is None or typed[: len(command.words.split())] == command.words.split()
+        made = _app(
+            last,
+            command.summary,
+            helps=is_typed,
+            group=() if above else panel(command.panel, _rank(command.panel)),
+            sort_key=number,
+        )
         if command.method is not None and is_typed:
             made.help = None
             made.default(declare(command.method, perform, stored))
@@ -330,10 +335,11 @@ def _rank(panel: str) -> int:
     return PANELS.index(panel) if panel in PANELS else len(PANELS)
 
 
-def _app(name: str, about: str, **settings: Any) -> cyclopts.App:
+def _app(name: str, about: str, *, helps: bool = True, **settings: Any) -> cyclopts.App:
     app = cyclopts.App(
         name,
         about,
+        help_flags=_HELP if helps else (),
         version_flags=[],
         group_arguments=panel("Arguments", 0),
         group_parameters=panel("Options", 1),
@@ -342,7 +348,8 @@ def _app(name: str, about: str, **settings: Any) -> cyclopts.App:
         result_action="return_value",
         **settings,
     )
-    app["--help"].show = False
+    if helps:
+        app["--help"].show = False
     return app
 
 
