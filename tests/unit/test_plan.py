@@ -240,6 +240,25 @@ def test_the_commented_plan_is_one_and_all_it_says_can_be_set(tmp_path: Path) ->
     assert written["verify"][0]["recipe"] == []
 
 
+@pytest.mark.parametrize("name", ["mine", "pair", "clone", "filter", "review"])
+def test_a_line_of_the_commented_plan_sets_the_default_unless_it_is_marked(name: str) -> None:
+    part = commented_plan().partition(f"#[{name}]\n")[2].partition("\n#[")[0]
+    lines = [line for line in part.splitlines() if " = " in line and not line.startswith("# ")]
+    kind, marked = section_of(name), "  # for example"
+    for line in lines:
+        read = kind.model_validate(tomllib.loads(line.removeprefix("#")))
+        (key,) = read.model_fields_set
+        default = kind.model_fields[key].default
+        if line.endswith(marked):
+            assert default is None, line
+        elif default is None:  # which help tells
+            assert f"(default: {line.rpartition(' ')[2]}" in (
+                kind.model_fields[key].description or ""
+            )
+        else:
+            assert getattr(read, key) == default, line
+
+
 PROVED = """
 [[dataset]]
 name = "proved"

@@ -18,7 +18,8 @@ from cyclopts.validators import Number
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.plugins.loading import names_of, removed
 from goldpan.core.plugins.parts import Kind
-from goldpan.workspace.options import REQUIRED, Option, options_of, settings_from
+from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS
+from goldpan.workspace.options import BY_TYPE, REQUIRED, Option, options_of, settings_from
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpEntry, HelpPanel
@@ -60,7 +61,8 @@ def declare(
 def _named(option: Option, shown: list[str]) -> inspect.Parameter:
     """Return an option, or an argument by what stands for it unless others have the same name."""
     name = option.placeholder.rstrip(".")
-    return parameter_of(option, name=name if shown.count(name) == 1 else "")
+    is_its_own = shown.count(name) == 1 and name not in BY_TYPE.values()
+    return parameter_of(option, name=name if is_its_own else "")
 
 
 def parameter_of(option: Option, *, name: str = "", show: bool = True) -> inspect.Parameter:
@@ -129,6 +131,11 @@ def misuse(error: cyclopts.CycloptsError, words: str) -> UsageError:
     if isinstance(error, cyclopts.ValidationError) and isinstance(error.value, tuple):
         error.value = ", ".join(map(str, error.value))
     problem = str(error).rstrip(".")
+    if isinstance(error, cyclopts.UnknownOptionError):
+        name = (error.token.keyword or "").strip("-").replace("-", "_")
+        if name in FILE_SETTINGS:
+            problem = f"Unknown option: {error.token.keyword}"
+            remedy = f"Set {name} in {CONFIG_FILE}, in the workspace, which holds for all commands"
     if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
         lacks = "requires an argument" if error.keyword else "is missing"
         problem = f"{error.keyword or error.argument.name} {lacks}"

@@ -243,7 +243,7 @@ def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
     def launch(*others: str, **values: Any) -> int:
         return _launch(app, [*others, *words[end:]], Launch(**values), perform)
 
-    is_behind = any(not word.startswith("-") for word in words)
+    is_behind = any(not word.startswith("-") for word in words if word != "help")
     parameters = [
         parameter_of(option, show=not is_behind or option.name in _BEHIND_COMMANDS)
         for option in launch_options(behind=is_behind)
@@ -262,6 +262,8 @@ def _launch(app: cyclopts.App, words: list[str], chosen: Launch, perform: Perfor
     if chosen.version:
         sys.stdout.write(f"goldpan {__version__}\n")
         return 0
+    if words[:1] == ["help"]:
+        words = [*words[1:], "-h"]
     start_log(chosen.log_file, verbose=chosen.verbose, as_json=chosen.log_format == "json")
     for file in chosen.plugin:
         use(file)

@@ -51,7 +51,9 @@ def init(lab: Workspace, path: Path | str | None = None) -> NewWorkspace:
     with named(file):
         root.mkdir(parents=True, exist_ok=True)
         file.write_text(settings_template(), encoding="utf-8")
-        text = commented_plan().replace('#workspace = "WORKSPACE"', 'workspace = "."')
+        text = commented_plan().replace(
+            '#workspace = "WORKSPACE"  # for example', 'workspace = "."'
+        )
         plan.write_text(text, encoding="utf-8")
     record_trust(root, [file], os.environ)
     return NewWorkspace(root, (file, plan))

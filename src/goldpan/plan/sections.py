@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import Field, create_model, field_validator, model_validator
@@ -297,9 +297,11 @@ def dataset_section(family: str) -> type[DatasetPlan]:
     return create_model("DatasetPlan", __base__=made, __doc__=made.__doc__, publish=(publish, None))
 
 
+_EXAMPLE = "# for example"
+"""What a line of a plan ends in that sets no default."""
 _HEAD = """\
 # A plan for goldpan run. Lines that begin with # and a space are help; remove the # before a line
-# without one to set what it says. Values are the defaults, or examples where there is none.
+# without one to set what it says. It sets the default, unless the line ends in # for example.
 # Paths are relative to this file (docs/plans.md).
 """
 _LISTED = '[repositories]\n# Their names, OWNER/NAME.\nlisted = ["OWNER/NAME"]\n'
@@ -360,7 +362,9 @@ def _keys(section: type[PlanSection], names: Collection[str]) -> str:
     for name in names:
         field = section.model_fields[name]
         lines.append(_help(field.description or ""))
-        lines.append(f"#{name.replace('_', '-')} = {_value(field, name, section)}\n")
+        value, is_default = _value(field, name, section)
+        mark = "" if is_default else f"  {_EXAMPLE}"
+        lines.append(f"#{name.replace('_', '-')} = {value}{mark}\n")
     return "".join(lines)
 
 
@@ -368,18 +372,26 @@ def _help(text: str) -> str:
     return "".join(f"# {line}\n" for line in textwrap.wrap(text, 96))
 
 
-def _value(field: FieldInfo, name: str, section: type[PlanSection]) -> str:
-    """Return the default as TOML writes it, or an example of the kind."""
+def _value(field: FieldInfo, name: str, section: type[PlanSection]) -> tuple[str, bool]:
+    """Return the default as TOML writes it, or an example, and whether it is the default."""
     if not field.is_required() and field.default is not None:
-        return toml_value(field.default)
-    kinds = [
-        kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not type(None)
-    ]
-    if get_origin(field.annotation) is Literal:
-        return toml_value(kinds[0])
-    if get_origin(kinds[0]) is Literal:
-        return toml_value(get_args(kinds[0])[0])
-    parameter = issubclass(section, StageSection) and section.parameters.get(name)
-    example = (parameter.placeholder if parameter else "") or name.upper()
-    by_kind: dict[Any, Any] = {bool: False, int: 1, float: 1.0, dict: {}}
-    return toml_value(by_kind.get(get_origin(kinds[0]) or kinds[0], example))
+        return toml_value(field.default), True
+    about = field.description or ""
+    members = get_args(field.annotation) if NoneType in get_args(field.annotation) else ()
+    kind = _bare(next((kind for kind in members if kind is not NoneType), field.annotation))
+    if get_origin(kind) is Literal:
+        return toml_value(get_args(kind)[0]), False
+    if kind in (int, float):
+        if told := re.search(r"\(default: ([\d.]+)", about):
+            return told[1], True
+        decimal = re.search(r"\d\.\d+", about)
+        return toml_value(100 if kind is int else float(decimal[0] if decimal else 5)), False
+    if told := re.search(r"\bsuch as ([^\s,;)]+?)[.,;)]?(?:\s|$)", about):
+        return toml_value(told[1]), False
+    option = issubclass(section, StageSection) and section.parameters.get(name)
+    placeholder = (option.placeholder if option else "") or name.upper()
+    return toml_value({bool: False, dict: {}}.get(get_origin(kind) or kind, placeholder)), False
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind

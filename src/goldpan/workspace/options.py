@@ -31,7 +31,7 @@ FROM_PROGRAM = ("workspace", "progress")
 _NAMES = {"repos": "repo", "settings": "set"}
 """The two options that a command line names otherwise than Python does."""
 _REPOS = "A repository. (default: all that are there)"
-_BY_TYPE = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
+BY_TYPE = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
 Words = Literal["argument", "option"]
 
 
@@ -256,5 +256,5 @@ def _placeholder(name: str, hint: Any, said: Any) -> str:
     known = "OWNER/NAME" if name == "repos" else "KEY=VALUE" if name == "settings" else ""
     if get_origin(single) is Literal:
         known = "|".join(map(str, get_args(single)))
-    given = (said.type_name if said else None) or known or _BY_TYPE.get(single, "")
+    given = (said.type_name if said else None) or known or BY_TYPE.get(single, "")
     return f"{given}..." if is_list and given else given
