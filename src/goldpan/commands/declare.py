@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import cyclopts
 from cyclopts.validators import Number
@@ -41,15 +41,16 @@ def declare(
     Called, it has `perform` call the method with values by name. Help also names what is `stored`.
     """
     options = with_what_is_registered(options_of(function), stored)
-    arguments = [option.name for option in options if option.kind == "argument"]
-
+    arguments = [option for option in options if option.kind == "argument"]
     mappings = [option.name for option in options if option.is_mapping]
 
     def command(*words: Any, **values: Any) -> int:
         values |= {name: settings_from(values[name]) for name in mappings if name in values}
-        return perform(function, dict(zip(arguments, words, strict=False)) | values)
+        for number, option in enumerate(arguments[: len(words)]):
+            values[option.name] = words[number:] if option.is_list else words[number]
+        return perform(function, values)
 
-    shown = [option.placeholder.rstrip(".") for option in options if option.kind == "argument"]
+    shown = [option.placeholder.rstrip(".") for option in arguments]
     parameters = [_named(option, shown) for option in options]
     parameters.sort(key=lambda item: item.kind)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -85,6 +86,9 @@ def parameter_of(option: Option, *, name: str = "", show: bool = True) -> inspec
         settings["negative"] = f"--no-{option.word}"
     if (limits := option.limits) is not None:
         settings["validator"] = Number(gte=limits.least, lte=limits.most)
+    if option.kind == "argument" and option.is_list:  # which takes words wherever options stand
+        rest: Any = Annotated[get_args(typed)[0], cyclopts.Parameter(**settings)]
+        return inspect.Parameter(option.name, inspect.Parameter.VAR_POSITIONAL, annotation=rest)
     is_argument = option.kind == "argument"
     kind = inspect.Parameter.POSITIONAL_ONLY if is_argument else inspect.Parameter.KEYWORD_ONLY
     typed = typed | None if option.default is None else typed
