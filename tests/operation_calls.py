@@ -25,7 +25,7 @@ import goldpan
 from docs.generate.pages import FOLDER
 from goldpan.commands.program import commands
 from goldpan.core.result import Result
-from goldpan.workspace.options import call_on
+from goldpan.workspace import options
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke, typed
 from tests.shared_folder import shared_folder
@@ -94,7 +94,7 @@ def _call_method(words: list[str]) -> Result:
     workspace = words[words.index("--workspace") + 1] if "--workspace" in words else None
     if "workspace" in inspect.signature(method).parameters:
         values = {**values, "workspace": workspace}
-    result: Result = call_on(goldpan.Workspace(workspace), method, values)
+    result: Result = options.call(goldpan.Workspace(workspace), method, values)
     return result
 
 

@@ -14,7 +14,7 @@ import pytest
 from goldpan import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
-from goldpan.operations.repositories import named_repositories
+from goldpan.workspace.repositories import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
 from tests.invoking import typed
 from tests.places import ROOT
@@ -207,9 +207,8 @@ def test_words_of_another_program_are_not_goldpans_own(tmp_path: Path) -> None:
         "import sys; sys.argv = ['host', '--quiet', '--json', 'secret-word']; "
         "from goldpan.core.errors import UnknownNameError; "
         "from goldpan.core.terminal import complain; "
-        "from goldpan.operations.command import is_silent; "
         "complain(UnknownNameError('There is no rule x', 'Choose default')); "
-        "sys.exit(is_silent(False))"
+        "sys.exit(__import__('goldpan').Workspace().shows_progress)"
     )
     done = run(folder=tmp_path, program=library)
     assert done.code == 0

@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, MethodType
@@ -40,7 +41,7 @@ from goldpan.plan.initial import init
 from goldpan.workspace import functions
 from goldpan.workspace.building import recipe_method
 from goldpan.workspace.dataset import Dataset
-from goldpan.workspace.options import Option, call_on, options_of_group, summary_of
+from goldpan.workspace.options import Option, call, options_of_group, summary_of
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -270,14 +271,16 @@ def _launch(app: cyclopts.App, words: list[str], chosen: Launch, perform: Perfor
     silent = chosen.json or chosen.quiet or is_json()
     lab = Workspace.lazily(chosen.workspace, progress=not silent, tasks=chosen.tasks)
 
-    def call_and_print(method: Callable[..., Any], values: Mapping[str, Any]) -> int:
-        return _finish(_called(method, values, lab), as_json=chosen.json)
-
     first = "".join(_names(words)[:1])
     if first == "build" or first not in own_commands(lab) or {*_HELP} & {*words}:
         use_plugins(chosen.workspace)
     completes = chosen.install_completion or chosen.show_completion
-    add_commands(app, lab, perform or call_and_print, None if completes else words)
+    add_commands(
+        app,
+        lab,
+        perform or partial(_call_and_print, lab, chosen.json),
+        None if completes else words,
+    )
     if chosen.install_completion:
         sys.stdout.write(f"Installed in {app.install_completion()}\n")
     elif chosen.show_completion:
@@ -375,22 +378,19 @@ def _known(app: cyclopts.App, words: Sequence[str]) -> str:
     return " ".join(known)
 
 
-def _called(method: Callable[..., Any], values: Mapping[str, Any], lab: Workspace) -> Any:
-    """Call the method of a command."""
-    taken = inspect.signature(method).parameters
-    given = dict(values)
+def _call_and_print(
+    lab: Workspace, as_json: bool, method: Callable[..., Any], values: Mapping[str, Any]
+) -> int:
+    """Call the method of a command, print its result, and return the exit code."""
+    taken, given = inspect.signature(method).parameters, dict(values)
     if "workspace" in taken and "workspace" in lab.given:
         given["workspace"] = lab.path
     if "progress" in taken:
         given["progress"] = lab.shows_progress
     try:
-        return call_on(lab, method, given)
+        result: Result | None = call(lab, method, given)
     except KeyboardInterrupt:
         raise StoppedError("Stopped", "Run the same command again to resume") from None
-
-
-def _finish(result: Result | None, *, as_json: bool) -> int:
-    """Print a result and return the exit code of the command."""
     if result is None:
         return 0
     print_result(result, as_json)

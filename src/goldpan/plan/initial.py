@@ -41,6 +41,7 @@ def init(lab: Workspace, path: Path | str | None = None) -> NewWorkspace:
         path (WORKSPACE): The directory, if it is not this workspace's.
     """
     from goldpan.core.resources import named
+    from goldpan.core.storage.workspace import write_whole
     from goldpan.plan.sections import commented_plan
 
     root = lab.path if path is None else lab.opened(path).path
@@ -50,11 +51,11 @@ def init(lab: Workspace, path: Path | str | None = None) -> NewWorkspace:
             raise UsageError(f"{path} already exists", "Edit it, or name another directory")
     with named(file):
         root.mkdir(parents=True, exist_ok=True)
-        file.write_text(settings_template(), encoding="utf-8")
+        write_whole(file, settings_template())
         text = commented_plan().replace(
             '#workspace = "WORKSPACE"  # for example', 'workspace = "."'
         )
-        plan.write_text(text, encoding="utf-8")
+        write_whole(plan, text)
     record_trust(root, [file], os.environ)
     return NewWorkspace(root, (file, plan))
 

@@ -20,7 +20,7 @@ from goldpan.plan.file import PlanFile
 from goldpan.plan.section import StageSection
 from goldpan.plan.sections import method_of
 from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, read_record, write_record
-from goldpan.workspace.options import call_on, options_of
+from goldpan.workspace.options import call, options_of
 from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ class Step:
 
     def call(self, values: Mapping[str, Any]) -> Any:
         """Call the method and return its result."""
-        return call_on(self.context.lab, self.method, values)
+        return call(self.context.lab, self.method, values)
 
     def run(self) -> Outcome:
         """Call it as often as there are values; raises what a result says that failed."""

@@ -78,7 +78,7 @@ class Build(Group):
                     f"{family} has no option {name!r}{suggested(name, known)}",
                     f"It has {choices(known)}",
                 )
-        built: Dataset = call(method, {**options, "repos": repos} if repos else options)
+        built: Dataset = call(self.lab, method, {**options, "repos": repos} if repos else options)
         return built
 
     def qa(

@@ -171,21 +171,15 @@ def grouped(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str
     return taken | {name: hints[name](**of_group) for name, of_group in by_group.items()}
 
 
-def call(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Call a method with values by name, those of its arguments and repositories, too."""
-    given = grouped(function, values)
-    named = [option.name for option in options_of(function) if option.kind == "argument"]
+def call(lab: OpenWorkspace, method: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Call a method with values by name; one of `Dataset` on the dataset that they name."""
+    given = grouped(method, values)
+    if not isinstance(method, MethodType) and method.__qualname__.startswith("Dataset."):
+        return method(find_dataset(lab, given.pop("dataset")), **given)
+    named = [option.name for option in options_of(method) if option.kind == "argument"]
     arguments = [given.pop(name) for name in named if name in given]
     repos = given.pop("repos", ())
-    return function(*arguments, *([repos] if isinstance(repos, str) else repos), **given)
-
-
-def call_on(lab: OpenWorkspace, method: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Call a method with values by name; one of `Dataset` on the dataset that they name."""
-    given = dict(values)
-    if not isinstance(method, MethodType) and method.__qualname__.startswith("Dataset."):
-        method = MethodType(method, find_dataset(lab, given.pop("dataset")))
-    return call(method, given)
+    return method(*arguments, *([repos] if isinstance(repos, str) else repos), **given)
 
 
 def summary_of(documented: object) -> str:
