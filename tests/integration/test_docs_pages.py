@@ -141,6 +141,7 @@ def _options(command: str) -> set[str]:
 
 
 FOREIGN = {
+    "--documents": "benchmarks.intervals",
     "--exclude-newer": "uv",
     "--fewest": "benchmarks.calibration",
     "--most": "benchmarks.calibration",
