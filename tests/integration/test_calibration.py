@@ -14,11 +14,11 @@ from benchmarks.calibration_methods import NEW_ROWS, NEW_TASKS
 from benchmarks.calibration_runs import LIMIT, above_limit, rates
 from benchmarks.intervals import coverage
 from benchmarks.null_models import Cell, draw, macro_f1, mean_of
-from goldpan.evaluation.statistics.calibrated import Criteria, answer_questions, new_tasks_by_scores
-from goldpan.evaluation.statistics.over_sources import compare_over_sources, sources_needed
-from goldpan.evaluation.statistics.power import Needed
-from goldpan.evaluation.statistics.resampling import compare_on_rows, contributions
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.calibrated import Criteria, answer_questions, new_tasks_by_scores
+from goldpan.evaluation.compare.over_sources import compare_over_sources, sources_needed
+from goldpan.evaluation.compare.power import Needed
+from goldpan.evaluation.compare.resampling import compare_on_rows, contributions
+from goldpan.evaluation.compare.scores import (
     BINS,
     Floats,
     RunScore,
