@@ -150,7 +150,8 @@ def test_intervals_of_means_are_narrower_than_those_of_tasks(six: WorkspaceLayou
             for run in read_runs(six, models=[standing.model])
             if (score := ranking_score(run.scores)).interval is not None and score.value is not None
         ]
-        assert standing.high - standing.mean == pytest.approx(math.hypot(*above) / 6)
+        # Two of the tasks are of one data set, so their widths add up.
+        assert math.hypot(*above) < 6 * (standing.high - standing.mean) < math.fsum(above)
 
 
 def test_scores_stand_by_task_with_the_best_marked(report: Report) -> None:

@@ -67,12 +67,12 @@ def make_report(
         groups_section(compared),
         mistakes_section(compared, mistakes, rows_by_task),
         distance_section(compared),
-        Section("cost", "Costs", (folded(costs_table(compared)),)),
+        Section("cost", "Costs", (folded(costs_table(compared), 3),)),
         conditions_section(compared),
     ]
     return Report(
         title=f"{title}: {heading}" if title else heading,
-        lead="Which models differ, which cannot be told apart, and what that rests on.",
+        lead="",
         facts=(),
         summary=(*words.sentences(compared), *added_sentences(compared)),
         warnings=(*headlines(compared), *words.warnings(compared)),
@@ -96,7 +96,7 @@ def file_report(compared: FileComparison) -> Report:
     )
     return Report(
         title=f"{len(comparison.models)} models from {compared.file.path.name}",
-        lead="Which models differ, which cannot be told apart, and what that rests on.",
+        lead="",
         facts=(),
         summary=file_sentences(compared),
         warnings=(*compared.doubts, *file_warnings(compared)),
@@ -187,11 +187,7 @@ def _scores(compared: ComparisonResult) -> Section:
         content.append(ranking_table(compared.comparison))
     if len(compared.tasks) > 1 or not content:
         content.append(folded(score_table(compared)))
-    metrics = list(metrics_tables(compared))
-    if len(metrics) > 1:
-        content += [Fold(table.title, (table,)) for table in metrics]
-    else:
-        content += metrics
+    content += [Fold(table.title, (table,)) for table in metrics_tables(compared)]
     return Section("ranking", "Scores", tuple(content))
 
 
@@ -215,7 +211,7 @@ def _decided(compared: ComparisonResult) -> Iterator[Section]:
 
 def _pairs(comparison: Comparison, new_tasks: Comparison | None) -> Iterator[Content]:
     for table in _tested(comparison, new_tasks):
-        yield folded(table, 6)
+        yield folded(table, 3)
 
 
 def pairs_table(comparison: Comparison) -> ReportTable:

@@ -119,8 +119,7 @@ def groups_section(compared: ComparisonResult) -> Section | None:
         ]
     if not content:
         return None
-    note = "The same predictions, scored for each project, or each value of a column of --by."
-    return Section("groups", "Scores by project and column", tuple(content), note)
+    return Section("groups", "Scores by project and column", tuple(content))
 
 
 def _by_column(systems: Sequence[System], task: str, column: str) -> ReportTable:
