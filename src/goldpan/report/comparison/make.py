@@ -11,7 +11,7 @@ from goldpan.evaluation.compare.files import FileComparison
 from goldpan.evaluation.compare.question import ComparisonResult
 from goldpan.evaluation.compare.result import ComparedPair, Comparison, error_rate
 from goldpan.report.comparison import picture, words
-from goldpan.report.comparison.distances import distance_section, headlines
+from goldpan.report.comparison.distances import distance_section, headlines, lost_on_parts
 from goldpan.report.comparison.rows import (
     SECTIONS,
     TaskRow,
@@ -59,6 +59,7 @@ def make_report(
     rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
     comparison = compared.comparison
     heading = words.heading(compared)
+    distance = distance_section(compared)
     sections = [
         _scores(compared),
         *_decided(compared),
@@ -66,7 +67,7 @@ def make_report(
         *(section.make(compared, tasks, rows_by_task) for section in SECTIONS),
         groups_section(compared),
         mistakes_section(compared, mistakes, rows_by_task),
-        distance_section(compared),
+        distance,
         Section("cost", "Costs", (folded(costs_table(compared), 3),)),
         conditions_section(compared),
     ]
@@ -75,7 +76,7 @@ def make_report(
         lead="",
         facts=(),
         summary=(*words.sentences(compared), *added_sentences(compared)),
-        warnings=(*headlines(compared), *words.warnings(compared)),
+        warnings=(*headlines(compared), *lost_on_parts(distance), *words.warnings(compared)),
         sections=tuple(section for section in sections if section is not None and section.content),
         picture=picture.draw(comparison) if isinstance(comparison, Comparison) else None,
     )
