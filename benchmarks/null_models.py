@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goldpan.evaluation.compare.scores import Floats, TaskEvidence, bins_of, models_evidence
+from goldpan.evaluation.compare.scores import (
+    Floats,
+    Measure,
+    TaskEvidence,
+    bins_of,
+    models_evidence,
+)
 from goldpan.evaluation.units import Unit
 
 
@@ -160,3 +166,8 @@ def macro_f1(sums: Floats) -> Floats:
     f1 = np.divide(2 * tp, halves, out=np.zeros_like(halves), where=halves > 0)
     means: Floats = f1.mean(axis=1)
     return means
+
+
+def mean_of(examples: int) -> Measure:
+    """Return the measure that is the mean of one number an example, such as being right."""
+    return lambda sums: sums[:, 0] / examples
