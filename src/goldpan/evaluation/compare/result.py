@@ -90,7 +90,10 @@ class ComparedPair:
         """Return it from the second model's side."""
         return replace(
             self,
+            first=self.second,
+            second=self.first,
             decision=_MIRROR.get(self.decision, self.decision),
+            difference=0.0 - self.difference,
             posterior=self.posterior.reversed() if self.posterior else None,
             low=None if self.high is None else -self.high,
             high=None if self.low is None else -self.low,
@@ -207,7 +210,7 @@ _MEASURED: Mapping[TestName, str] = {
     "wilcoxon": "5 % of cases with 2 models on 17 tasks, and in 4 % with 10 models",
     "one-sided wilcoxon": "11 % of cases with 2 models on 17 tasks",
     "nemenyi": "2 % of cases with 10 models on 17 tasks",
-    "tukey": "0 % of cases with 10 models on 17 tasks",
+    "tukey": "0.5 % of cases with 10 models on 17 tasks",
 }
 
 

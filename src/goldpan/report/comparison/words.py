@@ -95,7 +95,7 @@ def answer(comparison: Comparison, model: str) -> str:
     groups: dict[Decision, list[ComparedPair]] = {}
     for pair in comparison.pairs:
         if model in (pair.first, pair.second):
-            own = pair if pair.first == model else _turned(pair)
+            own = pair if pair.first == model else pair.mirrored()
             groups.setdefault(own.decision, []).append(own)
     others = len(comparison.models) - 1
     clauses = [
@@ -104,20 +104,6 @@ def answer(comparison: Comparison, model: str) -> str:
         if decision in groups
     ]
     return f"{start}, {model} {'; it '.join(clauses)}"
-
-
-def _turned(pair: ComparedPair) -> ComparedPair:
-    mirrored = pair.mirrored()
-    return ComparedPair(
-        pair.second,
-        pair.first,
-        mirrored.decision,
-        pair.p,
-        difference=pair.difference,
-        needed=pair.needed,
-        needed_unit=pair.needed_unit,
-        needed_seeds=pair.needed_seeds,
-    )
 
 
 def _clause(
