@@ -99,6 +99,7 @@ def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
     named = compared(projects(tmp_path / "p.json", 0.15), ComparisonQuestion("nemenyi"))
     assert named.comparison.test.name == "one-sided wilcoxon"
     assert named.new_tasks is None
+    assert not any(".." in text for text in file_sentences(named))
     alike = compared(projects(tmp_path / "q.json", 0.0))
     assert alike.comparison.decision("good", "fair") == "undecided"
 

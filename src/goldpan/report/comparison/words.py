@@ -182,7 +182,8 @@ def short(comparison: Comparison, second: str, data: str, unit: str = "task") ->
     first = f"{first_place(comparison, unit)}: {answer(comparison, comparison.models[0])}."
     test = comparison.test
     units = f", in {test.units:,} {test.unit} that are resampled" if test.units else ""
-    rate = error_rate(test.name) if test.approach != "calibrated" else ""
+    rate = error_rate(test.name).removeprefix("Measured: ").removesuffix(".")
+    rate = "" if test.approach == "calibrated" else rate
     third = "; ".join(filter(None, [f"This rests on {data}{units}", meaning(test), rate]))
     return tuple(filter(None, [first, second, f"{third}."]))
 
