@@ -11,18 +11,13 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.null_models import Drawn, mean_of
-from goldpan.evaluation.statistics.calibrated import (
-    Criteria,
-    answer_on_new_rows,
-    answer_on_new_tasks,
-)
-from goldpan.evaluation.statistics.decide import compare
-from goldpan.evaluation.statistics.effects import degradation
-from goldpan.evaluation.statistics.over_tasks import holm
-from goldpan.evaluation.statistics.randomization import randomization_test
-from goldpan.evaluation.statistics.resampling import contributions
-from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, scipy_stats, score_matrix
+from benchmarks.null_models import Drawn
+from goldpan.evaluation.compare.calibrated import Criteria, answer_on_new_rows, answer_on_new_tasks
+from goldpan.evaluation.compare.effects import degradation
+from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
+from goldpan.evaluation.compare.over_sources import holm
+from goldpan.evaluation.compare.resampling import contributions
+from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, scipy_stats, score_matrix
 
 ALPHA = 0.05
 NEW_ROWS, NEW_TASKS = "calibrated: new rows", "calibrated: new tasks"
@@ -46,17 +41,11 @@ def calibrated_tasks(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     return {pair: verdict.decision for pair, verdict in verdicts.of.items()}
 
 
-def by_scores(approach: str, **settings: str) -> Decide:
+def by_scores(method: NamedMethod) -> Decide:
     """Return a method that knows scores alone, by its name."""
 
     def decide(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
-        compared = compare(
-            matrix(drawn),
-            approach=approach,  # type: ignore[arg-type]
-            samples=2_000,
-            seed=seed,
-            **settings,  # type: ignore[arg-type]
-        )
+        compared = compare_by_name(matrix(drawn), method, samples=2_000, seed=seed)
         numbers = {name: at for at, name in enumerate(drawn.models)}
         return {
             (numbers[pair.first], numbers[pair.second]): pair.decision for pair in compared.pairs
@@ -85,17 +74,6 @@ def mcnemar_rows(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
     wins = [(int((right[i] > right[j]).sum()), int((right[i] != right[j]).sum())) for i, j in pairs]
     ps = [float(scipy_stats().binomtest(won, many).pvalue) if many else 1.0 for won, many in wins]
     return _significant(pairs, ps, [float((right[i] - right[j]).sum()) for i, j in pairs])
-
-
-def rows_alone(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
-    """Decide by a randomization test that swaps single rows of the first task, as ECSER has it."""
-    right = drawn.right[0].mean(axis=1)
-    pairs, share = _pairs(len(right)), mean_of(right.shape[1])
-    ps = [
-        randomization_test(right[i][:, None], right[j][:, None], share, rounds=_ROUNDS, seed=seed)
-        for i, j in pairs
-    ]
-    return _significant(pairs, ps, [float(right[i].mean() - right[j].mean()) for i, j in pairs])
 
 
 def highest_score(drawn: Drawn, seed: int) -> Mapping[tuple[int, int], str]:
@@ -142,11 +120,10 @@ METHODS: Mapping[str, Decide] = {
     NEW_TASKS: calibrated_tasks,
     "bayesian signed rank": by_scores("bayesian"),
     "frequentist": by_scores("frequentist"),
-    "wilcoxon": by_scores("frequentist", choice="pairwise"),
-    "nemenyi": by_scores("frequentist", choice="nonparametric"),
-    "tukey": by_scores("frequentist", choice="parametric"),
+    "wilcoxon": by_scores("wilcoxon"),
+    "nemenyi": by_scores("nemenyi"),
+    "tukey": by_scores("tukey"),
     "mcnemar": mcnemar_rows,
-    "randomization": rows_alone,
     "nlbse23": highest_score,
     "seeds shuffled (old rule)": seeds_shuffled,
 }

@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from goldpan.evaluation.comparison.evidence import TaskAnswers, task_evidence
+from goldpan.evaluation.compare.calibrated import Criteria, answer_questions
+from goldpan.evaluation.compare.evidence import TaskAnswers, task_evidence
+from goldpan.evaluation.compare.result import ComparedPair
 from goldpan.evaluation.metrics.estimate import Floats, Whole, estimate, mean_of, means, resample
-from goldpan.evaluation.statistics.calibrated import Criteria, answer_questions
-from goldpan.evaluation.statistics.comparison import ComparedPair
 from goldpan.evaluation.units import Units, units_of
 
 PROJECTS = (1, 2, 3, 5, 8, 10, 12, 15, 20, 30)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.scores import (
     Floats,
     Measure,
     TaskEvidence,

@@ -58,14 +58,6 @@ def pytest_cmdline_main() -> Iterator[None]:
         return (yield)
 
 
-@pytest.fixture(scope="module")
-def few_plots() -> Iterator[None]:
-    """Draw the curves of a single task in reports, as each figure takes a tenth of a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("goldpan.report.comparison.plots.MOST_PLOTS", 1)
-        yield
-
-
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
     """Give a file to one process, and with it the files that need what that process has made."""
     return _FilesTogether(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -104,8 +104,8 @@ def test_the_report_begins_with_the_leaks(tmp_path: Path) -> None:
     data = repeated(0.5)
     add_runs(WorkspaceLayout(tmp_path), data, {"good": 0.9, "bad": 0.5})
     report = reported(WorkspaceLayout(tmp_path))
-    assert report.summary[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
-    assert "without them macro_f1 of good is" in report.summary[0]
+    assert report.warnings[0].startswith("WARNING: 30 of 60 test rows of requirement_type")
+    assert "without them macro_f1 of good is" in report.warnings[0]
     keys = [section.key for section in report.sections]
     assert "groups" in keys
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.metrics.curves import roc_curve
 from goldpan.evaluation.score import score
 from tests.drawing import examples
 from tests.scoring import make_predictions, make_task, scored
@@ -144,10 +143,6 @@ def test_areas_agree_with_scikit_learn(rows: list[tuple[bool, float]]) -> None:
     assert result.value("auc") == pytest.approx(sklearn.roc_auc_score(positive, values))
     expected = sklearn.average_precision_score(positive, values)
     assert result.value("auprc") == pytest.approx(expected)
-    drawn = roc_curve("m", "d", positive.tolist(), values.tolist())
-    rates = sklearn.roc_curve(positive, values, drop_intermediate=False)
-    assert drawn.x == pytest.approx(rates[0])
-    assert drawn.y == pytest.approx(rates[1])
 
 
 def test_areas_of_several_labels_are_the_mean_of_one_vs_rest() -> None:

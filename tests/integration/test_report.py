@@ -273,12 +273,13 @@ def test_a_name_that_is_no_repository_gets_no_link(tmp_path: Path) -> None:
     assert "github.com/evil" not in page
 
 
-def test_the_policy_allows_the_style_sheet_alone(usual: str) -> None:
+def test_the_policy_allows_the_style_sheet_and_images_within_alone(usual: str) -> None:
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', usual)
     (style,) = re.findall(r"<style>(.*?)</style>", usual, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert html.unescape(policy) == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none';"
+        " form-action 'none'"
     )
     assert "url(" not in style
     assert "@import" not in style

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from typing import get_args
 
 import numpy as np
 import orjson
@@ -12,8 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.evaluation.statistics.decide import Choice, compare
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.effects import cohen_d
+from goldpan.evaluation.compare.methods import NamedMethod, autoranked, compare_by_name
+from goldpan.evaluation.compare.over_sources import holm
+from goldpan.evaluation.compare.scores import (
+    Floats,
     RunScore,
     ScoreMatrix,
     StatisticsError,
@@ -44,6 +48,7 @@ def matrix(
     )
 
 
+METHODS: tuple[NamedMethod, ...] = get_args(NamedMethod)
 THREE = {"good": 0.80, "also good": 0.80, "bad": 0.55}
 
 
@@ -70,7 +75,7 @@ def test_incomplete_tasks_go_where_that_is_wanted() -> None:
     complete = score_matrix(scores, "f1", drop_incomplete_tasks=True)
     assert complete.tasks == ("t",)
     assert complete.left_out == ("u: not run by b",)
-    assert "Left out: u: not run by b" in compare(complete).notes
+    assert "Left out: u: not run by b" in compare_by_name(complete, "bayesian").notes
     with pytest.raises(StatisticsError, match="no task that every model was run on"):
         score_matrix([scores[2], RunScore("b", "v", 1, 0.1)], "f1", drop_incomplete_tasks=True)
 
@@ -78,18 +83,23 @@ def test_incomplete_tasks_go_where_that_is_wanted() -> None:
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": 1.0}, {"rope": -1.0}, {"samples": 0}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(StatisticsError, match="cannot be used"):
-        compare(matrix(THREE, 6), **wrong)  # type: ignore[arg-type]
+        compare_by_name(matrix(THREE, 6), "bayesian", **wrong)  # type: ignore[arg-type]
 
 
-def test_a_missing_scipy_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "scipy.stats", raising=False)
-    monkeypatch.setitem(sys.modules, "scipy", None)
+def test_a_missing_autorank_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "autorank", None)
     with pytest.raises(StatisticsError, match=r'pip install "goldpan-mining\[statistics\]"'):
-        compare(matrix(THREE, 6))
+        compare_by_name(matrix(THREE, 6), "nemenyi")
+
+
+@pytest.mark.parametrize("values", [np.full((2, 6), np.nan), np.ones((2, 4)), np.ones((1, 9))])
+def test_autorank_is_not_asked_what_it_cannot_answer(values: Floats) -> None:
+    with pytest.raises(StatisticsError, match="autorank cannot rank"):
+        autoranked(values)
 
 
 def test_models_that_cannot_be_told_apart_tie() -> None:
-    comparison = compare(matrix(THREE, 12), rope=0.5)
+    comparison = compare_by_name(matrix(THREE, 12), "bayesian", rope=0.5, samples=5_000)
     assert comparison.decision("good", "bad") == comparison.decision("also good", "bad") == "better"
     assert comparison.decision("bad", "good") == "worse"
     places = {one.model: (one.best, one.worst, one.tier) for one in comparison.standings}
@@ -102,22 +112,29 @@ def test_the_same_scores_are_equal_and_share_a_place() -> None:
     scores = [
         RunScore(model, f"t{at}", 0, 0.5 + at / 20) for model in ("a", "b", "c") for at in range(6)
     ]
-    comparison = compare(score_matrix(scores, "f1"))
+    comparison = compare_by_name(score_matrix(scores, "f1"), "bayesian", samples=500)
     assert {pair.decision for pair in comparison.pairs} == {"equal"}
     places = [(one.place, one.best, one.worst, one.tier) for one in comparison.standings]
     assert places == [(1, 1, 3, 1)] * 3
-    tested = compare(score_matrix(scores, "f1"), approach="frequentist")
-    assert {pair.decision for pair in tested.pairs} == {"undecided"}
+    for method in METHODS[1:]:
+        tested = compare_by_name(score_matrix(scores, "f1"), method)
+        assert {pair.decision for pair in tested.pairs} == {"undecided"}
 
 
-@pytest.mark.parametrize("approach", ["bayesian", "frequentist"])
-def test_the_same_input_gives_the_same_bytes(approach: str) -> None:
-    made = [compare(matrix(THREE, 9), approach=approach, seed=4) for _ in range(2)]  # type: ignore[arg-type]
+@pytest.mark.parametrize("method", ["bayesian", "frequentist"])
+def test_the_same_input_gives_the_same_bytes(
+    method: NamedMethod, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing is printed, although autorank prints which tests it is forced to take."""
+    scores = matrix(THREE, 9)
+    made = [compare_by_name(scores, method, seed=4, samples=2_000) for _ in range(2)]
+    compare_by_name(scores, "tukey")
+    assert capsys.readouterr() == ("", "")
     first, second = (orjson.dumps(one.as_json(), option=orjson.OPT_SORT_KEYS) for one in made)
     assert first == second
     read = json.loads(first)
-    assert read["schema"] == 2
-    assert read["test"]["approach"] == approach
+    assert read["schema"] == 3
+    assert read["test"]["approach"] == method
     json.dumps(made[0].as_json(), allow_nan=False)
 
 
@@ -136,20 +153,20 @@ THREE_ON_15, TWO_ON_10 = matrix(THREE, 15), matrix({"good": 0.8, "bad": 0.6}, 10
 
 
 @pytest.mark.parametrize(
-    ("scores", "choice", "chosen", "why"),
+    ("scores", "method", "chosen", "why"),
     [
-        (THREE_ON_15, "auto", ("anova", "tukey", "mean"), "pass as normal"),
-        (outliers(), "auto", ("friedman", "nemenyi", "mean rank"), "are not normal"),
-        (THREE_ON_15, "nonparametric", ("friedman", "nemenyi", "mean rank"), "demanded: nonpara"),
-        (THREE_ON_15, "pairwise", (None, "wilcoxon", "mean rank"), "demanded: pairwise"),
-        (TWO_ON_10, "auto", (None, "paired t", "mean"), "pass as normal"),
-        (TWO_ON_10, "nonparametric", (None, "wilcoxon", "mean rank"), "demanded: nonparametric"),
+        (THREE_ON_15, "frequentist", ("anova", "tukey", "mean"), "pass as normal"),
+        (outliers(), "frequentist", ("friedman", "nemenyi", "mean rank"), "are not normal"),
+        (THREE_ON_15, "nemenyi", ("friedman", "nemenyi", "mean rank"), "asked for: nemenyi"),
+        (THREE_ON_15, "wilcoxon", (None, "wilcoxon", "mean rank"), "Each pair by itself"),
+        (TWO_ON_10, "frequentist", (None, "paired t", "mean"), "pass as normal"),
+        (TWO_ON_10, "nemenyi", (None, "one-sided wilcoxon", "median"), "asked for: nemenyi"),
     ],
 )
 def test_scores_and_demands_choose_the_test(
-    scores: ScoreMatrix, choice: Choice, chosen: tuple[str | None, str, str], why: str
+    scores: ScoreMatrix, method: NamedMethod, chosen: tuple[str | None, str, str], why: str
 ) -> None:
-    comparison = compare(scores, approach="frequentist", choice=choice)
+    comparison = compare_by_name(scores, method)
     assert (comparison.test.omnibus, comparison.test.name, comparison.central) == chosen
     assert why in comparison.test.why
     assert comparison.decision("good", "bad") == "better"
@@ -157,23 +174,55 @@ def test_scores_and_demands_choose_the_test(
         assert comparison.decision("good", "also good") == "undecided"
 
 
-def test_scores_that_are_not_normal_have_another_effect_size() -> None:
-    comparison = compare(outliers(), approach="frequentist")
-    assert comparison.effect_size == "akinshin gamma"
-    assert comparison.test.critical_difference == pytest.approx(0.856, abs=0.001)
-    by_cohen = compare(outliers(), approach="frequentist", effect_size="cohen d")
-    assert by_cohen.effect_size == "cohen d"
+@pytest.mark.parametrize("method", METHODS)
+def test_the_best_leads_and_effects_are_its_lead(method: NamedMethod) -> None:
+    """autorank 1.3 puts the worst first where it ranks by mean ranks of scores to maximize."""
+    rows = {"worst": 0.5, "middle": 0.6, "best": 0.8}
+    comparison = compare_by_name(matrix(rows, 12), method, samples=2_000)
+    assert comparison.models == ("best", "middle", "worst")
+    if method != "wilcoxon":
+        effects = [standing.effect for standing in comparison.standings]
+        assert effects[0] == 0
+        assert all(effect is not None and effect > 0 for effect in effects[1:])
+        assert comparison.standings[2].magnitude == "large"
+        values = {name: matrix(rows, 12).means()[at] for at, name in enumerate(sorted(rows))}
+        assert effects[2] == pytest.approx(cohen_d(values["best"], values["worst"]))
+
+
+def test_more_than_ten_models_keep_their_intervals_apart() -> None:
+    """Tukey's widths come in the order of names, in which m10 would stand before m2."""
+    rows = {f"m{at}": 0.9 - at / 20 for at in range(12)}
+    comparison = compare_by_name(matrix(rows, 15), "tukey")
+    assert comparison.models == tuple(rows)
+    assert comparison.decision("m0", "m11") == "better"
+
+
+def test_an_alpha_that_tukey_does_not_follow_is_told() -> None:
+    comparison = compare_by_name(THREE_ON_15, "tukey", alpha=0.2)
+    assert "autorank's intervals of means are of 0.05" in comparison.test.why
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
+
+
+def test_effect_sizes_by_hand() -> None:
+    first, second = np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 4.0])
+    assert cohen_d(first, second) == pytest.approx(-1)
+    assert cohen_d(np.ones(3), np.ones(3)) == 0
+    assert cohen_d(np.ones(3), np.zeros(3)) is None
 
 
 def test_five_tasks_are_too_few_for_wilcoxon_to_decide() -> None:
     two = matrix({"a": 0.9, "b": 0.1}, 5)
-    comparison = compare(two, approach="frequentist", choice="nonparametric")
+    comparison = compare_by_name(two, "wilcoxon")
     assert comparison.decision("a", "b") == "undecided"
     assert any("0.0625" in note for note in comparison.notes)
 
 
 def test_no_pair_is_decided_where_the_omnibus_test_sees_nothing() -> None:
-    comparison = compare(matrix({"a": 0.7, "b": 0.7, "c": 0.7}, 12), approach="frequentist")
+    comparison = compare_by_name(matrix({"a": 0.7, "b": 0.7, "c": 0.7}, 12), "frequentist")
     assert comparison.test.omnibus_p is not None
     assert comparison.test.omnibus_p >= 0.05
     assert {pair.decision for pair in comparison.pairs} == {"undecided"}
@@ -182,7 +231,7 @@ def test_no_pair_is_decided_where_the_omnibus_test_sees_nothing() -> None:
 
 @pytest.mark.parametrize(("tasks", "seeds"), [(1, 1), (4, 1), (2, 5)])
 def test_few_tasks_stay_untested_and_seeds_do_not_stand_in(tasks: int, seeds: int) -> None:
-    comparison = compare(matrix(THREE, tasks, seeds=seeds))
+    comparison = compare_by_name(matrix(THREE, tasks, seeds=seeds), "frequentist")
     assert comparison.test.name == "none"
     assert {pair.decision for pair in comparison.pairs} == {"untested"}
     assert "answers to test rows" in comparison.test.why
@@ -195,8 +244,10 @@ def test_few_tasks_stay_untested_and_seeds_do_not_stand_in(tasks: int, seeds: in
 
 def test_bayesian_comparisons_use_an_absolute_rope_where_wanted() -> None:
     close = matrix({"a": 0.800, "b": 0.799}, 12, noise=0.001)
-    assert compare(close, rope=0.02, rope_kind="absolute").decision("a", "b") == "equal"
-    assert compare(close, rope=0.0).test.rope == 0
+    absolute = compare_by_name(close, "bayesian", rope=0.02, rope_kind="absolute", samples=2_000)
+    assert absolute.decision("a", "b") == "equal"
+    without = compare_by_name(close, "bayesian", rope=0.0, samples=2_000)
+    assert (without.test.rope, without.decision("a", "b")) == (0, "better")
 
 
 DECISIONS = st.lists(st.booleans(), min_size=15, max_size=15)

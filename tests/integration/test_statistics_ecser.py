@@ -6,14 +6,14 @@ import math
 
 import pytest
 
-from goldpan.evaluation.metrics.curves import BinaryConfusion, pool
-from goldpan.evaluation.statistics.effects import (
+from goldpan.evaluation.compare.effects import (
     degradation,
     eta_magnitude,
     eta_squared,
     magnitude,
     overfitting,
 )
+from goldpan.evaluation.metrics.curves import BinaryConfusion, pool
 
 pytest.importorskip("scipy")
 

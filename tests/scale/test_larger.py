@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 from goldpan.code.edits.apply import apply_edits
 from goldpan.code.edits.find import find_edits
 from goldpan.code.languages import LANGUAGES
-from tests.browser import Browser
 from tests.hostile_edits import changed_by_git, changed_lines, edited
 from tests.integration.test_code_workers import assert_hostile_texts_are_survived
-from tests.integration.test_evaluation_report_browser import assert_nothing_cut_off
 from tests.integration.test_mine_cost import assert_budget
 from tests.mining import coverage_of, mine_twin
 from tests.twin import Faults, Twin, workload_world
@@ -40,12 +37,6 @@ def test_blocks_are_small(tmp_path: Path, lines: int, kinds: int, changes: int, 
     assert apply_edits(before, edits) == after
     assert changed_lines(before, after) <= 1.25 * changed_by_git(tmp_path, before, after)
     assert sum(edit.search.count("\n") + edit.replace.count("\n") for edit in edits) <= most
-
-
-def test_no_word_of_any_figure_is_cut_off(browser: Browser, tmp_path: Path) -> None:
-    """Figures are of few and many models, whose names are short and long."""
-    pytest.importorskip("scipy")
-    assert_nothing_cut_off(browser, product((2, 7, 20), (3, 12, 40)), tmp_path)
 
 
 def test_the_workload_fits_its_budget(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goldpan.evaluation.comparison.files import FileComparison, compare_file
-from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.score_files import read_scores
-from goldpan.evaluation.statistics.power import Needed, least_needed
-from goldpan.evaluation.statistics.scores import Floats, fewest_swapped
-from goldpan.report.compared import file_sentences
+from goldpan.evaluation.compare.files import FileComparison, compare_file
+from goldpan.evaluation.compare.power import Needed, least_needed
+from goldpan.evaluation.compare.question import ComparisonQuestion
+from goldpan.evaluation.compare.score_files import read_scores
+from goldpan.evaluation.compare.scores import Floats, fewest_swapped
+from goldpan.report.comparison.make import file_sentences
 
 pytest.importorskip("scipy")
 ROWS = 1_000
@@ -143,7 +143,7 @@ def test_a_model_without_an_error_is_not_certain_where_rows_are_unlike(tmp_path:
     (pair,) = result.comparison.pairs
     assert pair.decision == "undecided"
     assert pair.p is not None and pair.p > 0.2
-    assert file_sentences(result)[0].startswith("Warning: the counts of a on t are of 10 rows")
+    assert result.doubts[0].startswith("Warning: the counts of a on t are of 10 rows")
     lines = ["model,task,tp,fp,tn,fn", "a,t,100,0,100,0", "b,t,50,50,50,50"]
     assert compared(tmp_path / "y.csv", lines).comparison.decision("a", "b") == "better"
 

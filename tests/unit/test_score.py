@@ -211,7 +211,6 @@ def test_a_patch_that_does_nothing_right_may_look_alike() -> None:
     assert scores.value("patch_applied") == 0
     codebleu = scores.value("codebleu")
     assert codebleu is not None and 0.3 < codebleu <= 0.5  # the null answer has none
-    assert scores.value("codebleu_package") is not None
 
 
 def test_only_the_replace_part_counts_where_search_is_copied() -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import TaskType
-from goldpan.evaluation.comparison.files import FileComparison, compare_file
-from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.score_files import read_scores
+from goldpan.evaluation.compare.files import FileComparison, compare_file
+from goldpan.evaluation.compare.question import ComparisonQuestion
+from goldpan.evaluation.compare.score_files import read_scores
 from goldpan.evaluation.score import ranking_metric
-from goldpan.report.compared import file_sentences
+from goldpan.report.comparison.make import file_sentences
 from tests.scoring import make_task, scored
 
 pytest.importorskip("scipy")
@@ -179,7 +179,7 @@ def test_scores_that_no_metric_has_are_refused(
 
 
 def test_shares_beside_percent_are_warned_of(tmp_path: Path) -> None:
-    mixed = file_sentences(compared(tmp_path / "x.json", plain(a=0.85, b=87.0)))
+    mixed = compared(tmp_path / "x.json", plain(a=0.85, b=87.0)).doubts
     assert mixed[0].startswith("Warning: the score of a on t is 0.85, that of b on t 87: shares")
     for rows in (plain(a=85, b=87), plain(a=0.2, b=-0.1), plain(a=-12.0, b=-0.5)):
         fine = file_sentences(compared(tmp_path / "y.json", rows))

@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldpan.core.errors import EvaluationError, GoldpanError
-from goldpan.evaluation.comparison.files import FileComparison, compare_file
-from goldpan.evaluation.comparison.question import ComparisonQuestion, Method
-from goldpan.evaluation.comparison.score_files import read_scores
-from goldpan.report.compared import evaluation_page, file_report, file_sentences
+from goldpan.evaluation.compare.files import FileComparison, compare_file
+from goldpan.evaluation.compare.question import ComparisonQuestion, Method
+from goldpan.evaluation.compare.score_files import read_scores
+from goldpan.report.compared import evaluation_page
+from goldpan.report.comparison.make import file_report, file_sentences, file_warnings
 from goldpan.report.document import ReportTable
 from goldpan.report.text_forms import markdown_report
 
@@ -96,8 +97,9 @@ def test_projects_and_folds_are_data_sets_of_s8_and_s10(tmp_path: Path) -> None:
         assert drift.degradation.test in ("welch t", "mann-whitney u")
         assert drift.overfitting is None
     named = compared(projects(tmp_path / "p.json", 0.15), ComparisonQuestion("nemenyi"))
-    assert named.comparison.test.name == "wilcoxon"
+    assert named.comparison.test.name == "one-sided wilcoxon"
     assert named.new_tasks is None
+    assert not any(".." in text for text in file_sentences(named))
     alike = compared(projects(tmp_path / "q.json", 0.0))
     assert alike.comparison.decision("good", "fair") == "undecided"
 
@@ -155,16 +157,17 @@ def test_plain_scores_answer_on_new_tasks_alone(tmp_path: Path) -> None:
     assert result.new_tasks is not None
     assert result.new_tasks.decision("a", "b") == "better"
     text = " ".join(file_sentences(result))
-    assert "On new rows of these tasks it cannot be told which model is better" in text
+    assert "on new rows of these tasks it cannot be told which model is better" in text
     assert "On new tasks, a is better than b" in text
 
 
-def test_the_report_has_the_steps_of_ecser(tmp_path: Path) -> None:
+def test_the_report_has_what_the_file_gives(tmp_path: Path) -> None:
     report = file_report(compared(flaky(tmp_path / "flaky.csv")))
-    assert [section.key for section in report.sections] == ["ranking", "s7", "s8", "s10"]
-    assert not any(section.skipped for section in report.sections)
-    assert "ran none of the models" in report.warnings[0]
-    assert file_report(compared(answers(tmp_path / "a.csv"))).sections[2].skipped
+    assert [section.key for section in report.sections] == ["ranking", "pairs", "drift"]
+    assert len(report.summary) == 3
+    assert any("ran none of the models" in warning for warning in report.warnings)
+    plain = file_report(compared(answers(tmp_path / "a.csv")))
+    assert "drift" not in [section.key for section in plain.sections]
 
 
 @pytest.mark.parametrize(
@@ -349,7 +352,7 @@ def test_no_test_that_is_called_none_is_named(tmp_path: Path) -> None:
     text = "model,task,id,truth,answer\na,t,1,x,x\nb,t,1,x,x\n"
     result = compared(write(tmp_path / "x.csv", text), ComparisonQuestion("wilcoxon"))
     first = file_sentences(result)[0]
-    assert "1.000. It cannot be told which model is better: There is 1 task" in first
+    assert "1.000: it cannot be told which model is better: There is 1 task" in first
 
 
 def spelled(path: Path, answers: Sequence[str]) -> Path:
@@ -362,6 +365,6 @@ def spelled(path: Path, answers: Sequence[str]) -> Path:
 
 def test_answers_that_are_no_label_are_told(tmp_path: Path) -> None:
     odd = compared(spelled(tmp_path / "x.csv", ["bug", "bug", "Docs"]))
-    assert "33.3 % of the answers of odd are none of the truths" in file_sentences(odd)[-1]
+    assert "33.3 % of the answers of odd are none of the truths" in [*file_warnings(odd)][-1]
     with pytest.raises(EvaluationError, match=r"no answer of odd to t \(Bug, Docs\) is one of its"):
         compared(spelled(tmp_path / "y.csv", ["Bug", "Bug", "Docs"]))

@@ -27,7 +27,7 @@ from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory
 from goldpan.datasets.tasks.registry import load_tasks
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.comparison.question import on_one_split, systems_of
+from goldpan.evaluation.compare.question import on_one_split, systems_of
 from goldpan.evaluation.metrics.generation import extract_path
 from goldpan.evaluation.models.baselines import MODELS as BASELINES
 from goldpan.evaluation.resolved import RESOLVED, RESOLVED_FILE, read_resolved

@@ -12,7 +12,7 @@
     ├── PublishError             a dataset cannot go to the Hub
     ├── EvaluationError          a model cannot be run or a run cannot be read
     │   └── UnansweredError      a prompted model did not answer all (`evaluation/model.py`)
-    ├── StatisticsError          scores cannot be compared (`evaluation/statistics/scores.py`)
+    ├── StatisticsError          scores cannot be compared (`evaluation/compare/scores.py`)
     ├── PluginError              a plugin cannot be imported, or fails (`core/plugins/loading.py`)
     ├── StoppedError             the user pressed Ctrl-C
     └── MiningError

@@ -43,11 +43,13 @@ def lazily(module: dict[str, Any]) -> Callable[[str], object]:
 DISTRIBUTION = "goldpan-mining"
 """Goldpan's name on package indexes, where `goldpan` is somebody else's package."""
 EXTRAS = {
+    "autorank": "statistics",
     "deepspeed": "training",
     "matplotlib": "plots",
     "obstore": "remote",
     "openai": "review",
     "openpyxl": "xlsx",
+    "pandas": "statistics",
     "peft": "training",
     "ray": "ray",
     "scipy": "statistics",

@@ -23,6 +23,7 @@ from goldpan.evaluation.finetune.job import FEWEST_STEPS
 from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.model import Costs
 from goldpan.evaluation.protocol import Protocol
+from goldpan.evaluation.score import main_metrics
 from goldpan.evaluation.slices import ByColumn, Leaks, RowDates, headline
 from goldpan.evaluation.units import MANY_PROJECTS
 
@@ -226,8 +227,6 @@ class RunRecord(_RecordPart):
     """On the rows that chose, to see degradation."""
 
 
-_METRICS = 6
-"""Number of metrics that are shown beside the main one."""
 _ANSWERS = 5
 """Number of invalid answers that are shown."""
 _LABELS, _PARTS = 30, 20
@@ -244,12 +243,10 @@ def run_blocks(record: RunRecord, directory: Path, *, again: bool) -> Iterator[B
         + (" (was run before)" if again else ""),
     )
     yield from (Line(f"  {sentence}") for sentence in cautions(record))
-    metrics = [metric for metric in scores.metrics if metric.label is None]
-    metrics.sort(key=lambda metric: metric.name != scores.main)
-    for metric in metrics[: _METRICS + 1]:
+    for metric in map(scores.metric, main_metrics(scores)):
         value = metric.value
-        text = f"not defined ({metric.reason})" if value is None else _number(value)
-        text += _interval(metric.interval)
+        text = f"not defined ({metric.reason})" if value is None else number_text(value)
+        text += interval_text(metric.interval)
         if metric.name == scores.main:
             if metric.interval is None and value is not None and metric.reason:
                 text += f" ({metric.reason})"
@@ -319,8 +316,8 @@ def _score_on_new(leaks: Leaks) -> str:
     if not leaks.learned:
         return ""
     return "".join(
-        f"; without {part.seen} seen in train {_number(part.value)}{_interval(part.interval)} "
-        f"on {part.left:,} rows"
+        f"; without {part.seen} seen in train {number_text(part.value)}"
+        f"{interval_text(part.interval)} on {part.left:,} rows"
         for part in leaks.without
         if part.value is not None
     )
@@ -335,7 +332,7 @@ def _label_blocks(scores: Scores) -> Iterator[Block]:
     cells = [
         (
             f"  {confusion.label}",
-            *(_number(scores.value(name, confusion.label)) for name in names),
+            *(number_text(scores.value(name, confusion.label)) for name in names),
             confusion.tp + confusion.fn,
         )
         for confusion in counts[:_LABELS]
@@ -350,12 +347,14 @@ def _by_blocks(by: ByColumn) -> Iterator[Block]:
     if by.mean is not None:
         spread = "" if by.spread is None else f" ± {by.spread:.4f}"
         values = f"{len(by.parts):,} value{'' if len(by.parts) == 1 else 's'}"
-        yield Line(f"  mean {by.metric} over {values} of {by.column}: {_number(by.mean)}{spread}")
+        yield Line(
+            f"  mean {by.metric} over {values} of {by.column}: {number_text(by.mean)}{spread}"
+        )
     cells = [
         (
             f"  {line(part.value, 60)}",
-            _number(part.score),
-            _interval(part.interval).strip(),
+            number_text(part.score),
+            interval_text(part.interval).strip(),
             part.examples,
         )
         for part in by.parts[:_PARTS]
@@ -383,9 +382,11 @@ def _closing_blocks(record: RunRecord, directory: Path) -> Iterator[Block]:
             yield Line(f"  not valid, {answer.count:,} times: {line(answer.raw)}")
 
 
-def _number(value: float | None) -> str:
+def number_text(value: float | None) -> str:
+    """Return a score as screens show it."""
     return "-" if value is None else f"{value:.4f}"
 
 
-def _interval(interval: Interval | None) -> str:
+def interval_text(interval: Interval | None) -> str:
+    """Return an interval as screens show it, after a blank."""
     return "" if interval is None else f" [{interval.low:.4f}, {interval.high:.4f}]"

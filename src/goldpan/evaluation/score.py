@@ -60,6 +60,25 @@ def ranking_score(scores: Scores) -> Metric:
         return Metric(scores.main, None, None, f"{scores.main} was not computed")
 
 
+_MAIN: Mapping[TaskType, tuple[str, ...]] = {
+    "binary": ("accuracy", "f1", "macro_f1", "mcc"),
+    "multi-class": ("accuracy", "macro_f1", "mcc"),
+    "multi-label": ("macro_f1", "micro_f1", "hamming_loss"),
+    "regression": ("mae", "smape"),
+    "ner": ("seqeval_precision", "seqeval_recall", "seqeval_f1"),
+    "mlm": ("mlm_accuracy",),
+    "text-generation": ("exact_match", "edit_similarity", "bleu", "codebleu", "patch_applied"),
+}
+"""Metrics that tables show beside the score that ranks; `result.json` holds all of them."""
+
+
+def main_metrics(scores: Scores) -> dict[str, float | None]:
+    """Return the metrics of a run that tables show, the one that ranks first."""
+    values = {metric.name: metric.value for metric in scores.metrics if metric.label is None}
+    names = dict.fromkeys((scores.main, *_MAIN[scores.task_type]))
+    return {name: values[name] for name in names if name in values}
+
+
 def ranking_metric(metric: Metric) -> Metric:
     """Return a metric as it is, or 1 - SMAPE, or the negative of another error."""
     if metric.higher_is_better:

@@ -1,11 +1,9 @@
-"""The parts of a report, which HTML, Markdown and LaTeX render, and numbers as people read them."""
+"""The parts of a report, and numbers as people read them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-from goldpan.text.markdown import Excerpt
 
 MOST_ROWS = 400
 """Rows of one table; the rest is counted."""
@@ -63,53 +61,12 @@ def number_columns(rows: Sequence[Sequence[Cell]], columns: int) -> list[bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A drawing with its caption."""
+class Picture:
+    """A drawing; forms without pictures leave it out."""
 
     title: str
-    caption: str
+    """What it shows, for those who do not see it too."""
     svg: str
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """A confusion matrix: a row for each right label, a column for each answered one."""
-
-    title: str
-    labels: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    """The last column, after those of the labels, counts answers that are not valid."""
-    note: str = ""
-
-    @property
-    def invalid(self) -> bool:
-        """Tell whether any answer is not valid."""
-        return any(row[-1] for row in self.counts)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenAnswer:
-    """An answer that some models gave to an example."""
-
-    answer: str
-    right: bool
-    models: str
-    """The models that answered so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """An example that was answered wrongly."""
-
-    id: str
-    origin: str
-    """Its project or document, where it names one."""
-    text: Excerpt | None
-    """None where the rows are not there."""
-    truth: str
-    answers: tuple[GivenAnswer, ...]
-    why: str
-    """How wrong the first model was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +78,7 @@ class Fold:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """Small parts that stand side by side."""
-
-    content: tuple[Content, ...]
-
-
-Content = Remark | ReportTable | Figure | Matrix | Mistake | Fold | SideBySide
+Content = Remark | ReportTable | Picture | Fold
 
 
 def kind(part: Content) -> str:
@@ -146,11 +96,6 @@ class Section:
     content: tuple[Content, ...]
     note: str = ""
     """The purpose of the section, in a sentence or two."""
-    step: int | None = None
-    """The number of the ECSER step that it fills."""
-    optional: bool = False
-    skipped: str = ""
-    """Why the step is not filled; empty where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +111,8 @@ class Report:
     warnings: tuple[str, ...]
     """Facts that a reader must know before quoting."""
     sections: tuple[Section, ...]
+    picture: Picture | None = None
+    """What stands above all else."""
 
 
 def cut(whole: ReportTable, most: int = MOST_ROWS) -> ReportTable:

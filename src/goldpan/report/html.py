@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -44,7 +41,10 @@ def render(
     folder = Path(__file__).parent / "templates"
     style = "".join((folder / name).read_text(encoding="utf-8") for name in styles)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none';"
+        " form-action 'none'"
+    )
     # The style sheet is ours; escaping it would change its digest.
     head = {"style": Markup(style), "policy": policy, "version": __version__}  # noqa: S704
     elsewhere = frozenset((repo, host) for repo, host in hosts.items() if host is not None)
@@ -101,109 +101,23 @@ def _measure(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3g}"
 
 
-_SVG = "{http://www.w3.org/2000/svg}"
-_LINK = "{http://www.w3.org/1999/xlink}href"
-_DROPPED = ("metadata", "style")
-_COLORS = {
-    "#1f1c17": "var(--ink)",
-    "#000000": "var(--ink)",
-    "#5f594f": "var(--soft)",
-    "#b8830f": "var(--gold)",
-    "#e6d9b8": "var(--line)",
-    "#ffffff": "var(--card)",
-    "#0072b2": "var(--series)",
-}
-"""Colors of `plots.py` that follow the page's scheme."""
-_REFERENCE = re.compile(r"url\(#([^)]*)\)")
-_UNIT = 1.3
-"""Pixels of a point: labels of ten points are then read with ease."""
-_SMALL, _WIDE = 600, 1_500
-"""Pixels up to which a figure is never stretched, and from which on it is scrolled, not shrunk."""
+def picture(svg: str, title: str) -> Markup:
+    """Return a drawing as an image of a page, in which nothing runs and nothing loads."""
+    data = base64.b64encode(svg.encode()).decode()
+    return Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(data, title)
 
 
-def inline_figure(svg: str, label: str, key: str) -> Markup:
-    """Return a figure as part of a page; `key` makes its ids unique.
-
-    Styles become attributes, colors those of the page, and invisible elements are left out.
-    """
-    # Drawn here by matplotlib, which escapes what it writes: no file from outside is parsed.
-    root = ET.fromstring(svg)  # noqa: S314
-    referenced = {name for element in root.iter() for name in _referenced(element)}
-    _clean(root, referenced, key)
-    width, height = (float(size) for size in root.attrib["viewBox"].split()[2:])
-    shown = {
-        "viewBox": root.attrib["viewBox"],
-        "width": f"{width * _UNIT:.0f}",
-        "height": f"{height * _UNIT:.0f}",
-        "role": "img",
-        "aria-label": label,
-    }
-    root.attrib.clear()
-    root.attrib.update(shown)
-    if not _SMALL < width * _UNIT < _WIDE:
-        root.set("class", "small" if width * _UNIT <= _SMALL else "wide")
-    return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704 - all text is escaped by it
-
-
-def _clean(element: ET.Element, referenced: set[str], key: str) -> None:
-    element.tag = element.tag.removeprefix(_SVG)
-    for child in [inner for inner in element if inner.tag.removeprefix(_SVG) in _DROPPED]:
-        element.remove(child)
-    attributes = dict(element.attrib)
-    element.attrib.clear()
-    for declared in attributes.pop("style", "").split(";"):
-        name, _, value = declared.partition(":")
-        if value and name.strip() != "font-family":
-            attributes[name.strip()] = value.strip()
-    for name, value in attributes.items():
-        _keep(element, name, value, referenced, key)
-    element.text = _tight(element.text)
-    element.tail = _tight(element.tail)
-    for child in element:
-        _clean(child, referenced, key)
-
-
-def _keep(element: ET.Element, name: str, value: str, referenced: set[str], key: str) -> None:
-    if name == "id":
-        if value in referenced:
-            element.set(name, f"{key}-{value}")
-    elif name == _LINK:
-        element.set("href", f"#{key}-{value.removeprefix('#')}")
-    elif name in ("fill", "stroke") and not (element.tag == "text" and value == "#ffffff"):
-        element.set(name, _COLORS.get(value, value))
-    elif name == "d":
-        element.set(name, " ".join(value.split()))
-    else:
-        element.set(name, _REFERENCE.sub(lambda match: f"url(#{key}-{match[1]})", value))
-
-
-def _referenced(element: ET.Element) -> list[str]:
-    names = [element.attrib[_LINK].removeprefix("#")] if _LINK in element.attrib else []
-    return names + [name for value in element.attrib.values() for name in _REFERENCE.findall(value)]
-
-
-def _tight(text: str | None) -> str | None:
-    """Leave out the line breaks between elements."""
-    return None if text is not None and not text.strip() else text
-
-
-def document_page(
-    report: Report, template: str = "document.html.jinja", of: str = "", **values: Any
-) -> str:
-    """Return a document as one HTML page; `of` begins its title.
-
-    Beside the report, the template `document.html.jinja` shows its `kicker` above the title, and
-    its sources as `made`.
-    """
-    numbers = count(1)
+def document_page(report: Report, *, kicker: str, made: str) -> str:
+    """Return a document as one HTML page: what stands above its title, and its sources."""
     return render(
-        template,
-        styles=("report.css", "evaluation.css"),
-        title=f"Goldpan{of}: {report.title}",
+        "document.html.jinja",
+        styles=("report.css", "document.css"),
+        title=f"Goldpan: {report.title}",
         report=report,
         kind=kind,
-        figure=lambda svg, label: inline_figure(svg, label, f"f{next(numbers)}"),
+        picture=picture,
         formatted=formatted,
         sides=number_columns,
-        **values,
+        kicker=kicker,
+        made=made,
     )

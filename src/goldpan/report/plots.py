@@ -14,7 +14,6 @@ from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import replacing_file
-from goldpan.evaluation.statistics.scores import StatisticsError
 from goldpan.filters.funnel import PLURAL, Funnel
 from goldpan.report.distributions import levels
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 INK, SOFT, GOLD, PALE = "#1f1c17", "#5f594f", "#b8830f", "#e6d9b8"
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8830f", "#56b4e9", "#5f594f", "#000000")
 """Colors that people who see no red or green tell apart (Okabe and Ito)."""
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MOST_OF_A_NAME = 32
 _SVG_METADATA: dict[str, Any] = {"Date": None, "Creator": "goldpan"}
 STYLE: dict[Any, Any] = {
@@ -60,7 +58,7 @@ class Canvas:
 def canvas(width: float, height: float) -> Iterator[Canvas]:
     """Open a figure of this size in inches, which becomes SVG at the end."""
     # matplotlib takes long to import, so it is imported where something is drawn.
-    load("matplotlib", "Drawing", StatisticsError)
+    load("matplotlib", "Drawing")
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -75,17 +73,9 @@ def canvas(width: float, height: float) -> Iterator[Canvas]:
         plot.svg = text.getvalue()[text.getvalue().index("<svg") :]
 
 
-def short_name(text: str) -> str:
+def short_name(text: str, most: int = _MOST_OF_A_NAME) -> str:
     """Return a model's or data set's name as one short visible line."""
-    return line(text, _MOST_OF_A_NAME)
-
-
-def colors(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return a color and a mark for each name; pairs repeat only after all were used."""
-    return {
-        name: (COLORS[at % len(COLORS)], MARKS[(at + at // len(COLORS)) % len(MARKS)])
-        for at, name in enumerate(names)
-    }
+    return line(text, most)
 
 
 _LOST, _LOST_INK = "#e8bfb2", "#a03a1f"

@@ -44,10 +44,10 @@ from goldpan.core.storage.sealed import sealed_json, stored_json
 from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.table_reader import cell_text
+from goldpan.evaluation.compare.effects import cohen_d, magnitude
+from goldpan.evaluation.compare.methods import compare_by_name
+from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, rank, scipy_stats, score_matrix
 from goldpan.evaluation.metrics.curves import BinaryConfusion
-from goldpan.evaluation.statistics.decide import compare
-from goldpan.evaluation.statistics.effects import cohen_d, magnitude, mean_interval
-from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, rank, score_matrix
 from goldpan.reproduce.cells import CellOutcome, PaperContext
 from goldpan.reproduce.recipe import Statistics, StrictModel, TableRecipe, Value, find_tables
 
@@ -160,13 +160,15 @@ def ranking(
     order = sorted(range(len(means)), key=lambda row: -means[row].mean())
     for row in order:
         values = means[row]
-        interval = mean_interval(values, context.recipe.statistics.alpha, len(means) ** corrections)
+        level = context.recipe.statistics.alpha / len(means) ** corrections
+        mean, spread = float(values.mean()), float(values.std(ddof=1))
+        half = float(scipy_stats().t.isf(level / 2, values.size - 1)) * spread / sqrt(values.size)
         effect = cohen_d(means[order[0]], values)
         cells: dict[str, Value] = {
-            "Mean": float(values.mean()),
-            "Std. Dev.": float(values.std(ddof=1)),
-            "Low": interval.low,
-            "High": interval.high,
+            "Mean": mean,
+            "Std. Dev.": spread,
+            "Low": mean - half,
+            "High": mean + half,
             "d": effect,
             "Magnitude": _NAMES[magnitude(effect)],
         }
@@ -216,7 +218,14 @@ def _compared(cache: Path, matrix: ScoreMatrix, statistics: Statistics) -> dict[
     stored: dict[str, Any] = stored_json(path).get("compared", {})
     if stored:
         return stored
-    compared = compare(matrix, **statistics.model_dump())
+    compared = compare_by_name(
+        matrix,
+        statistics.approach,
+        alpha=statistics.alpha,
+        rope=statistics.rope,
+        seed=statistics.seed,
+        samples=statistics.samples,
+    )
     result = {
         "tiers": {standing.model: standing.tier for standing in compared.standings},
         "agreement": compared.agreement,

@@ -61,8 +61,8 @@ def compare(
     """
     from goldpan.core.storage.workspace import tasks_directory
     from goldpan.datasets.tasks.registry import load_tasks
-    from goldpan.evaluation.comparison.question import ComparisonQuestion
-    from goldpan.evaluation.comparison.stored_runs import compare_stored
+    from goldpan.evaluation.compare.question import ComparisonQuestion
+    from goldpan.evaluation.compare.stored_runs import compare_stored
     from goldpan.report.compared import EvaluationFiles, report_comparison
 
     files = EvaluationFiles(
@@ -115,8 +115,8 @@ def _compare_file(
     models: tuple[str, ...],
     files: Any,
 ) -> FileComparisonReport:
-    from goldpan.evaluation.comparison.files import compare_file
-    from goldpan.evaluation.comparison.score_files import read_scores
+    from goldpan.evaluation.compare.files import compare_file
+    from goldpan.evaluation.compare.score_files import read_scores
     from goldpan.report.compared import report_file_comparison
 
     file = read_scores(path)

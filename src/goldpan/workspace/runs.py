@@ -14,6 +14,7 @@ from goldpan.core.storage.workspace import tasks_directory
 from goldpan.datasets.tasks.data import TaskData, task_directory
 from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_family
 from goldpan.evaluation.model import Model, UnansweredError, find_model
+from goldpan.evaluation.overview import overview
 from goldpan.evaluation.protocol import Protocol, find_protocol, held_out_column, settings_for
 from goldpan.evaluation.protocol import hold_out as hold_groups_out
 from goldpan.evaluation.run import RunResult
@@ -78,6 +79,12 @@ class Evaluation(Results[RunResult]):
         columns = ("task", "model", "seed", "metric", "value", "95 % interval")
         yield Table(columns, [_line(score) for score in self.scores])
         yield from (Line(str(failure)) for failure in self.failures)
+
+    def blocks(self) -> Iterable[Block]:
+        """Yield what people see of one run, or a line of each where there are several."""
+        if len(self) < 2:
+            return super().blocks()
+        return overview([run.record for run in self], [run.directory for run in self])
 
     @property
     def errors(self) -> Sequence[GoldpanError]:

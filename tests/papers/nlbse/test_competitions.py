@@ -10,7 +10,7 @@ import pytest
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.registry import find_task, load_tasks
-from goldpan.evaluation.comparison.question import ComparisonResult, systems_of
+from goldpan.evaluation.compare.question import ComparisonResult, systems_of
 from goldpan.evaluation.protocol import find_protocol
 from goldpan.evaluation.run import run
 from goldpan.evaluation.runs import read_runs
@@ -22,7 +22,6 @@ from tests.comparing import QUIET, add_run, compared, split_rows, two_labels
 from tests.integration.test_evaluation_groups import Remembers
 
 pytest.importorskip("scipy")
-pytestmark = pytest.mark.usefixtures("few_plots")
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.compare.scores import rank
 from goldpan.evaluation.metrics.curves import BinaryConfusion
-from goldpan.evaluation.statistics.scores import rank
 from goldpan.papers.nlbse.nlbse23 import (
     BASELINE,
     baseline_f1,

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, score_matrix
+from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, score_matrix
 from goldpan.reproduce.recipe import find_recipe
 from tests.places import DATA
 

@@ -1,4 +1,4 @@
-"""Areas under the ROC and precision-recall curves, the curves' points, and binary confusions.
+"""Areas under the ROC and precision-recall curves, as the bootstrap draws them, and confusions.
 
 Of a binary confusion a metric is None where its formula divides by zero, as in ECSER's Table 5. The
 F-scores of `classification.py` are 0 there instead, where a model simply found nothing (SELU,
@@ -7,17 +7,15 @@ Equation 1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from goldpan.evaluation.metrics.estimate import Floats, Measure, Whole, ratio
-from goldpan.evaluation.statistics.scores import StatisticsError
 
 Truths = npt.NDArray[np.bool_]
 
@@ -143,9 +141,6 @@ def has_label(values: Sequence[str | Sequence[str] | None], label: str) -> npt.N
     )
 
 
-POOLED = "pooled"
-
-
 @dataclass(frozen=True, slots=True)
 class BinaryConfusion:
     """How many examples were rightly and wrongly taken for positive and for negative."""
@@ -212,95 +207,6 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One model's answers on one data set; what divides by zero is None."""
-
-    model: str
-    dataset: str
-    recall: float | None
-    """True positive rate."""
-    false_positive_rate: float | None
-    precision: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Curve of a model over the thresholds of its scores."""
-
-    model: str
-    dataset: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    area: float
-    base: float
-    """Share of positives: the area of a guess in precision-recall space."""
-
-
-def points(model: str, counts: Mapping[str, BinaryConfusion]) -> tuple[Point, ...]:
-    """Return a point a data set, by name, and the pooled one where there are several."""
-    named = {name: counts[name] for name in sorted(counts)}
-    if len(counts) > 1:
-        named[POOLED] = pool(counts.values())
-    return tuple(
-        Point(model, name, count.recall, _share(count.fp, count.fp + count.tn), count.precision)
-        for name, count in named.items()
-    )
-
-
-def roc_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:
-    """Return true positive rate over false positive rate, and the area under it."""
-    hits, misses = _ranked(dataset, truth, scores)
-    x, y = misses / misses[-1], hits / hits[-1]
-    return _curve(model, dataset, x, y, float(np.trapezoid(y, x)), hits, misses)
-
-
-def pr_curve(model: str, dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> Curve:
-    """Return precision over recall, and average precision, which is the area under its steps."""
-    hits, misses = _ranked(dataset, truth, scores)
-    recall, precision = hits[1:] / hits[-1], hits[1:] / (hits[1:] + misses[1:])
-    area = float((np.diff(recall, prepend=0.0) * precision).sum())
-    x = np.concatenate([[0.0], recall])
-    y = np.concatenate([[precision[0]], precision])
-    return _curve(model, dataset, x, y, area, hits, misses)
-
-
-def thinned(curve: Curve, most: int = 400) -> Curve:
-    """Return a curve with at most `most` points, spread evenly along it; its area stays."""
-    if len(curve.x) <= most:
-        return curve
-    indices = np.unique(np.linspace(0, len(curve.x) - 1, most).round().astype(int))
-    return replace(
-        curve, x=tuple(curve.x[at] for at in indices), y=tuple(curve.y[at] for at in indices)
-    )
-
-
-def _ranked(dataset: str, truth: Sequence[bool], scores: Sequence[float]) -> tuple[Floats, Floats]:
-    """Count positives and negatives above each distinct score, from none to all."""
-    right: NDArray[np.bool_] = np.asarray(truth, dtype=bool)
-    values = np.asarray(scores, dtype=np.float64)
-    if right.shape != values.shape or not np.isfinite(values).all():
-        raise StatisticsError(
-            f"{dataset} has {right.size} labels and {int(np.isfinite(values).sum())} scores",
-            "Give a score for each example",
-        )
-    if right.all() or not right.any():
-        raise StatisticsError(
-            f"{dataset} has {int(right.sum())} positives among {right.size} examples, so it has"
-            " no curve",
-            "Pool it with other data sets",
-        )
-    hits, misses = _steps(_rank(right, values), np.ones((1, right.size)))
-    return np.append(0.0, np.cumsum(hits)), np.append(0.0, np.cumsum(misses))
-
-
-def _curve(
-    model: str, dataset: str, x: Floats, y: Floats, area: float, hits: Floats, misses: Floats
-) -> Curve:
-    base = float(hits[-1] / (hits[-1] + misses[-1]))
-    return Curve(model, dataset, tuple(x.tolist()), tuple(y.tolist()), area, base)
-
-
 def label_counts(predictions: pa.Table, label: str) -> BinaryConfusion:
     """Return the binary confusion matrix of a label (ECSER, 4.3: one against the rest).
 
@@ -315,24 +221,3 @@ def label_counts(predictions: pa.Table, label: str) -> BinaryConfusion:
         tn=int((~truth & ~answers).sum()),
         fn=int((truth & ~answers).sum()),
     )
-
-
-def label_scores(
-    predictions: pa.Table, labels: Sequence[str], label: str
-) -> tuple[list[bool], list[float]] | None:
-    """Return for each example whether it has a label, and its score for that label.
-
-    `labels` are all labels in the task's order. None where any example lacks scores.
-    """
-    column = predictions["scores"]
-    if column.null_count or not len(column):
-        return None
-    index = list(labels).index(label)
-    rows = column.to_pylist()
-    if any(len(row) <= index for row in rows):
-        raise StatisticsError(
-            f"Predictions have fewer scores than the task has labels ({len(labels)})",
-            "Run the model again",
-        )
-    truth = has_label(predictions["truth"].to_pylist(), label)
-    return truth.tolist(), [float(row[index]) for row in rows]

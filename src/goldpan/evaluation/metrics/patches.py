@@ -3,10 +3,9 @@
 FAUN-Eval compares patches as texts, so a patch that cannot be applied may score well. Beside that
 stand the rates of patches that apply, and of those that give the right file.
 
-CodeBLEU (Ren et al. 2020, arXiv 2009.10297) is read in two ways. `score` follows the paper, mended
-where that is undefined. `package_score` follows what the `codebleu` package on PyPI computes, for
-comparison with published numbers; its data flow of 0 counts as 1, so an answer that has nothing
-right gets 0.25. `docs/metrics.md` lists all differences.
+CodeBLEU follows the paper (Ren et al. 2020, arXiv 2009.10297), mended where that is undefined. The
+`codebleu` package on PyPI counts a data flow of 0 as 1, so an answer that has nothing right gets
+0.25 there; `docs/metrics.md` lists all differences.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -71,9 +70,9 @@ def written(patch: str) -> str:
 def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
     """Return what the metrics of patches follow from.
 
-    `codebleu` and `codebleu_package` compare patches as they are written, as FAUN-Eval does;
-    `codebleu_replace` compares what their REPLACE parts say, so that copying SEARCH lines from the
-    file earns nothing. The language is that of the file which the reference names.
+    `codebleu` compares patches as they are written, as FAUN-Eval does; `codebleu_replace` what
+    their REPLACE parts say, so that copying SEARCH lines from the file earns nothing. The language
+    is that of the file which the reference names.
     """
     paths = [patch_path(patch.reference) for patch in patches]
     as_written = [
@@ -92,7 +91,6 @@ def patch_evidence(patches: Sequence[PatchPair]) -> list[MetricEvidence]:
     note = f"{unread} of {len(whole)} references have no syntax tree" if unread else ""
     columns = {
         "codebleu": np.array([result.score for result in whole]) * answered,
-        "codebleu_package": np.array([result.package_score for result in whole]) * answered,
         "codebleu_replace": np.array([result.score for result in replaced]) * parsed,
     }
     return [
@@ -195,7 +193,6 @@ MOST_PARSED = 200_000
 """Characters of a text beyond which it is not parsed: it shares no syntax with any other."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _OTHER_WEIGHT = 0.2
-_SMALL = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +209,6 @@ class TreeMatch:
     """How much of the reference's tree an answer has, in [0, 1]; None where it has no such."""
 
     syntax: float | None = None
-    package_syntax: float | None = None
-    """The same, but one subtree of the answer matches any number of equal ones."""
     data_flow: float | None = None
 
 
@@ -224,22 +219,12 @@ class CodeBleu:
     ngram: float
     weighted_ngram: float
     trees: TreeMatch
-    package_ngram: float
-    package_weighted_ngram: float
 
     @property
     def score(self) -> float:
         """The mean of the parts that the reference has."""
         trees = (self.trees.syntax, self.trees.data_flow)
         parts = [self.ngram, self.weighted_ngram, *(part for part in trees if part is not None)]
-        return math.fsum(parts) / len(parts)
-
-    @property
-    def package_score(self) -> float:
-        """CodeBLEU as the package computes it, but for details of its data flow."""
-        flow = self.trees.data_flow or 1.0
-        syntax = self.trees.package_syntax or 0.0
-        parts = (self.package_ngram, self.package_weighted_ngram, syntax, flow)
         return math.fsum(parts) / len(parts)
 
 
@@ -260,13 +245,10 @@ def codebleu(pairs: Sequence[CodePair]) -> Iterator[CodeBleu]:
         language = language_of(pair.path)
         keywords = language_keywords().get(language.name, frozenset()) if language else frozenset()
         reference, answer = _TOKEN.findall(pair.reference), _TOKEN.findall(pair.answer)
-        split, answered = pair.reference.split(), pair.answer.split()
         yield CodeBleu(
             _ngram_match(reference, answer, frozenset()),
             _ngram_match(reference, answer, keywords),
-            TreeMatch(0.0, 0.0, 0.0) if isinstance(trees, Failed) else trees,
-            _package_bleu(split, answered),
-            _package_weighted_bleu(split, answered, keywords),
+            TreeMatch(0.0, 0.0) if isinstance(trees, Failed) else trees,
         )
 
 
@@ -281,12 +263,10 @@ def match_trees(pair: CodePair) -> TreeMatch:
     shapes, flows = subtrees(reference_tree, numbers), data_flow(reference_tree)
     reading = read_code(pair.path, pair.answer[: MOST_PARSED + 1])
     if reading is None or len(pair.answer) > MOST_PARSED:
-        return TreeMatch(0.0, 0.0, 0.0 if flows else None)
+        return TreeMatch(0.0, 0.0 if flows else None)
     answer_shapes, answer_flows = subtrees(reading, numbers), data_flow(reading)
-    unclipped = sum(count for shape, count in shapes.items() if shape in answer_shapes)
     return TreeMatch(
         (shapes & answer_shapes).total() / shapes.total(),
-        unclipped / shapes.total(),
         (flows & answer_flows).total() / flows.total() if flows else None,
     )
 
@@ -304,49 +284,3 @@ def _ngram_match(
         )
         counts[0, 2 + ORDERS] = math.fsum(weight[t] * count for t, count in answer_counts.items())
     return float(bleu_of_counts(counts, effective_order=True)[0])
-
-
-def _package_shares(
-    whole: Sequence[str], other: Sequence[str], weight: Callable[[tuple[str, ...]], float]
-) -> list[tuple[float, float]]:
-    """Return for each order how much the n-grams weigh that both texts have, and those of one."""
-    shares = []
-    for order in range(1, ORDERS + 1):
-        ngrams_of_one = ngrams(whole, order)
-        shared = ngrams_of_one & ngrams(other, order)
-        over, under = (
-            math.fsum(count * weight(ngram) for ngram, count in counts.items())
-            for counts in (shared, ngrams_of_one)
-        )
-        shares.append((over, max(1, under)))
-    return shares
-
-
-def _package_bleu(reference: Sequence[str], answer: Sequence[str]) -> float:
-    """Return BLEU over words as the package has it: a precision of 0 becomes 0.1 / n-grams."""
-    shares = _package_shares(answer, reference, lambda _: 1.0)
-    return _package_mean(shares, len(reference), len(answer))
-
-
-def _package_weighted_bleu(
-    reference: Sequence[str], answer: Sequence[str], keywords: frozenset[str]
-) -> float:
-    """Return the package's weighted match: shares of the reference's n-grams, not the answer's."""
-
-    def weight(ngram: tuple[str, ...]) -> float:
-        return 1.0 if len(ngram) > 1 or ngram[0] in keywords else _OTHER_WEIGHT
-
-    # The package takes a pair of tokens and weights for the reference, so its length is two.
-    return _package_mean(_package_shares(reference, answer, weight), 2, len(answer))
-
-
-def _package_mean(
-    shares: Sequence[tuple[float, float]], reference_length: int, answer_length: int
-) -> float:
-    if shares[0][0] == 0:
-        return 0.0
-    logs = [math.log((over or _SMALL) / under) for over, under in shares]
-    brevity = (
-        1.0 if answer_length > reference_length else math.exp(1 - reference_length / answer_length)
-    )
-    return brevity * math.exp(math.fsum(logs) / ORDERS)

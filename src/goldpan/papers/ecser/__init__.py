@@ -9,5 +9,6 @@ _HERE = Path(__file__).parent
 register(
     Files("recipe", _HERE / "recipes"),
     Part("computation", "ecser-steps", "goldpan.papers.ecser.tables:compute_steps"),
+    Part("report section", "ecser", "goldpan.papers.ecser.steps:SECTION"),
     Part("computation", "requirement-sets", "goldpan.papers.ecser.tables:compute_sets"),
 )

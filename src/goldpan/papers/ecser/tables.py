@@ -42,13 +42,11 @@ from goldpan.plugins.evaluation import (
     RunResult,
     StrictModel,
     TableRecipe,
-    anova,
-    check_assumptions,
+    autoranked,
     cohen_d,
     degradation,
     find_models,
     find_protocol,
-    friedman,
     label_counts,
     magnitude,
     other_content,
@@ -138,9 +136,12 @@ def _tests(context: PaperContext, table: TableRecipe, study: CountTable) -> Iter
             if values.shape[1] < FEWEST_TASKS:
                 context.note(f"{row}: {values.shape[1]} test sets are too few for a test.")
                 continue
-            assumed = check_assumptions(values, context.recipe.statistics.alpha)
-            test = anova(values) if assumed.normal and assumed.same_variance else friedman(values)
-            cells: dict[str, float | str | None] = {"Omnibus": test.name, "p": test.p}
+            test = autoranked(values, alpha=context.recipe.statistics.alpha)
+            p = float(test.pvalue)
+            cells: dict[str, float | str | None] = {
+                "Omnibus": test.omnibus,
+                "p": p if math.isfinite(p) else 1.0,
+            }
             for first, second in pairs:
                 d = cohen_d(values[models.index(first)], values[models.index(second)])
                 cells[f"{first} vs {second}"] = None if d is None else abs(d)

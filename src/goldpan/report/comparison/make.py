@@ -1,39 +1,17 @@
-"""The report on a comparison, with steps 1 to 5 of ECSER."""
+"""The report on a comparison: its picture, three sentences, and what they rest on."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.comparison.facts import Skipped, examples_learned
-from goldpan.evaluation.comparison.question import ComparisonResult, System, setting
-from goldpan.evaluation.runs import Run
-from goldpan.evaluation.statistics.comparison import Comparison
-from goldpan.report.comparison import summary
-from goldpan.report.comparison.conditions import (
-    conditions_section,
-    costs_section,
-    in_part_sentences,
-    resolved_section,
-)
-from goldpan.report.comparison.leakage import distance_section, headlines, lost_on_parts
-from goldpan.report.comparison.measures import (
-    confusion,
-    drift,
-    groups_section,
-    metrics,
-    score_table,
-)
-from goldpan.report.comparison.plots import curves
-from goldpan.report.comparison.ranking import (
-    pairs_table,
-    ranking_section,
-    ranking_table,
-    significance,
-)
+from goldpan.evaluation.compare.files import FileComparison
+from goldpan.evaluation.compare.question import ComparisonResult
+from goldpan.evaluation.compare.result import ComparedPair, Comparison, error_rate
+from goldpan.report.comparison import picture, words
+from goldpan.report.comparison.distances import distance_section, headlines, lost_on_parts
 from goldpan.report.comparison.rows import (
     SECTIONS,
     TaskRow,
@@ -42,25 +20,28 @@ from goldpan.report.comparison.rows import (
     mistakes_section,
     read_task_rows,
 )
+from goldpan.report.comparison.runs import (
+    conditions_section,
+    costs_table,
+    groups_section,
+    metrics_tables,
+    resolved_section,
+    score_table,
+)
 from goldpan.report.document import (
     Content,
-    Remark,
+    Fold,
     Report,
     ReportTable,
     Row,
     Section,
-    count,
+    cut,
     folded,
-    listed,
+    formatted,
+    with_interval,
 )
 
-_NOTES = {
-    6: "How often each right label was answered with each label.",
-    7: "All that is measured on the test sets.",
-    8: "How much lower scores are where a model has not seen the answers.",
-    9: "What models trade between finding more and being wrong more often.",
-    10: "Which differences are more than chance.",
-}
+_NEEDED = "would show with"
 
 
 def make_report(
@@ -76,86 +57,215 @@ def make_report(
     """
     mistakes = find_mistakes(compared)
     rows_by_task = _rows_by_task(workspace, compared, tasks, mistakes)
+    comparison = compared.comparison
+    heading = words.heading(compared)
     distance = distance_section(compared)
     sections = [
-        ranking_section(compared),
+        _scores(compared),
+        *_decided(compared),
         resolved_section(compared),
-        groups_section(compared),
         *(section.make(compared, tasks, rows_by_task) for section in SECTIONS),
-        *_steps(compared, tasks),
+        groups_section(compared),
         mistakes_section(compared, mistakes, rows_by_task),
-        costs_section(compared),
         distance,
+        Section("cost", "Costs", (folded(costs_table(compared), 3),)),
         conditions_section(compared),
     ]
     return Report(
-        title=f"{title}: {summary.heading(compared)}" if title else summary.heading(compared),
-        lead="Which models differ, which cannot be told apart, and what that rests on.",
-        facts=_facts(compared),
-        summary=(*headlines(compared), *summary.sentences(compared)),
-        warnings=(
-            *summary.warnings(compared, lost_on_parts(distance)),
-            *in_part_sentences(compared),
-        ),
-        sections=tuple(section for section in sections if section is not None),
+        title=f"{title}: {heading}" if title else heading,
+        lead="",
+        facts=(),
+        summary=(*words.sentences(compared), *added_sentences(compared)),
+        warnings=(*headlines(compared), *lost_on_parts(distance), *words.warnings(compared)),
+        sections=tuple(section for section in sections if section is not None and section.content),
+        picture=picture.draw(comparison) if isinstance(comparison, Comparison) else None,
     )
 
 
-def _facts(compared: ComparisonResult) -> tuple[tuple[str, str], ...]:
-    runs = compared.runs
-    invalid = sum(run.scores.invalid for run in runs)
+def added_sentences(compared: ComparisonResult) -> tuple[str, ...]:
+    """Return what sections of papers and plugins add to the summary."""
+    return tuple(text for section in SECTIONS if (text := section.sentence(compared)))
 
-    def counted(items: Sized, noun: str) -> tuple[str, str]:
-        return f"{len(items):,}", f"{noun}s" if len(items) > 1 else noun
 
-    return (
-        counted(compared.systems, "model"),
-        counted(compared.tasks, "task"),
-        (f"{summary.examples(compared, compared.tasks):,}", "test examples"),
-        counted(runs, "run"),
-        counted({run.seed for run in runs}, "seed"),
-        (f"{invalid:,}", "answers not valid"),
+def file_report(compared: FileComparison) -> Report:
+    """Return the whole report on a file, the same for the same file and question."""
+    comparison = compared.comparison
+    sections = (
+        Section("ranking", "Scores", (ranking_table(comparison), folded(_file_scores(compared)))),
+        Section("pairs", "Every pair", tuple(_pairs(comparison, compared.new_tasks))),
+        Section("drift", "Overfitting and degradation", tuple(_drift(compared))),
     )
+    return Report(
+        title=f"{len(comparison.models)} models from {compared.file.path.name}",
+        lead="",
+        facts=(),
+        summary=file_sentences(compared),
+        warnings=(*compared.doubts, *file_warnings(compared)),
+        sections=tuple(section for section in sections if section.content),
+        picture=picture.draw(comparison),
+    )
+
+
+def file_sentences(compared: FileComparison) -> tuple[str, ...]:
+    """Return the main results of a file in three sentences."""
+    comparison, on_tasks = compared.comparison, compared.new_tasks
+    second = "" if on_tasks is None else f"{words.answer(on_tasks, comparison.models[0])}."
+    sets = f"{len(compared.file.keys):,} sets of {compared.file.layout}"
+    return words.short(comparison, f"{second[:1].upper()}{second[1:]}", sets, "data set")
+
+
+def file_warnings(compared: FileComparison) -> Iterator[str]:
+    """Yield what a reader must know before quoting scores of a file."""
+    yield (
+        f"These {compared.file.layout} come from {compared.file.path.name}: Goldpan ran none of the"
+        " models, and knows nothing of leaks between training and test."
+    )
+    yield from (f"{note}." for note in compared.comparison.notes)
+    for model, share in compared.invalid.items():
+        if share > 0.01:
+            answers = f"{100 * share:.1f} % of the answers of {model}"
+            yield f"{answers} are none of the truths, or empty, and count as wrong."
 
 
 def paper_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
     """Yield the tables that a paper prints: ranking, scores, decisions and costs."""
-    comparison = compared.comparison
-    if isinstance(comparison, Comparison):
-        yield ranking_table(compared, comparison)
+    if isinstance(compared.comparison, Comparison):
+        yield ranking_table(compared.comparison)
     for added in SECTIONS:
         if (section := added.make(compared, {}, {})) is not None:
             yield from (part for part in section.content if isinstance(part, ReportTable))
     yield score_table(compared)
-    if isinstance(comparison, Comparison) and comparison.test.name != "none":
-        yield pairs_table(comparison)
-    if compared.new_tasks is not None and compared.new_tasks.test.name != "none":
-        yield pairs_table(compared.new_tasks)
-    yield from (part for part in costs_section(compared).content if isinstance(part, ReportTable))
+    if isinstance(compared.comparison, Comparison):
+        yield from _tested(compared.comparison, compared.new_tasks)
+    yield costs_table(compared)
 
 
-def _steps(compared: ComparisonResult, tasks: Mapping[str, Task]) -> list[Section]:
-    """Return the ten steps of ECSER (Figure 1), each filled or with the reason why not."""
-    fill: Sequence[tuple[str, bool, Callable[[], tuple[Content, ...]]]] = (
-        ("Select an evaluation method and split the data", False, lambda: splits(compared)),
-        ("Train the model", False, lambda: training(compared)),
-        ("Tune hyper-parameters and validate", True, lambda: tuning(compared)),
-        ("Re-train with optimized parameters", True, lambda: retraining(compared)),
-        ("Test the model", False, lambda: testing(compared)),
-        ("Report the confusion matrix", False, lambda: confusion(compared)),
-        ("Report metrics", False, lambda: metrics(compared)),
-        ("Analyze overfitting and degradation", False, lambda: drift(compared)),
-        ("Visualize ROC", False, lambda: curves(compared)),
-        ("Apply statistical significance tests", True, lambda: significance(compared, tasks)),
-    )
-    sections = []
-    for step, (name, optional, content) in enumerate(fill, 1):
-        section = Section(f"s{step}", name, (), _NOTES.get(step, ""), step=step, optional=optional)
-        try:
-            sections.append(replace(section, content=content()))
-        except Skipped as skipped:
-            sections.append(replace(section, skipped=f"{skipped.reason.rstrip('.')}."))
-    return sections
+def file_tables(compared: FileComparison) -> Iterator[ReportTable]:
+    """Yield the tables of a file that a paper prints."""
+    yield ranking_table(compared.comparison)
+    yield _file_scores(compared)
+    yield from _tested(compared.comparison, compared.new_tasks)
+
+
+def _tested(*comparisons: Comparison | None) -> Iterator[ReportTable]:
+    for comparison in comparisons:
+        if comparison is not None and comparison.test.name != "none":
+            yield pairs_table(comparison)
+
+
+def ranking_table(comparison: Comparison) -> ReportTable:
+    """Return the standings, where places that decisions leave open are ties."""
+    score = f"{'median' if comparison.central == 'median' else 'mean'} {comparison.metric}"
+    if any(standing.low is not None for standing in comparison.standings):
+        score += " [95 % interval]"
+    many = len(comparison.tasks) > 1
+    rows: list[Row] = [
+        {
+            "place": words.rank_range(standing),
+            "model": standing.model,
+            score: with_interval(
+                picture.central(comparison, standing), standing.low, standing.high
+            ),
+            "sd over tasks": standing.sd,
+            "sd over seeds": standing.seed_sd,
+            "mean rank": standing.mean_rank if many else None,
+            "lead of the first": None
+            if standing.effect is None
+            else f"{formatted(standing.effect)} {standing.magnitude}",
+            "tier": standing.tier,
+        }
+        for standing in comparison.standings
+    ]
+    shown = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    title = f"Ranking by {comparison.metric}"
+    note = "A place such as 2–4 is a tie: the decisions leave these places open."
+    return ReportTable.of(title, ({name: row[name] for name in shown} for row in rows), note)
+
+
+def _scores(compared: ComparisonResult) -> Section:
+    content: list[Content] = []
+    if isinstance(compared.comparison, Comparison):
+        content.append(ranking_table(compared.comparison))
+    if len(compared.tasks) > 1 or not content:
+        content.append(folded(score_table(compared)))
+    content += [Fold(table.title, (table,)) for table in metrics_tables(compared)]
+    return Section("ranking", "Scores", tuple(content))
+
+
+def _decided(compared: ComparisonResult) -> Iterator[Section]:
+    if not isinstance(compared.comparison, Comparison):
+        return
+    content = list(_pairs(compared.comparison, compared.new_tasks))
+    if compared.alone:
+        rows = [
+            {"task": alone.tasks[0], **_row(pair, alone)}
+            for alone in compared.alone
+            for pair in alone.pairs
+        ]
+        level = f"below {compared.alone[0].test.alpha:.3g}"
+        note = (
+            f"A difference counts {level}, so that all tasks together err as seldom as one question"
+        )
+        content.append(folded(ReportTable.of("Each task by itself", rows, f"{note}."), 6))
+    yield Section("pairs", "Every pair", tuple(content))
+
+
+def _pairs(comparison: Comparison, new_tasks: Comparison | None) -> Iterator[Content]:
+    for table in _tested(comparison, new_tasks):
+        yield folded(table, 3)
+
+
+def pairs_table(comparison: Comparison) -> ReportTable:
+    """Return the decision on each pair, with the test behind it and how often that errs."""
+    test = comparison.test
+    rows = [_row(pair, comparison) for pair in comparison.pairs]
+    shown = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    note = f"{test.why}. "
+    if test.omnibus and test.omnibus_p is not None:
+        note += f"Any difference at all, by {test.omnibus}: p {formatted(test.omnibus_p)}. "
+    if test.approach == "calibrated":
+        note += "p and the interval hold for all pairs at once. "
+    if any(pair.fragile for pair in comparison.pairs):
+        note += "* Another random seed could decide otherwise. "
+    title = f"Every pair, {test.question}" if test.question else f"Every pair, {test.name}"
+    columns = ({name: row[name] for name in shown} for row in rows)
+    return cut(ReportTable.of(title, columns, f"{note}{error_rate(test.name)}".strip()))
+
+
+def _row(pair: ComparedPair, comparison: Comparison) -> Row:
+    word = words.decision_words(comparison.test)[pair.decision]
+    odds = {} if pair.posterior is None else asdict(pair.posterior)
+    known = pair.low is not None and pair.high is not None
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "the first is": f"{word.removesuffix(' than')}{'*' if pair.fragile else ''}",
+        "p": pair.p,
+        "difference": pair.difference,
+        "may lie in": f"{formatted(pair.low)} to {formatted(pair.high)}" if known else None,
+        **{f"P({name})": odds.get(name) for name in ("better", "equal", "worse")},
+        _NEEDED: words.needed(pair),
+    }
+
+
+def _file_scores(compared: FileComparison) -> ReportTable:
+    columns = ("data set", "model", "metric", "mean over seeds and folds")
+    return cut(ReportTable("Scores on test", columns, compared.scores))
+
+
+def _drift(compared: FileComparison) -> Iterator[Content]:
+    over: list[Row] = []
+    down: list[Row] = []
+    for drift in compared.drift:
+        start = {"task": drift.task, "model": drift.model, "metric": drift.metric}
+        if drift.overfitting is not None:
+            over.append({**start, **asdict(drift.overfitting)})
+        if drift.degradation is not None:
+            down.append({**start, **asdict(drift.degradation)})
+    if over:
+        yield folded(ReportTable.of("Overfitting (test - training)", over))
+    if down:
+        yield folded(ReportTable.of("Degradation (test - validation)", down))
 
 
 def _rows_by_task(
@@ -175,136 +285,3 @@ def _rows_by_task(
         ids.update(*(section.rows(compared, task) for section in SECTIONS))
         rows_by_task[name] = read_task_rows(workspace, task, runs, ids)
     return rows_by_task
-
-
-_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
-_WEIGHTS = "weights"
-
-
-def splits(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Return how the data were split, with its seed, and how often each test was opened (S1)."""
-    opened = {task: compared.times_opened(task) for task in compared.tasks}
-    rows = (_split_row(compared.first_run(task), times) for task, times in opened.items())
-    content = folded(ReportTable.of("How the data were split", rows))
-    remark = Remark(
-        f"A test set is opened once a run, {count(sum(opened.values()), 'time')} in all: by every"
-        " run of the same split in this workspace, compared here or not. Who opens it often and"
-        " reports the best has chosen by the test."
-    )
-    elsewhere = sorted({run.task for run in compared.elsewhere})
-    if not elsewhere:
-        return (content, remark)
-    other = f"Runs on other data or another split are not compared: {listed(elsewhere)}."
-    return (content, remark, Remark(other))
-
-
-def _split_row(run: Run, opened: int) -> Row:
-    return {
-        "task": run.task,
-        "method": run.split or "not known",
-        **{part: run.rows.get(part) for part in ("train", "validation", "test")},
-        "test opened": opened,
-        "split hash": run.split_hash[:12] or None,
-    }
-
-
-def training(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Return the data that each model learned from (S2)."""
-    if not any(map(examples_learned, compared.runs)):
-        raise Skipped("No model was trained: all are prompted or follow fixed rules")
-    rows = map(_training_row, compared.ranked)
-    return (ReportTable.of("Models and what they learned from", rows),)
-
-
-def _training_row(system: System) -> Row:
-    seeds = sorted({run.seed for run in system.every()})
-    return {
-        "model": system.name,
-        "tasks": len(system.runs),
-        "seeds": listed(list(map(str, seeds))),
-        "examples learned from": _span(list(map(examples_learned, system.every()))),
-        "settings": _settings(system),
-    }
-
-
-def tuning(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Return the data on which settings were chosen (S3)."""
-    if not any(run.learning.chosen_on for run in compared.runs):
-        raise Skipped("Settings were fixed beforehand; none was chosen by a validation set")
-    rows: list[Row] = []
-    tuned_on_test = []
-    for system in compared.ranked:
-        sets = sorted({run.learning.chosen_on for run in system.every()})
-        if any("test" in name.casefold().split() for name in sets):
-            tuned_on_test.append(system.name)
-        chosen_on = ", ".join(filter(None, sets)) or "nothing: fixed"
-        counts = [run.learning.candidates for run in system.every() if run.learning.candidates]
-        rows.append({"model": system.name, "chosen on": chosen_on, "candidates": _span(counts)})
-    table = ReportTable.of("What settings were chosen on", rows)
-    if not tuned_on_test:
-        return (table,)
-    names = ", ".join(sorted(tuned_on_test))
-    return (table, Remark(f"The test set chose the settings of {names}: their scores are too high"))
-
-
-def retraining(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Return the models trained again with the chosen settings (S4)."""
-    if not any(run.learning.chosen_on for run in compared.runs):
-        raise Skipped("There were no chosen settings to train again with")
-    rows: list[Row] = []
-    for system in compared.ranked:
-        learned = [
-            run for run in system.every() if run.learning.from_all and run.learning.chosen_on
-        ]
-        if learned:
-            examples = _span([examples_learned(run) for run in learned])
-            rows.append({"model": system.name, "examples": examples})
-    if not rows:
-        raise Skipped("The models that were validated are the ones that were tested")
-    return (
-        Remark("With the settings found in S3, on all rows of train and validation together:"),
-        ReportTable.of("Trained again", rows),
-    )
-
-
-def testing(compared: ComparisonResult) -> tuple[Content, ...]:
-    """Return the tests of each model, with the answers that are not valid (S5)."""
-    note = "An answer that is not valid counts as wrong."
-    return (ReportTable.of("Tested", map(_tested, compared.ranked), note),)
-
-
-def _tested(system: System) -> Row:
-    runs = system.every()
-    examples = sum(run.scores.examples for run in runs)
-    invalid = sum(run.scores.invalid for run in runs)
-    share = f"{100 * invalid / examples:.2g} %" if examples else ""
-    return {
-        "model": system.name,
-        "tasks": len(system.runs),
-        "runs": len(runs),
-        "answers": examples,
-        "of them not valid": f"{invalid:,} ({share})" if invalid else "0",
-    }
-
-
-def _settings(system: System) -> str:
-    """Return the settings of a system; those that differ between its tasks are marked."""
-    values: dict[str, set[str]] = {}
-    for run in system.every():
-        for name, value in run.settings.items():
-            values.setdefault(name, set()).add(_HASH.sub(r"\1", setting(value)))
-    if not values:
-        return "none"
-    # Which weights were trained matters more than how: long lists lose their end.
-    names = sorted(values, key=lambda name: (not name.startswith(_WEIGHTS), name))
-    return ", ".join(
-        f"{name}={''.join(values[name])}" if len(values[name]) == 1 else f"{name}: differs by task"
-        for name in names
-    )
-
-
-def _span(values: Sequence[int]) -> str:
-    if not values:
-        return ""
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

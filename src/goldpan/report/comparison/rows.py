@@ -19,21 +19,11 @@ from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.tasks.data import read_task_data, task_directory
 from goldpan.datasets.tasks.task import Task, input_column, target_column
-from goldpan.evaluation.comparison.question import ComparisonResult, System
+from goldpan.evaluation.compare.question import ComparisonResult, System
 from goldpan.evaluation.metrics.generation import edit_similarity
 from goldpan.evaluation.metrics.words_and_numbers import smape_errors
 from goldpan.evaluation.runs import Run
-from goldpan.report.document import (
-    Content,
-    Fold,
-    GivenAnswer,
-    Mistake,
-    Remark,
-    Section,
-    SideBySide,
-    listed,
-)
-from goldpan.text.markdown import excerpt
+from goldpan.report.document import Content, Fold, Remark, ReportTable, Row, Section, listed
 from goldpan.text.redaction import redact
 
 _BATCH = 4_096
@@ -103,13 +93,14 @@ SECTIONS: Registry[ReportSection] = Registry(
 )
 
 
-MOST_TASKS = 48
+_MOST_TASKS = 48
 _MOST_IN_ALL = 48
 _MOST_A_TASK = 10
 _MOST_NAMED = 6
 _MOST_ANSWERS = 5
 _LONGEST_ANSWER = 200
-_OPEN = 3
+_SHOWN = 3
+_LONGEST_TEXT = 300
 _ERROR_OF_NONE = math.inf
 """No valid answer at all is the worst."""
 
@@ -129,7 +120,7 @@ class Wrong:
 
 def find_mistakes(compared: ComparisonResult) -> dict[str, list[Wrong]]:
     """Return the worst errors of each task's first model in the ranking, the worst first."""
-    tasks = compared.tasks[:MOST_TASKS]
+    tasks = compared.tasks[:_MOST_TASKS]
     most = max(1, min(_MOST_A_TASK, _MOST_IN_ALL // max(1, len(tasks))))
     return {task: _worst(compared.ranked_on(task), task, most) for task in tasks}
 
@@ -141,26 +132,25 @@ def mistakes_section(
     content: list[Content] = []
     for task, wrong in errors.items():
         task_rows = rows_by_task.get(task, f"The registry does not know {task}")
-        note: tuple[Content, ...] = ()
         if isinstance(task_rows, str) and wrong:
-            note = (Remark(f"{task_rows}, so only ids are shown."),)
+            content.append(Remark(f"{task_rows}, so only ids are shown."))
         rows = {} if isinstance(task_rows, str) else task_rows
         task_type = compared.first_run(task).scores.task_type
-        cards = tuple(_card(error, rows.get(error.id), task_type) for error in wrong)
-        shown: tuple[Content, ...] = (*note, SideBySide(cards)) if cards else (Remark("No error."),)
+        cells = [_row(error, rows.get(error.id), task_type) for error in wrong]
         first = compared.ranked_on(task)[0]
-        content.append(Fold(f"{task}: {first.name}", shown, open=len(content) < _OPEN))
-    more = len(compared.tasks) - len(errors)
-    if more > 0:
-        content.append(Remark(f"{more:,} more tasks are not shown."))
+        title = f"{task}: {first.name}"
+        if cells and not any(isinstance(part, ReportTable) for part in content):
+            content.append(ReportTable.of(title, cells[:_SHOWN]))
+            cells = cells[_SHOWN:]
+            title = f"{title}, further errors"
+        if cells:
+            content.append(Fold(title, (ReportTable.of("", cells),)))
     return Section(
         "errors",
         "Worst errors",
-        tuple(content),
-        "For each task, the wrong answers that the first of the ranked models (where scores are"
-        " equal, the first by name) was surest of, or that are farthest off, beside what the other"
-        " models answered. Where all models agree against the right label, the label may be the"
-        " error. Texts are cut, what is private is unreadable, and nothing in them is rendered.",
+        tuple(content) or (Remark("No error."),),
+        "What the first of the ranked models was surest of, or farthest off. Where all models agree"
+        " against the right label, the label may be the error.",
     )
 
 
@@ -228,18 +218,25 @@ def _severity(
             return 1 - alike, f"edit similarity {alike:.2f}"
 
 
-def _card(wrong: Wrong, row: TaskRow | None, task_type: str) -> Mistake:
+def _row(wrong: Wrong, row: TaskRow | None, task_type: str) -> Row:
     words = row.row_value if row is not None and task_type == "ner" else None
     truth = _answer_line(wrong.truth, words)
     by_answer: dict[str, list[str]] = {}
     for model, answer in wrong.answers.items():
         by_answer.setdefault(_answer_line(answer, words), []).append(model)
-    answers = tuple(
-        GivenAnswer(answer, answer == truth, _named(models, len(wrong.answers)))
+    answers = (
+        f"{answer} ({_named(models, len(wrong.answers))})"
         for answer, models in list(by_answer.items())[:_MOST_ANSWERS]
+        if answer != truth
     )
-    text = None if row is None else excerpt(redact(row.text[:6_000]).text, shown=500, most=2_500)
-    return Mistake(line(wrong.id), line(wrong.origin), text, truth, answers, wrong.why)
+    text = "" if row is None else line(redact(row.text[:6_000]).text, _LONGEST_TEXT)
+    return {
+        "row": line(f"{wrong.id} {wrong.origin}".strip(), 80),
+        "text": text,
+        "right": truth,
+        "answered": "; ".join(answers),
+        "why": wrong.why,
+    }
 
 
 def _named(models: Sequence[str], whole: int) -> str:

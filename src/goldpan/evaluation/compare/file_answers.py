@@ -24,13 +24,14 @@ from goldpan.datasets.tasks.task import (
     TaskSource,
     TaskType,
 )
-from goldpan.evaluation.comparison.evidence import (
+from goldpan.evaluation.compare.evidence import (
     ExampleNumbers,
     TaskAnswers,
     example_numbers,
     task_evidence,
 )
-from goldpan.evaluation.comparison.score_files import Key, Prediction, ScoreFile, Truth
+from goldpan.evaluation.compare.score_files import Key, Prediction, ScoreFile, Truth
+from goldpan.evaluation.compare.scores import ScoreMatrix, TaskEvidence
 from goldpan.evaluation.metrics.estimate import Scores
 from goldpan.evaluation.score import (
     metric_names,
@@ -39,7 +40,6 @@ from goldpan.evaluation.score import (
     ranking_name,
     score,
 )
-from goldpan.evaluation.statistics.scores import ScoreMatrix, TaskEvidence
 from goldpan.evaluation.units import units_of
 
 Runs = Mapping[tuple[str, str], Sequence[Key]]

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from goldpan.evaluation.comparison.question import ComparisonResult, System, mean_of
+from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of
 from goldpan.evaluation.runs import Run
-from goldpan.evaluation.score import ranking_metric, ranking_score
+from goldpan.evaluation.score import ranking_metric
 from goldpan.evaluation.slices import FEWEST_ROWS, headline
 from goldpan.report.document import (
     Content,
@@ -17,7 +17,6 @@ from goldpan.report.document import (
     Row,
     Section,
     count,
-    folded,
     formatted,
     listed,
 )
@@ -36,12 +35,11 @@ _PARTS: Mapping[str, str] = {
 
 
 def distance_section(compared: ComparisonResult) -> Section:
-    """Return the scores on harder terms, and which of them are not known."""
+    """Return the scores on harder terms."""
     content = (
         *chain(*(_part(compared, part) for part in _PARTS)),
         *_neighbors(compared),
         *_cutoffs(compared),
-        *_elsewhere(compared),
     )
     return Section(
         "distance",
@@ -100,7 +98,6 @@ def _part(compared: ComparisonResult, part: str) -> Iterator[Content]:
         if (number := compared.first_run(task).leaks.seen(part)) is not None
     }
     if not seen:
-        yield Remark(f"Rows name no {part}, so whether a split by them is harder is not known.")
         return
     names = list(seen)[:_MOST_TASKS]
     tested = {name: compared.first_run(name).scores.examples for name in names}
@@ -124,10 +121,7 @@ def _part(compared: ComparisonResult, part: str) -> Iterator[Content]:
             cells = {_WITH: all_rows, _WITHOUT: unseen, "difference": unseen - all_rows}
             rows.append({"model": system.name, **cells, "tasks": len(scored)})
     if not rows:
-        yield Remark(
-            f"{title}: too few such rows are left in any task ({FEWEST_ROWS} are needed) to"
-            " score them. A split that keeps whole documents apart would tell."
-        )
+        yield Remark(f"{title}: too few such rows are left to score them ({FEWEST_ROWS} needed).")
         return
     note = (
         f"The same predictions, scored on the {sum(tested[name] - seen[name] for name in used):,}"
@@ -166,7 +160,6 @@ def _neighbors(compared: ComparisonResult) -> Iterator[Content]:
     """Yield models that read the texts around a row beside those that do not."""
     reading = [system for system in compared.ranked if _reads(system)]
     if not reading:
-        yield Remark("No model here reads the texts around a row: each text is answered by itself.")
         return
     models = {system.model for system in reading}
     shown = [system for system in compared.ranked if system.model in models]
@@ -184,9 +177,6 @@ def _neighbors(compared: ComparisonResult) -> Iterator[Content]:
         for system in shown
     )
     yield ReportTable.of("With and without the texts around", rows, note)
-    alone = sorted(models - {system.model for system in shown if not _reads(system)})
-    if alone:
-        yield Remark(f"Not known: what {listed(alone)} would score on single texts.")
 
 
 def _reads(system: System) -> bool:
@@ -220,26 +210,3 @@ def _cutoffs(compared: ComparisonResult) -> Iterator[Content]:
             " (--set cutoff=DATE). It may have read earlier rows, with their answers, in training."
         )
         yield ReportTable.of("Cut-offs of models", rows, note)
-
-
-def _elsewhere(compared: ComparisonResult) -> Iterator[Content]:
-    """Yield the runs on other splits of the same tasks."""
-    runs = sorted(compared.elsewhere, key=lambda run: (run.task, run.model, run.hashes, run.seed))
-    if runs:
-        note = "They are not ranked: scores on two splits cannot be compared one by one."
-        title = "The same tasks on other data or splits"
-        yield folded(ReportTable.of(title, map(_other_split, runs), note))
-
-
-def _other_split(run: Run) -> Row:
-    score = ranking_score(run.scores)
-    return {
-        "task": run.task,
-        "model": run.model,
-        "settings": ", ".join(f"{key}={value}" for key, value in sorted(run.settings.items())),
-        "seed": run.seed,
-        "data": run.data_hash[:8],
-        "split": run.split_hash[:8],
-        "metric": score.name,
-        "score": score.value,
-    }

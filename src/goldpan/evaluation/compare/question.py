@@ -13,12 +13,12 @@ import numpy as np
 import orjson
 
 from goldpan.core.errors import EvaluationError
+from goldpan.evaluation.compare.calibrated import ROPE, Criteria
+from goldpan.evaluation.compare.methods import NamedMethod, compare_by_name
+from goldpan.evaluation.compare.result import Comparison
+from goldpan.evaluation.compare.scores import RunScore, ScoreMatrix, score_matrix
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import is_bounded, ranking_score
-from goldpan.evaluation.statistics.calibrated import ROPE, Criteria
-from goldpan.evaluation.statistics.comparison import Approach, Comparison
-from goldpan.evaluation.statistics.decide import Choice, compare
-from goldpan.evaluation.statistics.scores import RunScore, ScoreMatrix, score_matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,16 +195,8 @@ def _same_metric(runs: Iterable[Run]) -> None:
 MIXED = "score"
 """Name of the score where tasks rank by different metrics."""
 _BAYESIAN_ROPE = 0.1
-Method = Literal["calibrated", "bayesian", "frequentist", "wilcoxon", "nemenyi", "tukey"]
-METHODS: Mapping[Method, tuple[Approach, Choice]] = {
-    "calibrated": ("calibrated", "auto"),
-    "bayesian": ("bayesian", "auto"),
-    "frequentist": ("frequentist", "auto"),
-    "wilcoxon": ("frequentist", "pairwise"),
-    "nemenyi": ("frequentist", "nonparametric"),
-    "tukey": ("frequentist", "parametric"),
-}
-"""Methods of comparison by name; all but the first are the papers' own."""
+Method = Literal["calibrated", NamedMethod]
+"""Methods of comparison; all but the first are the papers' own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +221,9 @@ class ComparisonQuestion:
 
     def over_tasks(self, scores: ScoreMatrix) -> Comparison:
         """Compare models by their scores alone, by the method that was asked for."""
-        approach, choice = METHODS[self.approach]
+        assert self.approach != "calibrated"
         rope = _BAYESIAN_ROPE if self.rope is None else self.rope
-        return compare(
-            scores, alpha=self.alpha, rope=rope, approach=approach, seed=self.seed, choice=choice
-        )
+        return compare_by_name(scores, self.approach, alpha=self.alpha, rope=rope, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True)

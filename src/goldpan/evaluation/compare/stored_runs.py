@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-
-import numpy as np
+from statistics import fmean
 
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.comparison.evidence import answers_of, evidence_of, side_by_side
-from goldpan.evaluation.comparison.question import (
+from goldpan.evaluation.compare.calibrated import (
+    answer_on_new_rows,
+    answer_questions,
+    new_tasks_by_scores,
+    no_rows,
+)
+from goldpan.evaluation.compare.evidence import evidence_of
+from goldpan.evaluation.compare.question import (
     ComparisonQuestion,
     ComparisonResult,
     DecidingRows,
@@ -21,49 +28,13 @@ from goldpan.evaluation.comparison.question import (
     on_one_split,
     systems_of,
 )
+from goldpan.evaluation.compare.resampling import contributions
+from goldpan.evaluation.compare.result import FEWEST_TASKS, Comparison, arrange
+from goldpan.evaluation.compare.scores import ScoreMatrix, TaskEvidence, check_settings
 from goldpan.evaluation.runs import PREDICTIONS, Run, read_runs, require_runs
 from goldpan.evaluation.score import ranking_score
-from goldpan.evaluation.statistics.calibrated import (
-    answer_on_new_rows,
-    answer_questions,
-    new_tasks_by_scores,
-    no_rows,
-)
-from goldpan.evaluation.statistics.comparison import FEWEST_TASKS, Comparison, arrange
-from goldpan.evaluation.statistics.randomization import compare_answers
-from goldpan.evaluation.statistics.resampling import contributions
-from goldpan.evaluation.statistics.scores import ScoreMatrix, check_settings, defined
 from goldpan.evaluation.task_input import PATHS
-from goldpan.evaluation.units import MANY_PROJECTS, units_of
-
-
-def compare_on_task(
-    result: ComparisonResult, name: str, task: Task | None, question: ComparisonQuestion
-) -> Comparison | None:
-    """Compare by the answers to one task, None where the metric does not allow it."""
-    if task is None:
-        return None
-    systems = [system for system in result.systems if system.name in result.block.models]
-    runs = answers_of(systems, task)
-    if isinstance(runs, str):
-        return None
-    answers = side_by_side(runs)
-    first = next(iter(answers.values()))
-    sums = (numbers.columns.sum(axis=0)[None, :] for numbers in answers.values())
-    if not np.isfinite([first.measure(totals) for totals in sums]).all():
-        return None
-    units = units_of(first.ids, first.repos, first.documents)
-    comparison = compare_answers(
-        {system: numbers.columns for system, numbers in answers.items()},
-        defined(first.measure),
-        metric=result.metrics[name],
-        task=name,
-        alpha=question.alpha,
-        seed=question.seed,
-        units=units,
-    )
-    return replace(comparison, notes=(*comparison.notes, *_few_projects(result, (name,))))
-
+from goldpan.evaluation.units import MANY_PROJECTS
 
 _MOST_ALONE = 20
 """Models that are compared on each of a few tasks alone: pairs grow with their square."""
@@ -107,9 +78,9 @@ def compare_runs(
 
     `every` holds all runs of the same tasks, and `tasks` those that the registry knows. Models
     and tasks that leave gaps stay out of the ranking, which says so; with `keep_models` only
-    tasks do. One task is compared by the answers to its examples, more by `compare`. Raises
+    tasks do. Raises
     `EvaluationError` where runs contradict each other, `StatisticsError` for settings that are
-    out of range and where scipy is missing.
+    out of range and where scipy or autorank is missing.
     """
     comparable, elsewhere = on_one_split(runs)
     systems = systems_of(comparable)
@@ -152,14 +123,7 @@ def _compare(
         return replace(result, comparison="No two models have scores on the same task")
     if question.approach == "calibrated":
         return _calibrated(result, tasks, question)
-    few = len(shared) < FEWEST_TASKS
-    alone: tuple[Comparison, ...] = ()
-    if few and (len(shared) == 1 or len(models) <= _MOST_ALONE):
-        by_task = (compare_on_task(result, name, tasks.get(name), question) for name in shared)
-        alone = tuple(comparison for comparison in by_task if comparison is not None)
-    if len(shared) == 1 and alone:
-        return replace(result, comparison=alone[0])
-    return replace(result, comparison=question.over_tasks(matrix(result)), alone=alone)
+    return replace(result, comparison=question.over_tasks(matrix(result)))
 
 
 def _calibrated(
@@ -188,10 +152,11 @@ def _calibrated(
             arrange(
                 _of_task(scores, task.task),
                 answer_on_new_rows([task], contributions([task], scores.models), shared),
+                mean_intervals(systems, [task]),
             )
             for task in evidence
         )
-    comparison = arrange(scores, answers.new_rows)
+    comparison = arrange(scores, answers.new_rows, mean_intervals(systems, evidence))
     notes = (*comparison.notes, *_few_projects(result, scores.tasks))
     return replace(
         result,
@@ -199,6 +164,40 @@ def _calibrated(
         new_tasks=arrange(scores, answers.new_tasks),
         alone=alone,
     )
+
+
+def mean_intervals(
+    systems: Sequence[System], tasks: Sequence[TaskEvidence]
+) -> dict[str, tuple[float, float]]:
+    """Return the 95 % interval of each model's mean over tasks, from those of its runs.
+
+    Either side is combined by itself (Zou and Donner 2008): tasks of one data set share units, so
+    their widths add up, and those of others are independent. Seeds share a test set, so their
+    widths are averaged.
+    """
+    intervals = {}
+    for system in systems:
+        below: dict[str, list[float]] = defaultdict(list)
+        above: dict[str, list[float]] = defaultdict(list)
+        for task in tasks:
+            ranked = [ranking_score(run.scores) for run in system.runs[task.task]]
+            known = [
+                (score.value - score.interval.low, score.interval.high - score.value)
+                for score in ranked
+                if score.value is not None and score.interval is not None
+            ]
+            if not known:
+                break
+            below[task.source].append(fmean(low for low, _ in known))
+            above[task.source].append(fmean(high for _, high in known))
+        else:
+            mean = system.mean(*(task.task for task in tasks))
+            assert mean is not None
+            low, high = (
+                math.hypot(*map(math.fsum, side.values())) / len(tasks) for side in (below, above)
+            )
+            intervals[system.name] = (mean - low, mean + high)
+    return intervals
 
 
 def _of_task(scores: ScoreMatrix, task: str) -> ScoreMatrix:

@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparison.file_answers import FileAnswers, Runs, file_answers
-from goldpan.evaluation.comparison.file_counts import count_evidence, count_values, other_rows
-from goldpan.evaluation.comparison.question import ComparisonQuestion
-from goldpan.evaluation.comparison.score_files import (
+from goldpan.evaluation.compare.calibrated import answer_questions, new_tasks_by_scores, no_rows
+from goldpan.evaluation.compare.effects import Degradation, Overfitting, degradation, overfitting
+from goldpan.evaluation.compare.file_answers import FileAnswers, Runs, file_answers
+from goldpan.evaluation.compare.file_counts import count_evidence, count_values, other_rows
+from goldpan.evaluation.compare.question import ComparisonQuestion
+from goldpan.evaluation.compare.result import Comparison, arrange
+from goldpan.evaluation.compare.score_files import (
     PARTS,
     Key,
     ScoreFile,
@@ -21,10 +24,7 @@ from goldpan.evaluation.comparison.score_files import (
     check_range,
     mixed_scales,
 )
-from goldpan.evaluation.statistics.calibrated import answer_questions, new_tasks_by_scores, no_rows
-from goldpan.evaluation.statistics.comparison import Comparison, arrange
-from goldpan.evaluation.statistics.effects import Degradation, Overfitting, degradation, overfitting
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.scores import (
     RunScore,
     ScoreMatrix,
     TaskEvidence,

@@ -23,7 +23,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.scores import (
     Floats,
     ModelEvidence,
     TaskEvidence,

@@ -10,13 +10,9 @@ from itertools import chain
 import numpy as np
 
 from goldpan.core.errors import EvaluationError
-from goldpan.evaluation.comparison.file_answers import SHORT, Runs
-from goldpan.evaluation.comparison.score_files import Key, ScoreFile
-from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
-from goldpan.evaluation.metrics.classification import Formula, LabelCounts
-from goldpan.evaluation.metrics.curves import BinaryConfusion
-from goldpan.evaluation.metrics.estimate import ratio
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.file_answers import SHORT, Runs
+from goldpan.evaluation.compare.score_files import Key, ScoreFile
+from goldpan.evaluation.compare.scores import (
     BINS,
     Floats,
     ModelEvidence,
@@ -24,6 +20,10 @@ from goldpan.evaluation.statistics.scores import (
     TaskEvidence,
     model_evidence,
 )
+from goldpan.evaluation.metrics.classification import FORMULAS as LABEL_FORMULAS
+from goldpan.evaluation.metrics.classification import Formula, LabelCounts
+from goldpan.evaluation.metrics.curves import BinaryConfusion
+from goldpan.evaluation.metrics.estimate import ratio
 from goldpan.evaluation.units import counted
 
 _COUNTS = 4

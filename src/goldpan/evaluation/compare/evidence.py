@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -12,17 +11,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from goldpan.datasets.tasks.task import Task
-from goldpan.evaluation.comparison.question import System
-from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
-from goldpan.evaluation.runs import Run
-from goldpan.evaluation.score import outcomes_of, ranking_values
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.question import System
+from goldpan.evaluation.compare.scores import (
     ModelEvidence,
     TaskEvidence,
     add_up,
     bins_of,
     model_evidence,
 )
+from goldpan.evaluation.metrics.estimate import Floats, Measure, MetricEvidence, Totals, means
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.score import outcomes_of, ranking_values
 from goldpan.evaluation.units import Units, units_of
 
 _NAMES = ("id", "repo", "document")
@@ -77,31 +76,6 @@ def _kinds(table: pa.Table) -> tuple[pa.Table, NDArray[np.intp]]:
         truths * width + answers + 1, return_index=True, return_inverse=True
     )
     return table.take(pa.array(firsts)), kind_of.reshape(-1)
-
-
-def side_by_side(systems: Mapping[str, Sequence[ExampleNumbers]]) -> dict[str, ExampleNumbers]:
-    """Return each system's runs as one, whose score is the mean of the scores of its seeds.
-
-    F1 of counts that are averaged over seeds is not the mean of F1. Where systems have unlike
-    numbers of seeds, seeds are repeated, so that answers can be swapped.
-    """
-    seeds = math.lcm(*(len(runs) for runs in systems.values()))
-    return {
-        name: replace(
-            runs[0],
-            columns=np.hstack([run.columns for run in runs] * (seeds // len(runs))),
-            measure=_mean_of_seeds(runs[0].measure, seeds),
-        )
-        for name, runs in systems.items()
-    }
-
-
-def _mean_of_seeds(measure: Callable[[Floats], Floats], seeds: int) -> Callable[[Floats], Floats]:
-    def mean(sums: Floats) -> Floats:
-        by_seed = np.hsplit(sums, seeds)
-        return np.asarray(np.mean([measure(seed) for seed in by_seed], axis=0))
-
-    return mean
 
 
 def _ranking_values(measure: Measure) -> Callable[[Floats], Floats]:

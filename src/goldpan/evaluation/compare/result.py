@@ -6,31 +6,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from goldpan.evaluation.statistics.effects import (
-    ConfidenceInterval,
-    Magnitude,
-    akinshin_gamma,
-    cohen_d,
-    magnitude,
-    mean_interval,
-    median_interval,
-)
-from goldpan.evaluation.statistics.over_tasks import Assumptions, Posterior, mean_ranks
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.scores import (
     Floats,
     ScoreMatrix,
     agreement,
     as_decimal,
     open_places,
     rounded,
+    scipy_stats,
     tiers,
 )
 
-SCHEMA = 2
+SCHEMA = 3
 Approach = Literal["calibrated", "frequentist", "bayesian"]
 Question = Literal["new rows", "new tasks", ""]
 """Question: does a difference hold on new rows of these tasks, does it on new tasks. Empty
@@ -43,13 +35,26 @@ TestName = Literal[
     "bayesian signed rank",
     "paired t",
     "wilcoxon",
+    "one-sided wilcoxon",
     "nemenyi",
     "tukey",
-    "randomization",
     "none",
 ]
-EffectSize = Literal["cohen d", "akinshin gamma"]
+Central = Literal["mean", "median", "mean rank"]
 _MIRROR: dict[Decision, Decision] = {"better": "worse", "worse": "better"}
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """How probable it is that the first of two models is worse, as good or better."""
+
+    worse: float
+    equal: float
+    better: float
+
+    def reversed(self) -> Posterior:
+        """Return it from the second model's side."""
+        return Posterior(self.better, self.equal, self.worse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +69,11 @@ class ComparedPair:
     decision: Decision = "untested"
     """Decision on the first model."""
     p: float | None = None
-    """Corrected for all pairs; None in a Bayesian comparison."""
+    """Corrected for all pairs; None where the method gives none of its own for each pair."""
     posterior: Posterior | None = None
     """Posterior of the first; None in a frequentist comparison."""
     difference: float = 0.0
     """The first model's mean less the second's."""
-    effect: float | None = None
-    """None where the scores of neither model vary."""
-    magnitude: Magnitude = "undefined"
     fragile: bool = False
     """True where p or posterior is within random error of the limit: other seeds may differ."""
     low: float | None = None
@@ -83,6 +85,19 @@ class ComparedPair:
     needed_unit: str = ""
     needed_seeds: int | None = None
     """How many seeds would, alone or with so many units; None where seeds do not limit."""
+
+    def mirrored(self) -> ComparedPair:
+        """Return it from the second model's side."""
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            decision=_MIRROR.get(self.decision, self.decision),
+            difference=0.0 - self.difference,
+            posterior=self.posterior.reversed() if self.posterior else None,
+            low=None if self.high is None else -self.high,
+            high=None if self.low is None else -self.low,
+        )
 
 
 _UNTESTED = ComparedPair()
@@ -107,10 +122,10 @@ class Standing:
     """Over tasks, 1 is the best."""
     low: float | None
     high: float | None
-    """Confidence interval of the mean or the median; None with one task."""
+    """95 % interval of the mean on new rows of these tasks; None where rows are not known."""
     effect: float | None
-    """Compared to the model in the first place."""
-    magnitude: Magnitude
+    """The first model's lead by autorank's effect size; None for the calibrated answers."""
+    magnitude: str
     seed_sd: float | None
     """How much seeds change its score, over tasks; None with one seed."""
 
@@ -147,15 +162,11 @@ class Comparison:
     tasks: tuple[str, ...]
     seeds: int
     """Runs of the cell that has fewest."""
-    central: Literal["mean", "median", "mean rank"]
+    central: Central
     """Value that gives the places."""
     agreement: float
     """Share of pairs whose decisions agree with the tiers."""
-    effect_size: EffectSize
-    confidence: float | None
-    """Confidence of each interval, after correction; None with one task."""
     test: ChosenTest
-    assumptions: Assumptions | None
     standings: tuple[Standing, ...]
     """By place."""
     pairs: tuple[ComparedPair, ...]
@@ -173,15 +184,6 @@ class Comparison:
         """Return the models in the first place by the central value, several where they tie."""
         first = self.standings[0].place
         return tuple(standing.model for standing in self.standings if standing.place == first)
-
-    @property
-    def by_median(self) -> bool:
-        """True where intervals are of medians, as in rankings of scores that are not normal."""
-        return self.central == "median" or (
-            self.central == "mean rank"
-            and self.assumptions is not None
-            and not self.assumptions.normal
-        )
 
     def decision(self, first: str, second: str) -> Decision:
         """Return how the first of two models compares to the second."""
@@ -205,11 +207,10 @@ _MEASURED: Mapping[TestName, str] = {
     " setting (docs/statistics.md)",
     "bayesian signed rank": "10 % of cases with 2 models on 17 tasks, and in 88 % with 10 models",
     "paired t": "5 % of cases with 2 models on 17 tasks",
-    "wilcoxon": "4 % of cases with 2 models on 17 tasks, and in 2 % with 10 models",
-    "nemenyi": "5 % of cases with 10 models on 17 tasks",
-    "tukey": "5 % of cases with 10 models on 17 tasks",
-    "randomization": "5 % of cases where rows are independent, and in 32 % where they are of 10"
-    " documents that hang together and single rows are swapped",
+    "wilcoxon": "5 % of cases with 2 models on 17 tasks, and in 4 % with 10 models",
+    "one-sided wilcoxon": "11 % of cases with 2 models on 17 tasks",
+    "nemenyi": "2 % of cases with 10 models on 17 tasks",
+    "tukey": "0.5 % of cases with 10 models on 17 tasks",
 }
 
 
@@ -224,8 +225,10 @@ class Verdicts:
     """Decisions of one test on all pairs, keyed by the places of their rows, the smaller first."""
 
     test: ChosenTest
-    central: Literal["mean", "median", "mean rank"]
+    central: Central
     of: Mapping[tuple[int, int], ComparedPair] = field(default_factory=dict)
+    effects: Mapping[int, tuple[float | None, str]] = field(default_factory=dict)
+    """The first model's lead over each, and its name."""
 
 
 def untested(test: ChosenTest, models: int, verdict: ComparedPair = _UNTESTED) -> Verdicts:
@@ -253,14 +256,11 @@ FEWEST_TASKS = 5
 def arrange(
     scores: ScoreMatrix,
     verdicts: Verdicts,
-    checked: Assumptions | None = None,
-    effect_size: EffectSize | None = None,
+    intervals: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> Comparison:
     """Rank models by what a test decided about their pairs."""
     values = scores.means()
-    normal = checked is None or checked.normal
-    effect_size = effect_size or ("cohen d" if normal else "akinshin gamma")
-    ranks = mean_ranks(values)
+    ranks = scipy_stats().rankdata(-values, axis=0).mean(axis=1)
     central = rounded(
         {"mean": values.mean(axis=1), "median": np.median(values, axis=1), "mean rank": -ranks}[
             verdicts.central
@@ -269,17 +269,14 @@ def arrange(
     order = sorted(range(len(values)), key=lambda row: (-central[row], scores.models[row]))
     names = [scores.models[row] for row in order]
     pairs = tuple(
-        _pair(scores, values, verdicts, effect_size, model, other)
-        for at, model in enumerate(order)
-        for other in order[at + 1 :]
+        _pair(scores, values, verdicts, model, other) for model, other in combinations(order, 2)
     )
     beats = _beats(names, pairs)
     tier_of, open_to = tiers(names, beats), open_places(names, beats)
-    intervals = [_interval(row, verdicts.test.alpha, len(values), normal) for row in values]
     standings = []
     for row, name in zip(order, names, strict=True):
-        effect = _effect(values[order[0]], values[row], effect_size)
-        interval = intervals[row]
+        low, high = intervals.get(name, (None, None))
+        effect, magnitude = verdicts.effects.get(row, (None, ""))
         standing = Standing(
             model=name,
             place=1 + int((central > central[row]).sum()),
@@ -290,10 +287,10 @@ def arrange(
             sd=float(values[row].std(ddof=1)) if values.shape[1] > 1 else None,
             median=float(np.median(values[row])),
             mean_rank=float(ranks[row]),
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
+            low=low,
+            high=high,
             effect=effect,
-            magnitude=magnitude(effect),
+            magnitude=magnitude,
             seed_sd=_seed_sd(scores.cells[row]),
         )
         standings.append(standing)
@@ -303,10 +300,7 @@ def arrange(
         seeds=scores.fewest_seeds,
         central=verdicts.central,
         agreement=agreement(tier_of, beats),
-        effect_size=effect_size,
-        confidence=intervals[0].confidence if intervals[0] else None,
         test=verdicts.test,
-        assumptions=checked,
         standings=tuple(standings),
         pairs=pairs,
         notes=_notes(scores, verdicts, pairs),
@@ -314,34 +308,14 @@ def arrange(
 
 
 def _pair(
-    scores: ScoreMatrix,
-    values: Floats,
-    verdicts: Verdicts,
-    effect_size: EffectSize,
-    first: int,
-    other: int,
+    scores: ScoreMatrix, values: Floats, verdicts: Verdicts, first: int, other: int
 ) -> ComparedPair:
     verdict = verdicts.of[min(first, other), max(first, other)]
-    if first > other:
-        verdict = _mirrored(verdict)
-    effect = _effect(values[first], values[other], effect_size)
     return replace(
-        verdict,
+        verdict.mirrored() if first > other else verdict,
         first=scores.models[first],
         second=scores.models[other],
         difference=as_decimal(float(values[first].mean() - values[other].mean())),
-        effect=effect,
-        magnitude=magnitude(effect),
-    )
-
-
-def _mirrored(verdict: ComparedPair) -> ComparedPair:
-    return replace(
-        verdict,
-        decision=_MIRROR.get(verdict.decision, verdict.decision),
-        posterior=verdict.posterior.reversed() if verdict.posterior else None,
-        low=None if verdict.high is None else -verdict.high,
-        high=None if verdict.low is None else -verdict.low,
     )
 
 
@@ -355,18 +329,6 @@ def _beats(names: Sequence[str], pairs: Sequence[ComparedPair]) -> Mapping[str, 
     return {name: frozenset(beaten) for name, beaten in reached.items()}
 
 
-def _interval(values: Floats, alpha: float, models: int, normal: bool) -> ConfidenceInterval | None:
-    if values.size < 2:
-        return None
-    return (mean_interval if normal else median_interval)(values, alpha, models)
-
-
-def _effect(first: Floats, second: Floats, kind: EffectSize) -> float | None:
-    if first.size < 2:
-        return None
-    return (cohen_d if kind == "cohen d" else akinshin_gamma)(first, second)
-
-
 def _seed_sd(cells: tuple[tuple[float, ...], ...]) -> float | None:
     spreads = [float(np.std(cell, ddof=1)) for cell in cells if len(cell) > 1]
     return sum(spreads) / len(spreads) if spreads else None
@@ -376,7 +338,7 @@ def _notes(
     scores: ScoreMatrix, verdicts: Verdicts, pairs: Sequence[ComparedPair]
 ) -> tuple[str, ...]:
     notes = [f"Left out: {reason}" for reason in scores.left_out]
-    if verdicts.test.name == "wilcoxon" and len(scores.tasks) == FEWEST_TASKS:
+    if verdicts.test.name.endswith("wilcoxon") and len(scores.tasks) == FEWEST_TASKS:
         notes.append(
             "With five tasks Wilcoxon's p cannot fall below 0.0625: nothing can be decided at 0.05"
         )

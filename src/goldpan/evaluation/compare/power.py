@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.scores import Floats, scipy_stats
+from goldpan.evaluation.compare.scores import Floats, scipy_stats
 
 POWER_QUANTILE = 0.8416
 """Normal quantile of a power of 80 %."""

@@ -9,14 +9,14 @@ scores that happen to agree do not pass as certainty).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.over_tasks import holm
-from goldpan.evaluation.statistics.power import Needed, least_needed, reach
-from goldpan.evaluation.statistics.scores import Floats, rounded, scipy_stats
+from goldpan.evaluation.compare.power import Needed, least_needed, reach
+from goldpan.evaluation.compare.scores import Floats, rounded, scipy_stats
 
 FEWEST_SOURCES = 3
 """Two differences have one degree of freedom: nothing realistic would ever be decided."""
@@ -123,6 +123,16 @@ def sources_needed(
 
     seeds = np.full(len(differences), 1 if common is None else common.seeds, dtype=np.intp)
     return least_needed(shown, count, seeds, fewest, MOST_SOURCES)
+
+
+def holm(values: Sequence[float] | Floats) -> Floats:
+    """Return p values corrected for being several (Holm 1979), in the order given."""
+    p = np.asarray(values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    corrected = np.empty_like(p)
+    scaled = np.minimum(1.0, np.arange(len(p), 0, -1) * p[order])
+    corrected[order] = np.maximum.accumulate(scaled)
+    return corrected
 
 
 def _flipped(differences: Floats, seed: int) -> Floats:

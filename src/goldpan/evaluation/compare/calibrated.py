@@ -14,7 +14,23 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from goldpan.evaluation.statistics.comparison import (
+from goldpan.evaluation.compare.over_sources import (
+    FEWEST_SOURCES,
+    Common,
+    TasksTest,
+    compare_over_sources,
+    sources_needed,
+)
+from goldpan.evaluation.compare.power import MOST_TIMES, Needed, least_needed, reach
+from goldpan.evaluation.compare.resampling import (
+    ROUNDS,
+    Contributions,
+    RowsTest,
+    compare_on_rows,
+    contributions,
+    sides,
+)
+from goldpan.evaluation.compare.result import (
     ChosenTest,
     ComparedPair,
     TestName,
@@ -23,23 +39,7 @@ from goldpan.evaluation.statistics.comparison import (
     significant_decision,
     untested,
 )
-from goldpan.evaluation.statistics.over_sources import (
-    FEWEST_SOURCES,
-    Common,
-    TasksTest,
-    compare_over_sources,
-    sources_needed,
-)
-from goldpan.evaluation.statistics.power import MOST_TIMES, Needed, least_needed, reach
-from goldpan.evaluation.statistics.resampling import (
-    ROUNDS,
-    Contributions,
-    RowsTest,
-    compare_on_rows,
-    contributions,
-    sides,
-)
-from goldpan.evaluation.statistics.scores import (
+from goldpan.evaluation.compare.scores import (
     Floats,
     ScoreMatrix,
     TaskEvidence,

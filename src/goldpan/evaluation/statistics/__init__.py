@@ -1,1 +1,0 @@
-"""Statistics: differences between models' scores beyond chance, and their size."""

@@ -1,0 +1,315 @@
+"""Parts of the report on stored runs: scores by task and group, costs, and conditions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from statistics import fmean, stdev
+from typing import Any
+
+import orjson
+
+from goldpan.core.sanitize import line
+from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of, setting
+from goldpan.evaluation.resolved import PatchScores, read_resolved
+from goldpan.evaluation.runs import Run
+from goldpan.evaluation.score import main_metrics, ranking_score
+from goldpan.report.document import (
+    Cell,
+    Content,
+    Fold,
+    ReportTable,
+    Row,
+    Section,
+    cut,
+    formatted,
+    listed,
+    seconds,
+    with_interval,
+)
+from goldpan.text.redaction import redact
+
+MOST_TASKS = 60
+"""Tasks that are shown one by one."""
+_MOST_INVALID = 20
+_PER_RUN = 3
+_ALWAYS = 4
+"""First columns of costs, which stand even where all are 0."""
+_CHOOSES = {
+    "train": "rows of train choose settings; the test chooses nothing",
+    "test": "THE TEST ITSELF chooses settings",
+    "none": "nothing is chosen",
+}
+
+
+def score_table(compared: ComparisonResult) -> ReportTable:
+    """Return the score that ranks, a row for each task and a column for each model."""
+    shown = compared.ranked
+    mixed = len(set(compared.metrics.values())) > 1
+    rows: list[tuple[Cell, ...]] = []
+    strong: set[tuple[int, int]] = set()
+    for at, task in enumerate(compared.tasks):
+        means = [system.mean(task) for system in shown]
+        rounded = [None if mean is None else round(mean, 3) for mean in means]
+        best = max((mean for mean in rounded if mean is not None), default=None)
+        strong.update(
+            (at, column)
+            for column, mean in enumerate(rounded, 1 + mixed)
+            if mean is not None and mean == best
+        )
+        named = (task, compared.metrics[task])[: 1 + mixed]
+        rows.append((*named, *(score_with_spread(system.runs.get(task, ())) for system in shown)))
+    if len(rows) > 1:
+        named = ("mean over tasks", "")[: 1 + mixed]
+        rows.append((*named, *(_mean(system, compared.tasks) for system in shown)))
+    return ReportTable(
+        f"{compared.metric} on each task",
+        (*("task", "metric")[: 1 + mixed], *(system.name for system in shown)),
+        tuple(rows),
+        "In brackets the 95 % bootstrap interval of a single run, over its test examples; or, of"
+        " several seeds, their standard deviation after ±. The best of a row is bold.",
+        frozenset(strong),
+    )
+
+
+def score_with_spread(runs: Sequence[Run]) -> Cell:
+    """Return the score of a model's runs on a task, with its interval or spread if known."""
+    ranked = [ranking_score(run.scores) for run in runs]
+    values = [score.value for score in ranked if score.value is not None]
+    if not values:
+        return None
+    mean = fmean(values)
+    if len(values) > 1:
+        return f"{formatted(mean)} ± {stdev(values, mean):.3f}"
+    interval = next(score.interval for score in ranked if score.value is not None)
+    return with_interval(mean, *((interval.low, interval.high) if interval else (None, None)))
+
+
+def _mean(system: System, tasks: Sequence[str]) -> Cell:
+    missing = sum(not system.scores(task) for task in tasks)
+    if missing == len(tasks):
+        return None
+    mean = formatted(system.mean(*tasks))
+    return f"{mean} ({missing} missing)" if missing else mean
+
+
+def metrics_tables(compared: ComparisonResult) -> Iterator[ReportTable]:
+    """Yield the main metrics of each task, means over seeds."""
+    for task in compared.tasks[:MOST_TASKS]:
+        rows: list[Row] = []
+        for system in compared.ranked_on(task):
+            runs = [main_metrics(run.scores) for run in system.runs[task]]
+            means = {name: mean_of(run.get(name) for run in runs) for name in runs[0]}
+            rows.append({"model": system.name, **means})
+        yield cut(ReportTable.of(f"Metrics of {task}", rows))
+
+
+def groups_section(compared: ComparisonResult) -> Section | None:
+    """Return each task's scores by column, None where no run has any."""
+    content: list[Content] = []
+    for task in compared.tasks[:MOST_TASKS]:
+        systems = compared.ranked_on(task)
+        columns = dict.fromkeys(
+            column for system in systems for column in system.runs[task][0].scores_by
+        )
+        content += [
+            Fold(f"{task} by {column}", (_by_column(systems, task, column),)) for column in columns
+        ]
+    if not content:
+        return None
+    return Section("groups", "Scores by project and column", tuple(content))
+
+
+def _by_column(systems: Sequence[System], task: str, column: str) -> ReportTable:
+    """Return a row for each value and a column for each model, with means over seeds."""
+    sizes: dict[str, int] = {}
+    scores: list[dict[str, list[float]]] = [{} for _ in systems]
+    for system, by_value in zip(systems, scores, strict=True):
+        for run in system.runs[task]:
+            for part in run.scores_by[column].parts if column in run.scores_by else ():
+                sizes.setdefault(part.value, part.examples)
+                if part.score is not None:
+                    by_value.setdefault(part.value, []).append(part.score)
+    means = [{value: fmean(seeds) for value, seeds in by_value.items()} for by_value in scores]
+    whole = (mean_of(by_value.values()) for by_value in means)
+    rows: list[tuple[Cell, ...]] = [
+        (f"mean over {len(sizes):,} values", sum(sizes.values()), *whole)
+    ]
+    rows += (
+        (value, sizes[value], *(by_value.get(value) for by_value in means))
+        for value in sorted(sizes, key=lambda value: (-sizes[value], value))
+    )
+    metric = systems[0].runs[task][0].scores.main
+    names = (column, "rows", *(system.name for system in systems))
+    return cut(ReportTable(f"{metric} by {column}", names, tuple(rows)))
+
+
+def costs_table(compared: ComparisonResult) -> ReportTable:
+    """Return costs of all models beside their scores."""
+    rows = [_cost_row(compared, system) for system in compared.ranked]
+    shown = [
+        name for at, name in enumerate(rows[0]) if at < _ALWAYS or any(row[name] for row in rows)
+    ]
+    note = "Training and testing once on every task of the model, the mean over seeds."
+    return ReportTable.of("Costs", ({name: row[name] for name in shown} for row in rows), note)
+
+
+def _cost_row(compared: ComparisonResult, system: System) -> Row:
+    def every(cost: str) -> float:
+        return math.fsum(
+            fmean(float(getattr(run.costs, cost)) for run in runs) for runs in system.runs.values()
+        )
+
+    ranked = compared.block.tasks if system.name in compared.block.models else system.runs
+    return {
+        "model": system.name,
+        f"mean {compared.metric}": system.mean(*ranked),
+        "wall time": seconds(every("wall_seconds")),
+        "CPU time": seconds(every("cpu_seconds")),
+        "GPU hours": every("gpu_seconds") / 3600,
+        "input tokens": round(every("input_tokens")),
+        "output tokens": round(every("output_tokens")),
+        "money": every("money"),
+    }
+
+
+def resolved_section(compared: ComparisonResult) -> Section | None:
+    """Return resolved shares beside similarity, None where no run was scored by tests."""
+    tables = [ReportTable.of(task, _resolved_rows(compared, task)) for task in compared.tasks]
+    shown = tuple(cut(table) for table in tables if table.rows)
+    note = (
+        "An issue is resolved where all tests of its fix pass with the patch. Exact match and"
+        " CodeBLEU compare the lines that a patch writes with those of the merged fix. Separation"
+        " is how often CodeBLEU puts a patch that resolves its issue above one that does not: 0.5"
+        " is guessing."
+    )
+    return Section("resolved", "Resolved, by running tests", shown, note) if shown else None
+
+
+def _resolved_rows(compared: ComparisonResult, task: str) -> Iterator[Row]:
+    for system in compared.ranked_on(task):
+        for run in system.runs[task]:
+            stored = read_resolved(run.directory)
+            if stored is not None:
+                yield {"model": system.name, "seed": run.seed, **_resolved(stored)}
+
+
+def _resolved(scores: PatchScores) -> Row:
+    share, right, wrong = scores.resolved, scores.right, scores.wrong
+    exact = right.exact + wrong.exact
+    return {
+        "issues": scores.instances,
+        "resolved": share.value,
+        "95 % interval": None if share.value is None else f"{share.low:.3f} to {share.high:.3f}",
+        "exact match": exact / scores.instances if scores.instances else None,
+        "CodeBLEU": mean_of(patch.codebleu for patch in scores.patches),
+        "CodeBLEU, resolved": right.codebleu,
+        "CodeBLEU, not resolved": wrong.codebleu,
+        "resolved, not exact": right.patches - right.exact,
+        "exact, not resolved": wrong.exact,
+        "separation": scores.separation,
+    }
+
+
+def conditions_section(compared: ComparisonResult) -> Section:
+    """Return all that is needed to run the same again, and its known defects."""
+    runs = [(system.name, run) for system in compared.ranked for run in system.every()]
+    tables = (
+        ReportTable.of("Protocols", _protocols([run for _, run in runs])),
+        _invalid(runs),
+        ReportTable.of("Runs", (_run_row(name, run) for name, run in runs)),
+        ReportTable.of(
+            "Environments",
+            _environments([run for _, run in runs]),
+            "A revision with + had changes that were not committed.",
+        ),
+    )
+    return Section(
+        "conditions",
+        "Protocol, seeds, hashes and machines",
+        tuple(Fold(table.title, (cut(table),)) for table in tables if table.rows),
+        "Equal hashes mean the same rows in the same splits.",
+    )
+
+
+def _run_row(name: str, run: Run) -> Row:
+    settings = ", ".join(f"{key}={setting(value)}" for key, value in sorted(run.settings.items()))
+    learned = run.learned_from
+    return {
+        "model": name,
+        "task": run.task,
+        "seed": run.seed,
+        "settings": settings,
+        "split": run.split,
+        "train": learned.train,
+        "validation": learned.validation,
+        "chosen on": run.learning.chosen_on or "nothing",
+        "data hash": run.data_hash[:12],
+        "split hash": run.split_hash[:12],
+        "test opened": run.test_opened,
+        "run": run.directory.name,
+    }
+
+
+def _protocols(runs: Iterable[Run]) -> Iterator[Row]:
+    protocols = [run.protocol for run in runs]
+    used = Counter(map(_plain, protocols))
+    for key, protocol in sorted(
+        {_plain(protocol): protocol for protocol in protocols}.items(),
+        key=lambda item: (item[1].name, item[0]),
+    ):
+        yield {
+            "protocol": protocol.name,
+            "title": f"{protocol.title} ({protocol.source})",
+            "choice": _CHOOSES.get(protocol.validation, protocol.validation),
+            "known defects": " ".join(protocol.defects) or "none",
+            "runs": used[key],
+        }
+
+
+def _plain(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _invalid(runs: Sequence[tuple[str, Run]]) -> ReportTable:
+    rows = [_invalid_row(name, run) for name, run in runs if run.scores.invalid]
+    rows.sort(key=lambda row: (-int(row["not valid"] or 0), row["model"], row["task"]))
+    note = "They count as wrong."
+    return cut(ReportTable.of("Answers that are not valid", rows, note), _MOST_INVALID)
+
+
+def _invalid_row(name: str, run: Run) -> Row:
+    quoted = (
+        f"{line(redact(answer.raw).text, 120) or '(nothing)'!r} ({answer.count} times)"
+        for answer in run.answers.invalid[:_PER_RUN]
+    )
+    notes = (f"{note} {number:,}" for note, number in sorted(run.answers.notes.items()))
+    return {
+        "model": name,
+        "task": run.task,
+        "seed": run.seed,
+        "not valid": run.scores.invalid,
+        "of all answers": ", ".join(notes),
+        "what was said": "; ".join(quoted),
+    }
+
+
+def _environments(runs: Iterable[Run]) -> Iterator[Row]:
+    used = Counter(_plain(asdict(run.environment)) for run in runs)
+    for key in sorted(used, key=lambda key: (-used[key], key)):
+        yield _machine(orjson.loads(key), used[key])
+
+
+def _machine(facts: Mapping[str, Any], runs: int) -> Row:
+    gpus = listed(facts["gpus"]) if facts["gpus"] else "no GPU"
+    commit = facts["revision"] or ""
+    revision = f" ({commit[:12]}{'+' * commit.endswith('+')})" if commit else ""
+    return {
+        "runs": runs,
+        "Goldpan": f"{facts['goldpan']}{revision}",
+        "runtime": f"Python {facts['python']}, {facts['system']}",
+        "machine": f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']} GB; {gpus}",
+        "packages": ", ".join(f"{name} {facts['packages'][name]}" for name in facts["packages"]),
+    }

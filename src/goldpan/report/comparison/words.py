@@ -1,0 +1,347 @@
+"""A comparison in words: three sentences, and what must be known before quoting a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of
+from goldpan.evaluation.compare.result import (
+    ChosenTest,
+    ComparedPair,
+    Comparison,
+    Decision,
+    Question,
+    Standing,
+    error_rate,
+)
+from goldpan.evaluation.compare.scores import as_decimal
+from goldpan.evaluation.score import is_bounded, ranking_score
+from goldpan.evaluation.training import TEST
+from goldpan.report.document import count, formatted, listed
+
+# The words for decisions on pairs: `better` is only said by the calibrated method.
+
+_CALIBRATED: dict[Decision, str] = {
+    "better": "better than",
+    "worse": "worse than",
+    "equal": "about equal to",
+    "undecided": "cannot be told",
+    "untested": "cannot be told",
+}
+_BY_NAME: dict[Decision, str] = {
+    "better": "ahead of",
+    "worse": "behind",
+    "equal": "equal within the ROPE to",
+    "undecided": "not told apart",
+    "untested": "not tested",
+}
+_WHERE: dict[Question, str] = {
+    "new rows": "on new rows of these tasks",
+    "new tasks": "on new tasks",
+}
+
+
+def decision_words(test: ChosenTest) -> dict[Decision, str]:
+    """Return the words for the decisions of a test about the first model of a pair."""
+    return _CALIBRATED if test.approach == "calibrated" else _BY_NAME
+
+
+def beaten(comparison: Comparison) -> dict[str, str]:
+    """Return whom each model is better than or ahead of, in words."""
+    below: dict[str, list[str]] = {model: [] for model in comparison.models}
+    for pair in comparison.pairs:
+        if pair.decision == "better":
+            below[pair.first].append(pair.second)
+        elif pair.decision == "worse":
+            below[pair.second].append(pair.first)
+    many = len(comparison.models) - 1
+    return {
+        model: f"all {many} others" if len(names) == many > 2 else listed(names, 3)
+        for model, names in below.items()
+    }
+
+
+def rank_range(standing: Standing) -> str:
+    """Return the places that a model may have, as 2 or 2–4."""
+    best, worst = standing.best, standing.worst
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
+def first_place(comparison: Comparison, unit: str = "task") -> str:
+    """Return who is first and by what, as a clause; `unit` is what a task is called.
+
+    Models of the same score, as decimals, tie: none of them is the best.
+    """
+    leaders, best, metric = comparison.leaders, comparison.standings[0], comparison.metric
+    verb = "has" if len(leaders) == 1 else "tie for"
+    over = f"over {count(len(comparison.tasks), unit)}"
+    if len(comparison.tasks) == 1:
+        reached = f"the highest {metric} on {comparison.tasks[0]}, {formatted(best.mean)}"
+    elif comparison.central == "mean rank":
+        reached = f"the best mean rank {over}, {best.mean_rank:.2f}"
+        reached += f" (mean {metric} {formatted(best.mean)})"
+    else:
+        value = best.median if comparison.central == "median" else best.mean
+        reached = f"the highest {comparison.central} {metric} {over}, {formatted(value)}"
+    return f"{listed(leaders)} {verb} {reached}"
+
+
+def answer(comparison: Comparison, model: str) -> str:
+    """Return how a model compares to all others, in a clause that names the question."""
+    test = comparison.test
+    start = _WHERE.get(test.question, "" if test.name == "none" else f"by the {test.name} test")
+    if test.name == "none":
+        return f"{start} it cannot be told which model is better: {test.why}".strip()
+    groups: dict[Decision, list[ComparedPair]] = {}
+    for pair in comparison.pairs:
+        if model in (pair.first, pair.second):
+            own = pair if pair.first == model else pair.mirrored()
+            groups.setdefault(own.decision, []).append(own)
+    others = len(comparison.models) - 1
+    clauses = [
+        _clause(test, decision, groups[decision], others)
+        for decision in ("better", "equal", "undecided", "worse")
+        if decision in groups
+    ]
+    return f"{start}, {model} {'; it '.join(clauses)}"
+
+
+def _clause(
+    test: ChosenTest, decision: Decision, pairs: Sequence[ComparedPair], others: int
+) -> str:
+    names = [pair.second for pair in pairs]
+    who = f"all {others} others" if len(names) == others > 2 else listed(names)
+    ps = [pair.p for pair in pairs if pair.p is not None]
+    word = decision_words(test)[decision]
+    if decision == "undecided":
+        if test.approach != "calibrated":
+            return f"is not told apart from {who}"
+        return f"cannot be told apart from {who}{_what_is_needed(pairs)}"
+    sure = f" ({_p(max(ps))})" if ps and decision in ("better", "worse") else ""
+    return f"is {word} {who}{sure}"
+
+
+def needed(pair: ComparedPair) -> str:
+    """Return the amount of data that would decide a pair, empty where decided or unknown."""
+    if pair.decision not in ("undecided", "untested") or not pair.needed_unit:
+        return ""
+    if not pair.difference:
+        return "scores are equal"
+    amounts = ((pair.needed, pair.needed_unit), (pair.needed_seeds, "seeds"))
+    parts = [f"{number:,} {unit}" for number, unit in amounts if number is not None]
+    return f"about {' and '.join(parts)}" if parts else "more than can be asked for"
+
+
+def _what_is_needed(pairs: Sequence[ComparedPair]) -> str:
+    """Return the least amount of data that would show a difference of these pairs."""
+    if not any(pair.difference for pair in pairs):
+        return " (their scores are equal)"
+    with_needed = [pair for pair in pairs if pair.needed or pair.needed_seeds]
+    if not with_needed:
+        small = "the difference seen is" if len(pairs) == 1 else "the differences seen are"
+        return f" ({small} too small for any reasonable number of {pairs[0].needed_unit} or seeds)"
+    least = max(with_needed, key=lambda pair: abs(pair.difference))
+    subject = "the difference" if len(pairs) == 1 else "the largest of these differences"
+    return f" ({subject} would show with {needed(least)})"
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p {formatted(p)}"
+
+
+def meaning(test: ChosenTest) -> str:
+    """Return the meaning of a test's words, in a clause; empty where nothing was tested."""
+    share = f"{100 * test.alpha:g} %"
+    if test.name == "none":
+        return ""
+    if test.approach == "calibrated":
+        rope = (
+            f", and about equal that they differ by no more than {test.rope:g} points"
+            if test.rope
+            else ""
+        )
+        return (
+            "better means that of models that are alike, so large a difference comes by chance in"
+            f" less than {share} of studies, over all pairs{rope}"
+        )
+    if test.approach == "bayesian":
+        unit = " of their spread over tasks" if test.rope_kind == "effect" else " points"
+        width = f" by more than {test.rope:g}{unit}" if test.rope else ""
+        return (
+            f"ahead means a probability of at least {100 * (1 - test.alpha):g} % of a higher"
+            f" score{width} on tasks like these, without a correction for many pairs"
+        )
+    return (
+        f"ahead means significant at {share} by this test, and no difference found does not show"
+        " that two models are equal"
+    )
+
+
+def short(comparison: Comparison, second: str, data: str, unit: str = "task") -> tuple[str, ...]:
+    """Return the result in three sentences: who leads, what else holds, what that rests on."""
+    first = f"{first_place(comparison, unit)}: {answer(comparison, comparison.models[0])}."
+    test = comparison.test
+    units = f", in {test.units:,} {test.unit} that are resampled" if test.units else ""
+    rate = error_rate(test.name).removeprefix("Measured: ").removesuffix(".")
+    rate = "" if test.approach == "calibrated" else rate
+    third = "; ".join(filter(None, [f"This rests on {data}{units}", meaning(test), rate]))
+    return tuple(filter(None, [first, second, f"{third}."]))
+
+
+def sentences(compared: ComparisonResult) -> tuple[str, ...]:
+    """Return the main results of stored runs in three sentences."""
+    comparison = compared.comparison
+    if isinstance(comparison, str):
+        return (f"{comparison}, so nothing is ranked.", *_best(compared))
+    often = {1: "once", 2: "twice"}.get(comparison.seeds, f"{comparison.seeds} times")
+    rows = sum(compared.first_run(task).scores.examples for task in comparison.tasks)
+    tasks = count(len(comparison.tasks), "task")
+    second = ""
+    if compared.new_tasks is not None and len(comparison.tasks) > 1:
+        second = f"{_capital(answer(compared.new_tasks, comparison.models[0]))}."
+    elif deciding := compared.deciding:
+        second = (
+            f"{deciding.differ:,} of {count(deciding.rows, 'row')} decide between {deciding.first}"
+            f" and {deciding.second}: on the others they do not differ."
+        )
+    data = f"{tasks} with {rows:,} test examples, on which each model ran at least {often}"
+    return short(comparison, second, data)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+_MOST_LEFT_OUT = 3
+_OVERFIT = 0.1
+"""The loss between train and test from which on a warning reports it."""
+
+
+def heading(compared: ComparisonResult) -> str:
+    """Return the models and tasks of a comparison in a line."""
+    names, systems = compared.tasks, compared.systems
+    tasks = names[0] if len(names) == 1 else f"{len(names)} tasks"
+    models = systems[0].name if len(systems) == 1 else f"{len(systems)} models"
+    return f"{models} on {tasks}"
+
+
+def warnings(compared: ComparisonResult) -> tuple[str, ...]:
+    """Return what a reader must know before quoting a score."""
+    comparison = compared.comparison
+    elsewhere = sorted({f"{run.model} on {run.task}" for run in compared.elsewhere})
+    notes = comparison.notes if isinstance(comparison, Comparison) else ()
+    return (
+        *_protocol_warnings(compared),
+        *_opened(compared),
+        *_fitted(compared),
+        *_unseen_noise(compared),
+        *_invalid(compared),
+        *(f"{note}." for note in notes),
+        *_some("Outside the ranking", compared.block.left_out),
+        *_some("Without a score", compared.without_value),
+        *_some("Not compared, as these runs are on other data or another split", elsewhere),
+    )
+
+
+def _some(start: str, left_out: Sequence[str]) -> Iterator[str]:
+    """Yield the first of what is left out, if any, as a sentence."""
+    more = len(left_out) - _MOST_LEFT_OUT
+    ending = f"; and {more} more" if more > 0 else ""
+    if left_out:
+        yield f"{start}: {'; '.join(left_out[:_MOST_LEFT_OUT])}{ending}."
+
+
+def _best(compared: ComparisonResult) -> Iterator[str]:
+    """Yield each task's highest score, and all models that reached it."""
+    for task in compared.tasks[:_MOST_LEFT_OUT]:
+        scored = {
+            system.name: as_decimal(mean)
+            for system in compared.systems
+            if (mean := system.mean(task)) is not None
+        }
+        if scored:
+            highest = max(scored.values())
+            models = [name for name, mean in scored.items() if mean == highest]
+            verb = "has" if len(models) == 1 else "have"
+            best = f"the highest {compared.metrics[task]}, {formatted(highest)}"
+            yield f"{task}: {listed(models)} {verb} {best}."
+
+
+def _protocol_warnings(compared: ComparisonResult) -> Iterator[str]:
+    defects: dict[str, set[str]] = {}
+    partly: dict[str, set[str]] = {}
+    tests = set()
+    for system in compared.systems:
+        for run in system.every():
+            if run.learning.chosen_on == TEST:
+                tests.add(system.name)
+            for defect in run.protocol.defects:
+                defects.setdefault(defect, set()).add(run.protocol.name)
+            if run.in_part:
+                gaps = f"{run.protocol.name} in part ({'; '.join(run.in_part)})"
+                partly.setdefault(gaps, set()).add(system.name)
+    if tests:
+        yield (
+            f"The test itself chose settings or the best epoch of {listed(sorted(tests))}: these"
+            " scores are too high."
+        )
+    for defect, names in defects.items():
+        yield f"Protocol {listed(sorted(names))}: {defect}"
+    for gaps, names in list(partly.items())[:_MOST_LEFT_OUT]:
+        yield f"{listed(sorted(names))} ran under {gaps}."
+    if len({system.protocol for system in compared.systems}) > 1:
+        yield "Models under different protocols stand side by side: compare them with care."
+
+
+def _opened(compared: ComparisonResult) -> Iterator[str]:
+    opened = {task: compared.times_opened(task) for task in compared.tasks}
+    most = max(opened.values(), default=0)
+    if most > 1:
+        task = max(sorted(opened), key=lambda name: opened[name])
+        yield (
+            f"Test sets were opened {sum(opened.values()):,} times in this workspace, up to"
+            f" {most} times each ({task}): the more often, the less the best of many scores says."
+        )
+
+
+def _fitted(compared: ComparisonResult) -> Iterator[str]:
+    lost: list[tuple[float, str]] = []
+    for system in compared.systems:
+        gap = mean_of(
+            train - test
+            for run in system.every()
+            if is_bounded(ranking_score(run.scores).name)
+            if (train := ranking_score(run.train_scores).value) is not None
+            and (test := ranking_score(run.scores).value) is not None
+        )
+        if gap is not None and gap > _OVERFIT:
+            lost.append((gap, system.name))
+    if lost:
+        lost.sort(key=lambda pair: (-pair[0], pair[1]))
+        gap, worst = lost[0]
+        many = len(lost) > 1
+        others = f" and {len(lost) - 1} more lose over {_OVERFIT}" if many else ""
+        who = "they overfit" if many else "it overfits"
+        yield f"From train to test {worst} loses {formatted(gap)} on average{others}: {who}."
+
+
+def _unseen_noise(compared: ComparisonResult) -> Iterator[str]:
+    single = [system.name for system in compared.systems if _single(system)]
+    if single:
+        yield (
+            f"One seed alone stands behind scores of {listed(sorted(single))}: the noise of"
+            " training is not seen."
+        )
+
+
+def _single(system: System) -> bool:
+    return any(len(runs) == 1 and bool(runs[0].settings) for runs in system.runs.values())
+
+
+def _invalid(compared: ComparisonResult) -> Iterator[str]:
+    for system in compared.systems:
+        runs = system.every()
+        whole = sum(run.scores.examples for run in runs)
+        invalid = sum(run.scores.invalid for run in runs)
+        if whole and invalid / whole > 0.01:
+            yield f"{100 * invalid / whole:.1f} % of the answers of {system.name} are not valid."
