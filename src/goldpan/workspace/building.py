@@ -32,7 +32,7 @@ class RowOptions:
     Args:
         profile (NAME): default, verified, or the path of your own .toml file.
         rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
-            or a plugin's.
+            landed, or a plugin's.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
         seed: Seed of random splits and of --limit.
