@@ -86,7 +86,7 @@ FROM judged
 ISSUE_CLOSED = Criterion(
     name="issue-closed",
     subject="pair",
-    definition="Keeps pairs whose issue is closed as completed, near the merge or by an act tied to it.",
+    definition="Keeps pairs whose issue is closed as completed, near the merge or by a tied act.",
     source="Goldpan: an issue that stays open after the merge is not fixed by it",
     settings=IssueClosedSettings,
     judge=query_judge(_CLOSED),
