@@ -162,13 +162,14 @@ def ranking(
         values = means[row]
         level = context.recipe.statistics.alpha / len(means) ** corrections
         mean, spread = float(values.mean()), float(values.std(ddof=1))
-        half = float(scipy_stats().t.isf(level / 2, values.size - 1)) * spread / sqrt(values.size)
+        error = spread / sqrt(values.size)
+        low, high = scipy_stats().t.interval(1 - level, values.size - 1, mean, error)
         effect = cohen_d(means[order[0]], values)
         cells: dict[str, Value] = {
             "Mean": mean,
             "Std. Dev.": spread,
-            "Low": mean - half,
-            "High": mean + half,
+            "Low": float(low),
+            "High": float(high),
             "d": effect,
             "Magnitude": _NAMES[magnitude(effect)],
         }
@@ -218,14 +219,8 @@ def _compared(cache: Path, matrix: ScoreMatrix, statistics: Statistics) -> dict[
     stored: dict[str, Any] = stored_json(path).get("compared", {})
     if stored:
         return stored
-    compared = compare_by_name(
-        matrix,
-        statistics.approach,
-        alpha=statistics.alpha,
-        rope=statistics.rope,
-        seed=statistics.seed,
-        samples=statistics.samples,
-    )
+    settings: dict[str, Any] = statistics.model_dump()
+    compared = compare_by_name(matrix, settings.pop("approach"), **settings)
     result = {
         "tiers": {standing.model: standing.tier for standing in compared.standings},
         "agreement": compared.agreement,
