@@ -219,8 +219,14 @@ def _compared(cache: Path, matrix: ScoreMatrix, statistics: Statistics) -> dict[
     stored: dict[str, Any] = stored_json(path).get("compared", {})
     if stored:
         return stored
-    settings: dict[str, Any] = statistics.model_dump()
-    compared = compare_by_name(matrix, settings.pop("approach"), **settings)
+    compared = compare_by_name(
+        matrix,
+        statistics.approach,
+        alpha=statistics.alpha,
+        rope=statistics.rope,
+        seed=statistics.seed,
+        samples=statistics.samples,
+    )
     result = {
         "tiers": {standing.model: standing.tier for standing in compared.standings},
         "agreement": compared.agreement,
