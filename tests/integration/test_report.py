@@ -232,9 +232,6 @@ def test_examples_show_their_evidence(tmp_path: Path) -> None:
 def test_an_edit_without_a_diff_is_shown_by_its_blocks(tmp_path: Path) -> None:
     edits = [{"search": "import sieve\n", "replace": "import riffle\n"}]
     rows = [example(CODE_EDIT, 1, "Text.", diff=None, edits=edits)]
-    page = report(make_workspace(tmp_path), [make_dataset(tmp_path / "a", CODE_EDIT, rows)])
-    assert "<mark>riffle</mark>" in page
-    rows[0]["file_before"] = "something else\n"
     text = read(make_workspace(tmp_path), [make_dataset(tmp_path / "b", CODE_EDIT, rows)])
     assert "<<<<<<< SEARCH old ======= new >>>>>>> REPLACE" in text
 

@@ -112,7 +112,8 @@ def _rewrite(
 def _from_github(meta: dict[str, Any]) -> dict[str, Any]:
     if meta["part"] != "begin":
         return meta
-    return {**meta, DEMO: True, "plan": {**meta["plan"], "host": "github.com"}}
+    plan = {**meta["plan"], "host": "github.com"}
+    return {**meta, DEMO: True, "plan": plan, "git_host": "github.com"}
 
 
 def _in_no_time(meta: dict[str, Any]) -> dict[str, Any]:

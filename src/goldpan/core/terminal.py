@@ -5,6 +5,7 @@ All of it goes through `Terminal`, which keeps out secrets and control character
 
 from __future__ import annotations
 
+import functools
 import shlex
 import sys
 import time
@@ -159,11 +160,17 @@ class ProgressTask:
         self._reporter._update(self._id, self.done, self.total)
 
 
+@functools.cache
+def _standard_error() -> Terminal:
+    """Return one console for all reporters, so that bars below bars are drawn as one display."""
+    return Terminal(stderr=True)
+
+
 class Reporter:
     """Says on standard error how long work goes on; threads may share it, but for its tasks."""
 
     def __init__(self, console: Console | None = None, *, quiet: bool = False) -> None:
-        self._console = console or Terminal(stderr=True)
+        self._console = console or _standard_error()
         self._quiet = quiet
         self._prefix = ""
         self._display: Progress | None = None

@@ -236,4 +236,5 @@ def _no_entry(source: Path, backup: Backup, repo: str) -> UsageError:
     reasons = [str(tally) for tally in (backup.unreadable, backup.other) if tally.count]
     held = f"no entry that can be read ({'; '.join(reasons)})" if reasons else "no entries"
     command = RIGHT_ONE.format(repo=repo)
-    return UsageError(f"{source} holds {held}", f"This writes what can be read: {command}")
+    mending = "Correct it, or copy it again; this" if backup.unreadable.count else "This"
+    return UsageError(f"{source} holds {held}", f"{mending} writes what can be read: {command}")

@@ -132,7 +132,8 @@ class PairResult(Result):
 
     def blocks(self) -> Iterator[Block]:
         """Yield how many pairs each signal gave, and how many links are no pairs."""
-        yield Title(self.repo, f": {self.pairs:,} fix pairs by rules {self.rules}")
+        noun = "pair" if self.pairs == 1 else "pairs"
+        yield Title(self.repo, f": {self.pairs:,} fix {noun} by rules {self.rules}")
         yield Table(("signal", "pairs"), tuple(self.by_signal.items()))
         if self.unconfirmed:
             yield Line(

@@ -86,8 +86,7 @@ FROM judged
 ISSUE_CLOSED = Criterion(
     name="issue-closed",
     subject="pair",
-    definition="Keeps pairs whose issue is closed as completed, about when the pull request was "
-    "merged or by an act that ties it to that, and by no other pull request.",
+    definition="Keeps pairs whose issue is closed as completed, near the merge or by a tied act.",
     source="Goldpan: an issue that stays open after the merge is not fixed by it",
     settings=IssueClosedSettings,
     judge=query_judge(_CLOSED),
