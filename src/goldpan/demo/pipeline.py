@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.result import Block, Line, Result, Title, blocks_of
+from goldpan.core.result import Block, Line, Result, Title, blocks_of, json_data
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.terminal import Reporter
 from goldpan.git.process import check_version
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.plan.due import RunSelection
+from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
-from goldpan.plan.results import PlanResult, listening
-from goldpan.plan.run import OpenPlan
+from goldpan.plan.results import PlanResult
+from goldpan.plan.run import PlanRun, RunOptions, reported_to
 
 if TYPE_CHECKING:
     from goldpan.workspace.workspace import Workspace
@@ -61,12 +62,12 @@ class DemoResult(Result):
     @property
     def exit_code(self) -> int:
         """3 where a stage failed that every machine can do."""
-        units = [unit for unit in self.plan.units if unit.unit.stage not in _OPTIONAL]
+        units = [unit for unit in self.plan.units if unit.stage not in _OPTIONAL]
         return 0 if all(unit.state in ("done", "fresh") for unit in units) else 3
 
     def plain(self) -> dict[str, Any]:
         """Return the result of the plan as plain data, and where the report is."""
-        return {**self.plan.plain(), "report": str(self.root / REPORT)}
+        return {**json_data(self.plan), "report": str(self.root / REPORT)}
 
     def blocks(self) -> Iterator[Block]:
         """Yield what each stage printed, and what to try next."""
@@ -74,17 +75,17 @@ class DemoResult(Result):
         yield from blocks_of(self.coverage)
         stage = ""
         for unit in self.plan.units:
-            if unit.unit.stage != stage and (title := _TITLES.get(unit.unit.stage)):
+            if unit.stage != stage and (title := _TITLES.get(unit.stage)):
                 yield Title(title)
-            stage = unit.unit.stage
+            stage = unit.stage
             if stage == "mine":  # whose coverage stands above
                 continue
             for result in unit.results:
                 yield from blocks_of(result)
             if unit.state not in ("done", "fresh"):
-                lacks = _LACKS.get(unit.unit.stage, f"{unit.unit.name} {unit.state}:")
+                lacks = _LACKS.get(unit.stage, f"{unit.unit} {unit.state}:")
                 yield Line(f"{lacks} {unit.trouble}")
-            if unit.unit.stage == "filter" and not self.is_reviewed:
+            if unit.stage == "filter" and not self.is_reviewed:
                 reviews = self.root / "reviews"
                 yield Line(f"No review: {reviews} has none of the demo's answers.")
         yield Title("One issue explained")
@@ -131,11 +132,13 @@ def run_demo(lab: Workspace, *, progress: bool = False) -> DemoResult:
     if not target.exists():
         _put(layout, answers, target)
     is_reviewed = target.read_bytes() == answers
-    with as_file(shipped) as folder, listening(progress=progress) as (listener, reporter, _):
+    reporter = Reporter(quiet=not progress)
+    with as_file(shipped) as folder:
         file = load_plan(folder / "plan.toml")
         if not is_reviewed:
-            file = replace(file, plan=file.plan.replaced(review=None))
-        ran = OpenPlan(file, lab, reporter).run(RunSelection(force=True), listener)
+            file = file.without("review")
+        plan = open_plan(file, lab, reporter)
+        ran = PlanRun(plan, RunOptions(force=True), reported_to(reporter)).run()
     return DemoResult(
         ran,
         measure_coverage(layout, REPO),
