@@ -1,0 +1,385 @@
+"""Training by transformers' `Trainer`, with what tasks add to it.
+
+Its own are the loop, optimizer, schedule, accumulation, mixed precision, processes, DeepSpeed, the
+choice of the best step, reports to other tools, and checkpoints.
+
+Ours are losses as means over all that a step asks for, whatever parts it is taken in, scores of
+the task, and checkpoints that can be relied on.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goldpan.core.errors import EvaluationError, GoldpanError
+from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.evaluation.finetune.checkpoints import CHECKPOINTS, STATE, DamagedCheckpointError, seal
+from goldpan.evaluation.finetune.heads import (
+    NOT_ASKED,
+    LoadedModel,
+    Tensor,
+    TokenizedExample,
+    out_of_memory,
+    rows_at_once,
+)
+from goldpan.evaluation.finetune.job import (
+    WORD_TASKS,
+    TooLargeError,
+    TrainingJob,
+    TrainingSettings,
+    write_trained,
+)
+from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
+from goldpan.evaluation.finetune.steps import StepSampler, TakenRow, device_share
+from goldpan.evaluation.model import Answers, load
+from goldpan.evaluation.score import predictions_of, ranking_metric, score
+
+_torch = load("torch")
+_transformers = load("transformers")
+_accelerate = load("accelerate.utils")
+_Trainer: Any = _transformers.Trainer
+_TrainerCallback: Any = _transformers.TrainerCallback
+
+_LATER, _SAME = 1e-13, 1e-7
+"""What a step adds to its score, and the difference of scores that counts."""
+_LOGGED = 1_000
+"""Losses that are kept at most."""
+_BETWEEN = 600.0
+"""Seconds after which a checkpoint is due though no evaluation is."""
+_ASKED = 50
+"""Steps after which processes agree on that."""
+
+
+def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter: Reporter) -> None:
+    """Train, going on from a checkpoint where one is given; all processes of a training call it.
+
+    Raises `TooLargeError` where `device_batch` rows do not fit, `DamagedCheckpointError`, and
+    `EvaluationError` where nothing can be learned.
+    """
+    world = job.settings.processes
+    rank = int(os.environ["LOCAL_RANK"]) if world > 1 else 0
+    device = pick_device(job.settings.device, rank)
+    if job.settings.deepspeed != "none" and device.type == "cpu":
+        # Else a compiler is called for an extension that gloo does without.
+        load("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False
+    trainer = None
+    try:
+        with _own_randomness(device), quiet():
+            _torch.manual_seed(job.seed)
+            loaded = load_model(job, device)
+            examples = loaded.head.examples(job.train, learn=True)
+            if not examples:
+                raise EvaluationError(
+                    f"The train split of {job.task.name} has nothing to learn", "Import more rows"
+                )
+            lengths = [example.length for example in examples]
+            most = rows_at_once(device_batch, max(lengths), device.type)
+            sampler = StepSampler(
+                lengths,
+                job.settings.batch,
+                device_share(job.settings.batch, world, most),
+                job.seed,
+                job.settings.group_lengths,
+                rank,
+                world,
+            )
+            with reporter.task(f"{job.task.name}: steps", sampler.steps * job.epochs) as progress:
+                trainer = TaskTrainer(job, loaded, examples, sampler, progress)
+                trainer.learn(checkpoint)
+    except GoldpanError:
+        raise
+    except Exception as error:
+        if isinstance(error, RuntimeError) and out_of_memory(error):
+            raise TooLargeError from None
+        if checkpoint is not None and trainer is not None and not trainer.stepped:
+            raise DamagedCheckpointError(" ".join(str(error).split())[:200]) from None
+        if "No space left" in str(error) or "PytorchStreamWriter" in str(error):
+            raise EvaluationError(
+                f"A checkpoint in {job.directory / CHECKPOINTS} cannot be written ({error})",
+                "Free some space on that disk; the same command resumes from the one before",
+            ) from None
+        raise
+
+
+def training_arguments(
+    job: TrainingJob, sampler: StepSampler, *, gpu: bool, half: bool
+) -> dict[str, Any]:
+    """Return the arguments of transformers' `TrainingArguments` for a training."""
+    settings = job.settings
+    steps = sampler.steps * job.epochs
+    by_epoch = job.task.type in WORD_TASKS
+    interval = sampler.steps if by_epoch else math.ceil(steps / settings.evaluations)
+    arguments: dict[str, Any] = {
+        "output_dir": str(job.directory / CHECKPOINTS),
+        "seed": job.seed % 2**32,
+        "use_cpu": not gpu,
+        "bf16": half,
+        "per_device_train_batch_size": sampler.device_batch,
+        "gradient_accumulation_steps": sampler.parts,
+        "num_train_epochs": job.epochs,
+        "learning_rate": settings.learning_rate,
+        "weight_decay": settings.weight_decay,
+        "max_grad_norm": settings.clip,
+        "warmup_steps": math.ceil(settings.warmup * steps),
+        "lr_scheduler_type": "linear" if settings.decay else "constant_with_warmup",
+        "gradient_checkpointing": settings.recompute,
+        "gradient_checkpointing_kwargs": {"use_reentrant": False},
+        "save_strategy": "steps",
+        "save_steps": interval,
+        "save_total_limit": 2,
+        "restore_callback_states_from_checkpoint": True,
+        "logging_steps": math.ceil(steps / _LOGGED),
+        "logging_nan_inf_filter": False,
+        "report_to": [name for name in settings.report_to.split(",") if name != "none"],
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+        "label_names": ["labels"],
+        "dataloader_pin_memory": gpu,
+    }
+    if job.validation is not None and len(job.validation):
+        arguments |= {
+            "eval_strategy": "steps",
+            "eval_steps": interval,
+            "metric_for_best_model": "score",
+            "greater_is_better": True,
+        }
+    if "LOCAL_RANK" in os.environ:
+        arguments["ddp_backend"] = "nccl" if gpu else "gloo"
+    if settings.deepspeed != "none":
+        arguments["deepspeed"] = deepspeed_config(settings, gpu=gpu)
+    return arguments
+
+
+def deepspeed_config(settings: TrainingSettings, *, gpu: bool) -> dict[str, Any]:
+    """Return the configuration of `zero2` or `zero2-offload`; the Trainer fills in `auto`."""
+    stage: dict[str, Any] = {"stage": 2, "overlap_comm": gpu, "contiguous_gradients": True}
+    if settings.deepspeed == "zero2-offload":
+        stage["offload_optimizer"] = {"device": "cpu", "pin_memory": gpu}
+    return {
+        "zero_optimization": stage,
+        "zero_force_ds_cpu_optimizer": False,  # it wants a compiler
+        "zero_allow_untested_optimizer": True,
+        "bf16": {"enabled": "auto"},
+        "data_types": {"grad_accum_dtype": "fp32"},
+        "gradient_clipping": "auto",
+        "train_micro_batch_size_per_gpu": "auto",
+        "gradient_accumulation_steps": "auto",
+        "steps_per_print": 1_000_000_000,
+    }
+
+
+class TaskTrainer(_Trainer):  # type: ignore[misc]
+    """A Trainer of one head, with the task's metric as the score of an evaluation."""
+
+    def __init__(
+        self,
+        job: TrainingJob,
+        loaded: LoadedModel,
+        examples: Sequence[TokenizedExample],
+        sampler: StepSampler,
+        progress: ProgressTask,
+    ) -> None:
+        gpu = loaded.device.type == "cuda"
+        arguments = training_arguments(job, sampler, gpu=gpu, half=loaded.half)
+        super().__init__(
+            model=loaded.module,
+            args=_transformers.TrainingArguments(**arguments),
+            train_dataset=_Rows(examples),
+            eval_dataset=job.validation,  # only that there is one: `evaluate` asks by itself
+            data_collator=self._collated,
+            compute_loss_func=self._mean_loss,
+            callbacks=[_Steps(self, progress)],
+        )
+        self.remove_callback(_transformers.PrinterCallback)
+        self.job, self.loaded, self.sampler = job, loaded, sampler
+        self.clock = time.monotonic()
+        self.stepped = False
+        if arguments.get("eval_strategy"):
+            stopping = _transformers.EarlyStoppingCallback(job.settings.patience, _SAME)
+            self.add_callback(stopping)
+
+    def learn(self, checkpoint: Path | None) -> None:
+        """Take all steps that are left, and write the facts of the training."""
+        if checkpoint is None or not self._was_last(checkpoint):
+            self.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        if self.args.should_save:
+            write_trained(self.job.directory, self._facts())
+        self.accelerator.wait_for_everyone()
+
+    def get_train_dataloader(self) -> Any:
+        """Return the rows of this process, which are dealt out already."""
+        return _torch.utils.data.DataLoader(
+            self.train_dataset, batch_sampler=self.sampler, collate_fn=self.data_collator
+        )
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Return the task's metric on the validation split, whose rows the processes share."""
+        job, rank, world = self.job, self.args.process_index, self.args.world_size
+        assert job.validation is not None
+        numbers = list(range(rank, len(job.validation), world))
+        values: Sequence[Any] = []
+        if numbers:
+            rows = job.validation.take(numbers)
+            values = self.loaded.answers(rows, self.sampler.device_batch * 2).values
+        shares = list(zip(numbers, values, strict=True))
+        if world > 1:
+            shares = _accelerate.gather_object(shares)
+        answers = Answers([value for _, value in sorted(shares, key=lambda share: share[0])])
+        table = predictions_of(job.task, job.validation, answers)
+        metric = score(job.task, table, resamples=0).metric(job.task.metric)
+        rising = ranking_metric(metric).value
+        metrics = {
+            f"eval_{metric.name}": math.nan if metric.value is None else metric.value,
+            # Of equals the later one has learned more: few rows to choose by cannot tell it.
+            "eval_score": -math.inf if rising is None else rising + self.state.global_step * _LATER,
+        }
+        self.log(metrics)
+        self.control: Any = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, metrics
+        )
+        return metrics
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Keep and report figures, with the seconds that the training has taken in all."""
+        if not math.isfinite(logs.get("loss", 0.0)):
+            raise EvaluationError(
+                f"The loss of step {self.state.global_step} is not a number",
+                "Give a smaller learning_rate, or precision=fp32",
+            )
+        now = time.monotonic()
+        logs["seconds"] = _seconds(self.state.log_history) + now - self.clock
+        self.clock = now
+        super().log(logs, start_time)
+
+    def _collated(self, part: Sequence[tuple[TokenizedExample, bool]]) -> Mapping[str, Tensor]:
+        salt = f"{self.job.seed} {self.sampler.epoch}"
+        batch = self.loaded.head.batch([example for example, _ in part], salt)
+        if not part[0][1]:
+            batch["labels"].fill_(NOT_ASKED)
+        return batch
+
+    def _mean_loss(self, outputs: Any, labels: Tensor, num_items_in_batch: Tensor) -> Tensor:
+        return self.loaded.head.loss(outputs.logits, labels) / num_items_in_batch.clamp(min=1)
+
+    def _was_last(self, checkpoint: Path) -> bool:
+        """Return whether the training was over when it was written; takes over its state then."""
+        state = _transformers.TrainerState.load_from_json(str(checkpoint / STATE))
+        waited = state.stateful_callbacks.get("EarlyStoppingCallback", {}).get("attributes", {})
+        patient = waited.get("early_stopping_patience_counter", 0) < self.job.settings.patience
+        if patient and state.global_step < self.sampler.steps * self.job.epochs:
+            return False
+        self.state = state
+        return True
+
+    def _facts(self) -> dict[str, Any]:
+        state, loaded, key = self.state, self.loaded, f"eval_{self.job.task.metric}"
+        scores = {entry["step"]: entry[key] for entry in state.log_history if key in entry}
+        best = state.best_global_step or state.global_step
+        weights = [(weight.numel(), weight.requires_grad) for weight in loaded.module.parameters()]
+        steps = self.sampler.steps * self.job.epochs
+        return {
+            "step": state.global_step,
+            "best": scores.get(best),
+            "best_step": best,
+            "losses": [entry["loss"] for entry in state.log_history if "loss" in entry],
+            "scores": list(scores.items()),
+            "tokens": self._tokens(),
+            "seconds": _seconds(state.log_history),
+            "planned_steps": steps,
+            "stopped_early": state.global_step < steps,
+            "device": loaded.device.type,
+            "gpus": self.args.world_size if loaded.device.type == "cuda" else 0,
+            "processes": self.args.world_size,
+            "precision": "bf16" if loaded.half else "fp32",
+            "attention": loaded.attention,
+            "max_length": loaded.head.tokenizer.limit,
+            "device_batch": self.sampler.device_batch,
+            "accumulation": self.sampler.parts,
+            "parameters": sum(count for count, _ in weights),
+            "trained_parameters": sum(count for count, trained in weights if trained),
+            "learned": f"{CHECKPOINTS}/checkpoint-{best}",
+        }
+
+    def _tokens(self) -> int:
+        """Return how many tokens were learned from."""
+        epochs, steps = divmod(int(self.state.global_step), self.sampler.steps)
+        self.sampler.epoch = epochs
+        lengths = self.sampler.lengths
+        part = sum(lengths[row] for rows in self.sampler.rows()[:steps] for row in rows)
+        return epochs * sum(lengths) + part
+
+
+class _Rows:
+    """Examples as a data loader asks for them."""
+
+    def __init__(self, examples: Sequence[TokenizedExample]) -> None:
+        self._examples = examples
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    def __getitem__(self, taken: TakenRow) -> tuple[TokenizedExample, bool]:
+        return self._examples[taken.row], taken.counts
+
+
+class _Steps(_TrainerCallback):  # type: ignore[misc]
+    """Counts steps, says which epoch it is, and makes checkpoints that can be relied on."""
+
+    def __init__(self, trainer: TaskTrainer, progress: ProgressTask) -> None:
+        self._trainer, self._progress = trainer, progress
+        self._saved = time.monotonic()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Begin where the checkpoint was."""
+        self._trainer.clock = self._saved = time.monotonic()
+        self._progress.advance(state.global_step)
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Deal out the rows anew."""
+        self._trainer.sampler.epoch = state.global_step // self._trainer.sampler.steps
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """From here on the checkpoint is loaded."""
+        self._trainer.stepped = True
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Ask for a checkpoint when the last one is long ago for the first process."""
+        self._progress.advance()
+        if state.global_step % _ASKED == 0:
+            ages = [time.monotonic() - self._saved]
+            if args.world_size > 1:
+                ages = _accelerate.gather_object(ages)
+            control.should_save = control.should_save or ages[0] > _BETWEEN
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Say that a checkpoint is whole, as soon as it is on the disk."""
+        self._saved = time.monotonic()
+        self._trainer.accelerator.wait_for_everyone()
+        if args.should_save:
+            seal(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+        self._trainer.accelerator.wait_for_everyone()
+
+
+def _seconds(history: Sequence[Mapping[str, float]]) -> float:
+    return next((entry["seconds"] for entry in reversed(history) if "seconds" in entry), 0.0)
+
+
+@contextmanager
+def _own_randomness(device: Any) -> Iterator[None]:
+    """Leave the generators of Python, numpy and PyTorch as they were."""
+    python, numbers = random.getstate(), np.random.get_state()
+    try:
+        with _torch.random.fork_rng([device] if device.type == "cuda" else []):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numbers)
