@@ -355,7 +355,7 @@ def cut_texts(examples: Sequence[TokenizedExample]) -> dict[str, int]:
     return {"text_cut": count} if count else {}
 
 
-def out_of_memory(error: RuntimeError) -> bool:
+def out_of_memory(error: Exception) -> bool:
     """Return whether a device had no room; only some say so by the kind of the error."""
     message = str(error).lower()
     return isinstance(error, load("torch").OutOfMemoryError) or any(

@@ -102,7 +102,8 @@ class TrainingSettings:
     answer_tokens: Positive = 256
     """The longest answer, of tasks that ask for text."""
     report_to: str = "none"
-    """Tools that are told of each step, such as `wandb` or `tensorboard,mlflow`."""
+    """Tools that are told of each step, such as `wandb` or `tensorboard`, which writes to the
+    folder that TENSORBOARD_LOGGING_DIR names; separated by commas."""
 
 
 LENGTHS = "lengths"

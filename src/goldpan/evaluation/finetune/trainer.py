@@ -190,15 +190,23 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
     ) -> None:
         gpu = loaded.device.type == "cuda"
         arguments = training_arguments(job, sampler, gpu=gpu, half=loaded.half)
-        super().__init__(
-            model=loaded.module,
-            args=_transformers.TrainingArguments(**arguments),
-            train_dataset=_Rows(examples),
-            eval_dataset=job.validation,  # only that there is one: `evaluate` asks by itself
-            data_collator=self._collated,
-            compute_loss_func=self._mean_loss,
-            callbacks=[_Steps(self, progress)],
-        )
+        try:
+            super().__init__(
+                model=loaded.module,
+                args=_transformers.TrainingArguments(**arguments),
+                train_dataset=_Rows(examples),
+                eval_dataset=job.validation,  # only that there is one: `evaluate` asks by itself
+                data_collator=self._collated,
+                compute_loss_func=self._mean_loss,
+                callbacks=[_Steps(self, progress)],
+            )
+        except (ImportError, RuntimeError, ValueError) as error:
+            if job.settings.report_to == "none" or out_of_memory(error):
+                raise
+            raise EvaluationError(
+                f"The training cannot report to {job.settings.report_to} ({error})",
+                "Install that tool's package, or leave report_to away",
+            ) from None
         self.remove_callback(_transformers.PrinterCallback)
         self.job, self.loaded, self.sampler = job, loaded, sampler
         self.clock = time.monotonic()
@@ -209,6 +217,7 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
 
     def learn(self, checkpoint: Path | None) -> None:
         """Take all steps that are left, and write the facts of the training."""
+        _torch.manual_seed(self.job.seed + self.args.process_index)  # each draws its own dropout
         if checkpoint is None or not self._was_last(checkpoint):
             self.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         if self.args.should_save:
