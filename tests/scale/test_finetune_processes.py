@@ -85,10 +85,16 @@ def test_two_processes_halve_what_does_not_fit(
     assert (made.facts["processes"], made.facts["device_batch"]) == (2, 2)
 
 
-def test_zero_2_with_offload(tmp_path: Path, losses_alone: list[float]) -> None:
+@pytest.mark.parametrize(("deepspeed", "shared"), [("zero2-offload", 0), ("zero3", 2)])
+def test_deepspeed_gives_the_losses_of_one_process(
+    tmp_path: Path, losses_alone: list[float], deepspeed: str, shared: int
+) -> None:
     context = lesson(*example_rows(TOGETHER_TASK), tmp_path)
-    made = fit("llama", context, **TOGETHER, deepspeed="zero2-offload")
+    made = fit("llama", context, **TOGETHER, deepspeed=deepspeed)
     assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
+    states = f"{made.facts['learned']}/global_step*/zero_pp_rank_*_model_states.pt"
+    assert len(list(tmp_path.glob(states))) == shared
+    assert len(made.answer(context.train).values) == len(context.train)
 
 
 def test_zero_2_in_bfloat16_with_adapters(tmp_path: Path) -> None:

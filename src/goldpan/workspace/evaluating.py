@@ -238,8 +238,8 @@ class Evaluate(Group):
             seed: A seed. (default: the protocol's, 0)
             protocol (NAME): See goldpan evaluate protocols; those of papers may bring a recipe.
             epochs: The maximum number of passes over the data. (default: the recipe's)
-            deepspeed: none, zero2, or zero2-offload to keep the optimizer off the GPU. (default:
-                the protocol's, none)
+            deepspeed: none, zero2, or zero3 to share out the weights too; zero2-offload and
+                zero3-offload keep the optimizer off the GPU. (default: the protocol's, none)
             workers: Processes, one per GPU.
             lora: Train low-rank adapters instead of the whole model.
             settings: Another setting; docs/reference/models.md lists those of fine-tuning.

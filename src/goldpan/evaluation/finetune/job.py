@@ -91,8 +91,9 @@ class TrainingSettings:
     """`cpu` or `cuda`."""
     processes: Positive = 1
     """Processes, one per GPU, which torchrun starts; also `--workers`."""
-    deepspeed: Literal["none", "zero2", "zero2-offload"] = "none"
-    """`zero2` or `zero2-offload`; also `--deepspeed`."""
+    deepspeed: Literal["none", "zero2", "zero2-offload", "zero3", "zero3-offload"] = "none"
+    """`zero2`; `zero3`, which shares out the weights too; either with `-offload`, which keeps
+    the optimizer off the GPU; also `--deepspeed`."""
     recompute: bool = False
     """True if activations are computed twice instead of kept: slower, less memory."""
     lora: bool = False
@@ -104,6 +105,11 @@ class TrainingSettings:
     report_to: str = "none"
     """Tools that are told of each step, such as `wandb` or `tensorboard`, which writes to the
     folder that TENSORBOARD_LOGGING_DIR names; separated by commas."""
+
+    @property
+    def shares_weights(self) -> bool:
+        """Return whether each process holds a part of the weights alone."""
+        return self.deepspeed.startswith("zero3")
 
 
 LENGTHS = "lengths"

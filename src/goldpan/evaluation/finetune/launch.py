@@ -100,7 +100,7 @@ def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
         raise EvaluationError(
             f"Not even one row of {job.task.name} fits into memory with the model",
             "Set recompute=true or a smaller max_length, choose --lora or --deepspeed "
-            "zero2-offload, or take smaller weights",
+            "zero3-offload, or take smaller weights",
         )
     gc.collect()
     torch = load("torch")

@@ -62,7 +62,8 @@ def load_model(job: TrainingJob, device: Any, learned: Path | None = None) -> Lo
         attention = module.get_correct_attn_implementation(_ATTENTION[settings.attention])
         if settings.lora:
             module = _with_adapters(module, job, report, learned)
-        module = module.to(device)
+        if not settings.shares_weights or learned is not None:
+            module = module.to(device)
     return LoadedModel(module, head, attention, half, device)
 
 

@@ -75,7 +75,10 @@ def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter
     try:
         with _own_randomness(device), quiet():
             _torch.manual_seed(job.seed)
+            # While it is kept, weights are shared out as they are read.
+            sharding = _sharding(job.settings, gpu=device.type == "cuda")
             loaded = load_model(job, device)
+            del sharding
             examples = loaded.head.examples(job.train, learn=True)
             if not examples:
                 raise EvaluationError(
@@ -160,10 +163,14 @@ def training_arguments(
 
 
 def deepspeed_config(settings: TrainingSettings, *, gpu: bool) -> dict[str, Any]:
-    """Return the configuration of `zero2` or `zero2-offload`; the Trainer fills in `auto`."""
-    stage: dict[str, Any] = {"stage": 2, "overlap_comm": gpu, "contiguous_gradients": True}
-    if settings.deepspeed == "zero2-offload":
-        stage["offload_optimizer"] = {"device": "cpu", "pin_memory": gpu}
+    """Return DeepSpeed's configuration; the Trainer fills in `auto`."""
+    number = 3 if settings.shares_weights else 2
+    stage: dict[str, Any] = {"stage": number, "overlap_comm": gpu, "contiguous_gradients": True}
+    on_cpu = {"device": "cpu", "pin_memory": gpu}
+    if settings.deepspeed.endswith("-offload"):
+        stage["offload_optimizer"] = on_cpu
+    if settings.shares_weights:
+        stage["stage3_gather_16bit_weights_on_model_save"] = True
     return {
         "zero_optimization": stage,
         "zero_force_ds_cpu_optimizer": False,  # it wants a compiler
@@ -175,6 +182,19 @@ def deepspeed_config(settings: TrainingSettings, *, gpu: bool) -> dict[str, Any]
         "gradient_accumulation_steps": "auto",
         "steps_per_print": 1_000_000_000,
     }
+
+
+def _sharding(settings: TrainingSettings, *, gpu: bool) -> Any:
+    """Return what makes transformers share out the weights that it reads, None if nothing."""
+    if not settings.shares_weights:
+        return None
+    config = deepspeed_config(settings, gpu=gpu) | {
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": 1,
+        "gradient_clipping": settings.clip,
+        "bf16": {"enabled": False},
+    }
+    return load("transformers.integrations").HfDeepSpeedConfig(config)
 
 
 class TaskTrainer(_Trainer):  # type: ignore[misc]
@@ -234,13 +254,15 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
         """Return the task's metric on the validation split, whose rows the processes share."""
         job, rank, world = self.job, self.args.process_index, self.args.world_size
         assert job.validation is not None
-        numbers = list(range(rank, len(job.validation), world))
+        # Where the weights are shared, all processes take part in each answer.
+        alike = job.settings.shares_weights
+        numbers = list(range(0 if alike else rank, len(job.validation), 1 if alike else world))
         values: Sequence[Any] = []
         if numbers:
             rows = job.validation.take(numbers)
             values = self.loaded.answers(rows, self.sampler.device_batch * 2).values
         shares = list(zip(numbers, values, strict=True))
-        if world > 1:
+        if world > 1 and not alike:
             shares = _accelerate.gather_object(shares)
         answers = Answers([value for _, value in sorted(shares, key=lambda share: share[0])])
         table = predictions_of(job.task, job.validation, answers)
@@ -293,7 +315,8 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
         state, loaded, key = self.state, self.loaded, f"eval_{self.job.task.metric}"
         scores = {entry["step"]: entry[key] for entry in state.log_history if key in entry}
         best = state.best_global_step or state.global_step
-        weights = [(weight.numel(), weight.requires_grad) for weight in loaded.module.parameters()]
+        weights = list(loaded.module.parameters())
+        counts = [getattr(weight, "ds_numel", weight.numel()) for weight in weights]
         steps = self.sampler.steps * self.job.epochs
         return {
             "step": state.global_step,
@@ -313,8 +336,10 @@ class TaskTrainer(_Trainer):  # type: ignore[misc]
             "max_length": loaded.head.tokenizer.limit,
             "device_batch": self.sampler.device_batch,
             "accumulation": self.sampler.parts,
-            "parameters": sum(count for count, _ in weights),
-            "trained_parameters": sum(count for count, trained in weights if trained),
+            "parameters": sum(counts),
+            "trained_parameters": sum(
+                count for count, weight in zip(counts, weights, strict=True) if weight.requires_grad
+            ),
             "learned": f"{CHECKPOINTS}/checkpoint-{best}",
         }
 
