@@ -22,6 +22,7 @@ import numpy as np
 
 from goldpan.core.errors import EvaluationError, GoldpanError
 from goldpan.core.terminal import ProgressTask, Reporter
+from goldpan.evaluation.finetune.arguments import sharding, training_arguments
 from goldpan.evaluation.finetune.checkpoints import CHECKPOINTS, STATE, DamagedCheckpointError, seal
 from goldpan.evaluation.finetune.heads import (
     NOT_ASKED,
@@ -31,13 +32,7 @@ from goldpan.evaluation.finetune.heads import (
     out_of_memory,
     rows_at_once,
 )
-from goldpan.evaluation.finetune.job import (
-    WORD_TASKS,
-    TooLargeError,
-    TrainingJob,
-    TrainingSettings,
-    write_trained,
-)
+from goldpan.evaluation.finetune.job import TooLargeError, TrainingJob, write_trained
 from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
 from goldpan.evaluation.finetune.steps import StepSampler, TakenRow, device_share
 from goldpan.evaluation.model import Answers, load
@@ -51,8 +46,6 @@ _TrainerCallback: Any = _transformers.TrainerCallback
 
 _LATER, _SAME = 1e-13, 1e-7
 """What a step adds to its score, and the difference of scores that counts."""
-_LOGGED = 1_000
-"""Losses that are kept at most."""
 _BETWEEN = 600.0
 """Seconds after which a checkpoint is due though no evaluation is."""
 _ASKED = 50
@@ -76,9 +69,9 @@ def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter
         with _own_randomness(device), quiet():
             _torch.manual_seed(job.seed)
             # While it is kept, weights are shared out as they are read.
-            sharding = _sharding(job.settings, gpu=device.type == "cuda")
+            shared_out = sharding(job.settings, gpu=device.type == "cuda")
             loaded = load_model(job, device)
-            del sharding
+            del shared_out
             examples = loaded.head.examples(job.train, learn=True)
             if not examples:
                 raise EvaluationError(
@@ -111,90 +104,6 @@ def train(job: TrainingJob, device_batch: int, checkpoint: Path | None, reporter
                 "Free some space on that disk; the same command resumes from the one before",
             ) from None
         raise
-
-
-def training_arguments(
-    job: TrainingJob, sampler: StepSampler, *, gpu: bool, half: bool
-) -> dict[str, Any]:
-    """Return the arguments of transformers' `TrainingArguments` for a training."""
-    settings = job.settings
-    steps = sampler.steps * job.epochs
-    by_epoch = job.task.type in WORD_TASKS
-    interval = sampler.steps if by_epoch else math.ceil(steps / settings.evaluations)
-    arguments: dict[str, Any] = {
-        "output_dir": str(job.directory / CHECKPOINTS),
-        "seed": job.seed % 2**32,
-        "use_cpu": not gpu,
-        "bf16": half,
-        "per_device_train_batch_size": sampler.device_batch,
-        "gradient_accumulation_steps": sampler.parts,
-        "num_train_epochs": job.epochs,
-        "learning_rate": settings.learning_rate,
-        "weight_decay": settings.weight_decay,
-        "max_grad_norm": settings.clip,
-        "warmup_steps": math.ceil(settings.warmup * steps),
-        "lr_scheduler_type": "linear" if settings.decay else "constant_with_warmup",
-        "gradient_checkpointing": settings.recompute,
-        "gradient_checkpointing_kwargs": {"use_reentrant": False},
-        "save_strategy": "steps",
-        "save_steps": interval,
-        "save_total_limit": 2,
-        "restore_callback_states_from_checkpoint": True,
-        "logging_steps": math.ceil(steps / _LOGGED),
-        "logging_nan_inf_filter": False,
-        "report_to": [name for name in settings.report_to.split(",") if name != "none"],
-        "disable_tqdm": True,
-        "remove_unused_columns": False,
-        "label_names": ["labels"],
-        "dataloader_pin_memory": gpu,
-    }
-    if job.validation is not None and len(job.validation):
-        arguments |= {
-            "eval_strategy": "steps",
-            "eval_steps": interval,
-            "metric_for_best_model": "score",
-            "greater_is_better": True,
-        }
-    if "LOCAL_RANK" in os.environ:
-        arguments["ddp_backend"] = "nccl" if gpu else "gloo"
-    if settings.deepspeed != "none":
-        arguments["deepspeed"] = deepspeed_config(settings, gpu=gpu)
-    return arguments
-
-
-def deepspeed_config(settings: TrainingSettings, *, gpu: bool) -> dict[str, Any]:
-    """Return DeepSpeed's configuration; the Trainer fills in `auto`."""
-    number = 3 if settings.shares_weights else 2
-    stage: dict[str, Any] = {"stage": number, "overlap_comm": gpu, "contiguous_gradients": True}
-    on_cpu = {"device": "cpu", "pin_memory": gpu}
-    if settings.deepspeed.endswith("-offload"):
-        stage["offload_optimizer"] = on_cpu
-    if settings.shares_weights:
-        stage["stage3_gather_16bit_weights_on_model_save"] = True
-    return {
-        "zero_optimization": stage,
-        "zero_force_ds_cpu_optimizer": False,  # it wants a compiler
-        "zero_allow_untested_optimizer": True,
-        "bf16": {"enabled": "auto"},
-        "data_types": {"grad_accum_dtype": "fp32"},
-        "gradient_clipping": "auto",
-        "train_micro_batch_size_per_gpu": "auto",
-        "gradient_accumulation_steps": "auto",
-        "steps_per_print": 1_000_000_000,
-    }
-
-
-def _sharding(settings: TrainingSettings, *, gpu: bool) -> Any:
-    """Return what makes transformers share out the weights that it reads, None if nothing."""
-    if not settings.shares_weights:
-        return None
-    config = deepspeed_config(settings, gpu=gpu) | {
-        "train_micro_batch_size_per_gpu": 1,
-        "gradient_accumulation_steps": 1,
-        "gradient_clipping": settings.clip,
-        "bf16": {"enabled": False},
-    }
-    return load("transformers.integrations").HfDeepSpeedConfig(config)
 
 
 class TaskTrainer(_Trainer):  # type: ignore[misc]
