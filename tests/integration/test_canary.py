@@ -121,7 +121,7 @@ def lab(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub-cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "no-login"))
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("goldpan.annotation.studio.client.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("label_studio_sdk.core.http_client.time.sleep", lambda seconds: None)
     monkeypatch.setattr("goldpan.miners.github.client.Pace", lambda: PACE)
     (tmp_path / "temporary").mkdir()
     (tmp_path / "w").mkdir()

@@ -45,6 +45,9 @@ DISTRIBUTION = "goldpan-mining"
 EXTRAS = {
     "autorank": "statistics",
     "deepspeed": "training",
+    "ijson": "annotate",
+    "krippendorff": "annotate",
+    "label_studio_sdk": "annotate",
     "matplotlib": "plots",
     "obstore": "remote",
     "openai": "review",
