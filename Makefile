@@ -47,6 +47,7 @@ check: $(TEST_READY)  ## formatting, lint, types and the layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.file_circles
 	$(BIN)/python $(LOCKS)/lock.py --check
 
 bench: $(TEST_READY)  ## measure; takes some minutes

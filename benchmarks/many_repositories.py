@@ -23,13 +23,13 @@ from pathlib import Path
 from benchmarks.backup import Run, watch
 from benchmarks.scale import mine_world, scratch
 from goldpan.core.terminal import Reporter
-from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import recipe_of
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.run import OpenPlan
 from goldpan.plan.step import RENAMED
 from goldpan.plan.unit import UnitRecord
+from goldpan.workspace.workspace import Workspace
 from tests.twin import workload_world
 
 REPOSITORIES = (10, 300, 1_000)

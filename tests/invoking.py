@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-import cyclopts
-
 from goldpan.cli import main
-from goldpan.operations.command import make_command, misuse
-from goldpan.operations.program import named_command, split_words
-from goldpan.operations.signature import read_operation
-from goldpan.operations.table import function_of
+from goldpan.commands.program import run_words
 
 
-def find_command(words: Sequence[str]) -> tuple[cyclopts.App, list[str]]:
-    """Return the command that words name, and the words behind its own."""
-    name, others = named_command(words)
-    return make_command(read_operation(function_of(name)), f"goldpan {name}"), others
+def typed(*words: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
+    """Return the method that words name, and the values that they give it; nothing runs.
 
+    Raises `UsageError` where the program does not understand them.
+    """
+    found: list[tuple[Callable[..., Any], Mapping[str, Any]]] = []
 
-def check_typed(*words: str) -> None:
-    """Raise `UsageError` where the program does not understand a command line; nothing runs."""
-    _, others = split_words(words)
-    app, remaining = find_command(others)
-    try:
-        app.parse_args(remaining, exit_on_error=False, print_error=False)
-    except cyclopts.CycloptsError as error:
-        raise misuse(error, app) from None
+    def take(method: Callable[..., Any], values: Mapping[str, Any]) -> int:
+        found.append((method, values))
+        return 0
+
+    with redirect_stdout(io.StringIO()):  # of -h and the like, which name no method
+        run_words(words, take)
+    return found[0] if found else (run_words, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -22,12 +23,11 @@ import orjson
 
 import goldpan
 from docs.generate.pages import FOLDER
+from goldpan.commands.program import commands
 from goldpan.core.result import Result
-from goldpan.operations.command import typed_values
-from goldpan.operations.signature import read_operation
-from goldpan.operations.table import function_of, operations, owner_of
+from goldpan.workspace import options
 from tests.demo_workspace import make_demo, offline
-from tests.invoking import find_command, invoke
+from tests.invoking import invoke, typed
 from tests.shared_folder import shared_folder
 
 PAGE = "json.md"
@@ -86,22 +86,15 @@ def call(name: str) -> Called:
     assert done.exit_code in (0, 3) or name == "doctor", done.output  # which sees no network
     for made in _ONCE.get(name, ()):
         made.unlink()
-    return Called(orjson.loads(done.stdout), _call_method(name, words), done.exit_code)
+    return Called(orjson.loads(done.stdout), _call_method(words), done.exit_code)
 
 
-def _call_method(name: str, words: list[str]) -> Result:
-    operation = read_operation(function_of(name))
-    app, others = find_command(words)
-    _, bound, _ = app.parse_args(others, exit_on_error=False, print_error=False)
-    values = typed_values(operation, bound.arguments)
-    values.pop("json", None)
-    owner = None
-    if operation.owner:
-        names = ("workspace", "tasks", *operation.opening)
-        opening = {key: values.pop(key) for key in names if key in values}
-        opening["path"] = opening.pop("workspace", opening.get("path"))
-        owner = owner_of(operation, goldpan.Workspace(**opening))
-    result: Result = operation.call(owner, values)
+def _call_method(words: list[str]) -> Result:
+    method, values = typed(*words)
+    workspace = words[words.index("--workspace") + 1] if "--workspace" in words else None
+    if "workspace" in inspect.signature(method).parameters:
+        values = {**values, "workspace": workspace}
+    result: Result = options.call(goldpan.Workspace(workspace), method, values)
     return result
 
 
@@ -139,7 +132,7 @@ def _type(value: Any) -> str:
 def render(called: Mapping[str, Called]) -> str:
     """Return the page of what each command prints as JSON."""
     parts = []
-    for name in operations():
+    for name in commands(goldpan.Workspace()):
         if name not in called:
             continue
         fields = dict(shape(called[name].printed))

@@ -30,8 +30,7 @@ from goldpan.evaluation.metrics.generation import (
     rouge_tokens,
     tokenize,
 )
-from goldpan.evaluation.models.prompt_answers import read_answer
-from goldpan.evaluation.models.prompts import PromptRow
+from goldpan.evaluation.models.prompt_answers import PromptRow, read_answer
 from goldpan.filters import answers
 from goldpan.filters.duplicates.settings import fold, words
 from goldpan.filters.issues.redundancy import find_claims, plain_label

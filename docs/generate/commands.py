@@ -2,87 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterable
+from keyword import iskeyword
+from types import FunctionType, MethodType
+from typing import Any
 
 from docs.generate.markdown import page, prose, table
-from goldpan.operations.program import program as global_options
-from goldpan.operations.program import with_what_is_registered
-from goldpan.operations.signature import (
-    JSON_HELP,
-    Operation,
-    Parameter,
-    fields_of,
-    read_operation,
-    returns_result,
-)
-from goldpan.operations.table import (
-    children,
-    every_command,
-    first_words,
-    function_of,
-    is_group,
-    python_names,
-    summary_of,
-)
-from goldpan.operations.workspace import opening_parameters
+from goldpan import Workspace
+from goldpan.commands.declare import with_what_is_registered
+from goldpan.commands.program import BoundCommand, commands, launch_options
+from goldpan.workspace.options import Option, options_of
 
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
-command is a method of `goldpan.Workspace` or `goldpan.Dataset`, or a function of `goldpan`, whose
+command is a method of `goldpan.Workspace` or `goldpan.Dataset`, or a function, whose
 parameters have the names of the options. [The program](../guide.md#the-program) explains errors
 and exit codes."""
 
 
-def commands() -> str:
+def commands_page() -> str:
     """Return the page."""
-    parts = [part for name in first_words() for part in _below(name)]
-    options = table(_HEAD, map(_row, read_operation(global_options).parameters))
-    own = f"## Options of the program\n\nThey stand before or after the command.\n\n{options}"
-    return page("Commands", _INTRODUCTION, *parts, own)
+    parts = [_section(command) for command in commands(Workspace()).values()]
+    own = table(_HEAD, map(_row, launch_options()))
+    told = f"## Options of the program\n\nThey stand before or after the command.\n\n{own}"
+    return page("Commands", _INTRODUCTION, *_by_first_word(parts), told)
 
 
 _HEAD = ("option", "takes", "")
 
 
-def _below(name: str) -> Iterator[str]:
-    heading = f"## goldpan {name}"
-    if is_group(name):
-        yield f"{heading}\n\n{prose(summary_of(name))}"
-    else:
-        yield "\n\n".join([heading, *_described(name)])
-    for child in children(name):
-        yield from _below(child)
+def _by_first_word(sections: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the sections, those of a group behind it."""
+    known = [*sections]
+    firsts = dict.fromkeys(words.split()[0] for words, _ in known)
+    order = {first: number for number, first in enumerate(firsts)}
+    known.sort(key=lambda item: order[item[0].split()[0]])
+    return [text for _, text in known]
 
 
-def _described(name: str) -> Iterator[str]:
-    operation = read_operation(function_of(name))
-    yield prose(operation.summary)
-    if operation.description:
-        yield prose(operation.description)
-    yield f"```console\n$ {every_command()[name].whole_example}\n```"
-    yield f"In Python: `{python_name(name)}(...)`"
-    yield table(_HEAD, _rows(operation))
+def _section(command: BoundCommand) -> tuple[str, str]:
+    heading = f"## goldpan {command.words}"
+    if command.method is None:
+        return command.words, f"{heading}\n\n{prose(command.summary)}"
+    text = (inspect.getdoc(command.method) or "").partition("\n\nArgs:")[0]
+    about, _, example = text.partition("\n\nExample: ")
+    rows = map(_row, with_what_is_registered(options_of(command.method)))
+    parts = [heading, prose(about), f"```console\n$ {example}\n```"]
+    parts += [f"In Python: `{python_name(command.words)}`", table(_HEAD, rows)]
+    return command.words, "\n\n".join(parts)
 
 
-def python_name(name: str) -> str:
-    """Return the method or function that a command is."""
-    operation = read_operation(function_of(name))
-    words = python_names(name)
-    if operation.owner == "Dataset":
-        return f"Dataset.{words[-1]}"
-    return ".".join(["Workspace" if operation.owner else "goldpan", *words])
+def python_name(words: str) -> str:
+    """Return how a command is called in Python."""
+    lab = Workspace()
+    method, names = commands(lab)[words].method, python_words(words)
+    assert method is not None
+    found: Any = lab
+    for name in names:
+        found = getattr(found, name, None)
+    if method.__qualname__.startswith("Dataset."):
+        return f"Dataset.{names[-1]}(...)"
+    if isinstance(method, FunctionType):
+        return f"goldpan.{names[-1]}(...)"
+    routine = found if inspect.isroutine(found) or found is None else found.__call__
+    if getattr(routine, "__func__", None) is getattr(method, "__func__", None):
+        return f"{'.'.join(['Workspace', *names])}(...)"
+    if words.count(" ") == 1 and words.startswith("build "):
+        return f'Workspace.build("{words.removeprefix("build ")}", ...)'
+    assert isinstance(method, MethodType)
+    return f"{method.__func__.__module__}.{method.__func__.__name__}(lab, ...)"
 
 
-def _rows(operation: Operation) -> Iterator[tuple[str, str, str]]:
-    for parameter in with_what_is_registered(operation.parameters):
-        inner = fields_of(parameter.type) if parameter.kind == "group" else (parameter,)
-        yield from map(_row, inner)
-    for parameter, _ in opening_parameters(operation):
-        yield _row(parameter)
-    if returns_result(operation):
-        yield "`--json`", "", JSON_HELP
+def python_words(words: str) -> list[str]:
+    """Return the words of a command as Python writes them."""
+    return [f"{name}_" if iskeyword(name) else name for name in words.replace("-", "_").split()]
 
 
-def _row(parameter: Parameter) -> tuple[str, str, str]:
-    shown = parameter.name if parameter.kind == "argument" else f"--{parameter.option}"
-    return f"`{shown}`", "" if parameter.is_flag else parameter.placeholder, parameter.about
+def _row(option: Option) -> tuple[str, str, str]:
+    shown = option.name if option.kind == "argument" else f"--{option.word}"
+    return f"`{shown}`", "" if option.is_flag else option.placeholder, option.about

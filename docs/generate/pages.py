@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate.commands import commands
+from docs.generate.commands import commands_page
 from docs.generate.data import datasets_page, tables_page, tasks_page
 from docs.generate.files import files_page
 from docs.generate.filters import criteria_page, profiles_page
@@ -15,7 +15,7 @@ from docs.generate.settings import models_page, settings_page
 
 FOLDER = Path(__file__).parent.parent / "reference"
 PAGES: dict[str, Callable[[], str]] = {
-    "commands.md": commands,
+    "commands.md": commands_page,
     "criteria.md": criteria_page,
     "datasets.md": datasets_page,
     "files.md": files_page,

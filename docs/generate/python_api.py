@@ -16,8 +16,9 @@ import goldpan
 from docs.generate.commands import python_name
 from docs.generate.markdown import attribute_docs, page, prose, table
 from goldpan import plugins
+from goldpan.commands.program import commands
 from goldpan.core.result import Result
-from goldpan.operations.table import Group, first_words, function_of, operations
+from goldpan.workspace.opening import Group
 
 _INTRODUCTION = """\
 All public names of `goldpan` and `goldpan.plugins`. [Goldpan from Python](../python.md) shows them
@@ -39,14 +40,18 @@ def _commands() -> Iterator[str]:
     rows = [
         (
             f"`goldpan {words}`",
-            f"`{python_name(words).replace('Workspace.', 'lab.').replace('Dataset.', 'data.')}`",
-            f"`{inspect.get_annotations(function_of(words))['return']}`".replace(" | ", "` or `"),
+            f"`{_called(words)}`",
+            f"`{command.method.__annotations__['return']}`".replace(" | ", "` or `"),
         )
-        for command in first_words()
-        for words in operations()
-        if words.split()[0] == command
+        for words, command in commands(goldpan.Workspace()).items()
+        if command.method is not None
     ]
     yield table(("command", "operation", "returns"), rows)
+
+
+def _called(words: str) -> str:
+    name = python_name(words).replace("Workspace.", "lab.").replace("Dataset.", "data.")
+    return name.removesuffix("(...)")
 
 
 def _module(module: ModuleType) -> Iterator[str]:

@@ -68,4 +68,4 @@ def build(
     return Dataset(directory, workspace=lab)
 
 
-register(Builder("label-counts", "label_counts:build", "--fewest 3", reads="mined"))
+register(Builder("label-counts", "label_counts:build", reads="mined"))

@@ -1,4 +1,4 @@
-"""A group of commands, whose methods are `lab.threads.longest` and so on.
+"""A group of commands.
 
 goldpan --plugin long_threads.py threads longest --most 3
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from goldpan.plugins import Command, register
 from goldpan.plugins.data import Block, Result, Table, open_tables
-from goldpan.plugins.operations import Group, Positive, known_repositories
+from goldpan.plugins.operations import Positive, Workspace, known_repositories
 
 QUERY = """
 SELECT repo, number, comment_count AS comments FROM entries WHERE kind = 'issue'
@@ -27,25 +27,22 @@ class Threads(Result):
         yield Table(("repo", "issue", "comments"), self.threads)
 
 
-class ThreadCommands(Group):
-    """Look at long discussions."""
+def longest(lab: Workspace, *repos: str, most: Positive = 10) -> Threads:
+    """List the issues with the most comments.
 
-    words = "threads"
+    Example: goldpan threads longest --most 3
 
-    def longest(self, *repos: str, most: Positive = 10) -> Threads:
-        """List the issues with the most comments.
-
-        Args:
-            most: How many of each repository.
-        """
-        threads = []
-        for repo in known_repositories(self.lab.layout, repos, "tables"):
-            with open_tables(self.lab.layout, repo, ["entries"]) as tables:
-                threads += tables.sql(QUERY, params={"most": most}).fetchall()
-        return Threads(threads)
+    Args:
+        most: How many of each repository.
+    """
+    threads = []
+    for repo in known_repositories(lab.layout, repos, "tables"):
+        with open_tables(lab.layout, repo, ["entries"]) as tables:
+            threads += tables.sql(QUERY, params={"most": most}).fetchall()
+    return Threads(threads)
 
 
 register(
-    Command("threads", group="long_threads:ThreadCommands", panel="Look and verify"),
-    Command("threads longest", "long_threads:ThreadCommands.longest", "--most 3"),
+    Command("threads", about="Look at long discussions.", panel="Look and verify"),
+    Command("threads longest", "long_threads:longest"),
 )

@@ -20,15 +20,16 @@ from goldpan.filters.pipeline import FilterResult as FilterResult
 from goldpan.miners.coverage import Coverage as Coverage
 from goldpan.miners.mine import MineResult as MineResult
 from goldpan.miners.pairing import PairResult as PairResult
-from goldpan.operations.dataset import Dataset as Dataset
-from goldpan.operations.dataset import load as load
-from goldpan.operations.functions import apply_edit as apply_edit
-from goldpan.operations.functions import contamination as contamination
-from goldpan.operations.functions import diff as diff
-from goldpan.operations.runs import Evaluation as Evaluation
-from goldpan.operations.stages.starting import run as run
-from goldpan.operations.workspace import Workspace as Workspace
+from goldpan.plan.command import run as run
 from goldpan.plan.results import PlanResult as PlanResult
 from goldpan.plugins import register as register
+from goldpan.workspace.building import RowOptions as RowOptions
+from goldpan.workspace.dataset import Dataset as Dataset
+from goldpan.workspace.dataset import load as load
+from goldpan.workspace.functions import apply_edit as apply_edit
+from goldpan.workspace.functions import contamination as contamination
+from goldpan.workspace.functions import diff as diff
+from goldpan.workspace.runs import Evaluation as Evaluation
+from goldpan.workspace.workspace import Workspace as Workspace
 
 __all__: list[str]

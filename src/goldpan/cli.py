@@ -39,7 +39,7 @@ def _run(words: Sequence[str]) -> NoReturn:
 
 
 def _start(words: Sequence[str]) -> int:
-    from goldpan.operations.program import run_words  # whose import may be interrupted, too
+    from goldpan.commands.program import run_words  # whose import may be interrupted, too
 
     return run_words(words)
 

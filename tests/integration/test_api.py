@@ -106,7 +106,7 @@ def test_a_dataset_is_built_and_read(lab: goldpan.Workspace) -> None:
 def test_a_family_is_a_method_and_a_dataset_a_result(
     lab: goldpan.Workspace, tmp_path: Path
 ) -> None:
-    built = lab.build.code_edit(limit=3, output=tmp_path / "edits")
+    built = lab.build("code-edit", limit=3, output=tmp_path / "edits")
     assert built.plain()["examples"] == len(built) == 3
     assert built.rows() == [{"split": "test", "examples": 3, "bytes": built.rows()[0]["bytes"]}]
     loaded = goldpan.load(built.path)
@@ -151,6 +151,7 @@ def test_models_are_evaluated(lab: goldpan.Workspace) -> None:
     data = lab.dataset(TASK)
     done = evaluated(lab, dataset=data, model=["majority", "tfidf-svm"], seed=[0, 1])
     assert len(done) == 4
+    assert done._repr_html_().count("<tr>") == 5
     lines = repr(done).splitlines()
     assert lines[0] == "Evaluation of 4 runs"
     assert lines[-1].split()[:4] == [TASK, "tfidf-svm", "1", "micro_f1"]
@@ -224,6 +225,6 @@ def test_one_file_is_one_and_what_is_no_choice_is_told(lab: goldpan.Workspace) -
         lab.reproduce("selu", table="99")
     wrong: Any = "frist"
     with pytest.raises(goldpan.UsageError, match=r"no choice of an answer .frist. \(did you mean"):
-        lab.build.qa(answer=wrong)
+        lab.build("qa", answer=wrong)
     with pytest.raises(goldpan.UsageError, match=r"no format .frist.. Choose swe-bench"):
         lab.dataset("qa").export(to=wrong)

@@ -37,7 +37,7 @@ def questions(tmp_path: Path) -> Workspace:
 
 
 def build(lab: Workspace, *required: str, **options: Any) -> Dataset:
-    return lab.build.qa(profile=lab.path.parent / "own.toml", require=required, **options)
+    return lab.build("qa", profile=lab.path.parent / "own.toml", require=required, **options)
 
 
 def numbers(dataset: Dataset) -> list[int]:
@@ -129,7 +129,7 @@ def test_a_finding_that_there_is_not_or_that_rows_cannot_have_is_refused(
 def test_edits_are_judged_by_the_fix_before_they_become_rows(tmp_path: Path) -> None:
     lab = Workspace(make_demo(tmp_path / "demo"))
     findings = lab.audit("code-edit", finding="place-in-issue").findings[0].verdicts
-    dataset = lab.build.code_edit(require="not:place-in-issue")
+    dataset = lab.build("code-edit", require="not:place-in-issue")
     assert len(dataset) == findings["not-found"] + findings["cannot-tell"]
     assert dataset.built.dropped["not:place-in-issue"] == findings["found"] > 0
     every = json.loads(json.dumps(dataset.plain(), default=str))

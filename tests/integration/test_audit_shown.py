@@ -79,7 +79,7 @@ def test_the_card_states_an_audit_of_exactly_the_rows_that_it_is_of(lab: Workspa
     assert [(audited.path / name).read_bytes() for name in AUDITED] == written
     lab.audit("qa", finding="solution-in-issue")
     assert [(audited.path / name).read_bytes() for name in AUDITED] == written
-    assert "free of all findings" not in lab.build.qa(limit=3).card
+    assert "free of all findings" not in lab.build("qa", limit=3).card
     assert not (audited.path / "findings.md").exists()
 
 

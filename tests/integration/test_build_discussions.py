@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from goldpan.annotation.studio.forms import find_form, make_task
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.datasets.hub.check import check_dataset
 from goldpan.datasets.provenance import stored_rows
-from goldpan.operations.dataset import Dataset
+from goldpan.workspace.dataset import Dataset
 from tests.demo_workspace import offline
 from tests.keyboard import terminal
 from tests.mining import SLUICE, mine_twin
@@ -97,7 +98,7 @@ def test_each_discussion_without_a_usable_answer_is_told_why(discussed: Discusse
 
 
 def test_rows_say_who_accepted_the_answer(discussed: Discussed) -> None:
-    built = rows(discussed.lab.build.qa(source="discussions"))
+    built = rows(discussed.lab.build("qa", source="discussions"))
     assert {row["id"]: row["answer_accepted_by"] for row in built} == {
         discussed.row_id("converted"): "asker",
         discussed.row_id("by_asker"): "asker",
@@ -120,7 +121,7 @@ def test_both_sources_make_one_dataset(discussed: Discussed, tmp_path: Path) -> 
     profile = tmp_path / "lenient.toml"
     profile.write_text('extends = "default"\ndecide = ["bots", "near-duplicates"]\n', "utf-8")
     discussed.lab.filter(profile=profile)
-    build = discussed.lab.build.qa
+    build = partial(discussed.lab.build, "qa")
     both = build(source=["issues", "discussions"], profile=profile, split="random:0.5,0.5")
     built = rows(both)
     assert {row["source"] for row in built} == {"issues", "discussions"}
@@ -153,7 +154,7 @@ def test_an_issue_that_became_a_discussion_costs_neither_its_place(discussed: Di
 
 
 def test_a_row_leads_back_to_its_raw_reply(discussed: Discussed) -> None:
-    discussed.lab.build.qa(source="discussions")
+    discussed.lab.build("qa", source="discussions")
     found = discussed.lab.trace(discussed.row_id("by_maintainer"), verify=True)
     assert found.holds
     assert found.complete
@@ -185,13 +186,13 @@ def test_the_report_and_the_command_line_know_discussions(discussed: Discussed) 
 
 
 def test_options_that_do_not_go_together_are_refused(discussed: Discussed) -> None:
-    build = discussed.lab.build.qa
+    build = partial(discussed.lab.build, "qa")
     with pytest.raises(UsageError, match="Reviews read issues alone"):
         build(source="discussions", require="question-answer")
     with pytest.raises(UsageError, match="discussions have accepted answers"):
         build(source="discussions", answer="first")
     with pytest.raises(UsageError, match="Choose issues or discussions"):
-        build(source="wiki")  # type: ignore[arg-type]
+        build(source="wiki")
 
 
 def test_a_workspace_without_discussions_is_told_how_to_get_them(tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ def test_a_workspace_without_discussions_is_told_how_to_get_them(tmp_path: Path)
     lab = goldpan.Workspace(tmp_path / "lab")
     lab.filter()
     with pytest.raises(DatasetError, match="there are no discussions") as told:
-        lab.build.qa(source="discussions")
+        lab.build("qa", source="discussions")
     assert "--include discussions" in told.value.remedy
 
 
@@ -209,7 +210,7 @@ def test_accepted_answers_are_judged_by_people_not_by_models(discussed: Discusse
     done = run("review", "--subject", "discussion", "--dry-run", "--workspace", folder)
     assert done.code == 2
     assert "goldpan evaluate labels DATASET --sample 50" in done.err
-    discussed.lab.build.qa(source="discussions")
+    discussed.lab.build("qa", source="discussions")
     words = ("evaluate", "labels", "qa", "--sample", "1", "--workspace", folder)
     with terminal(*words, folder=folder, environment=offline()) as screen:
         shown = screen.until("q stop")

@@ -13,7 +13,7 @@ import pytest
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.git.clone import read_heads
-from goldpan.operations.workspace import Workspace
+from goldpan.workspace.workspace import Workspace
 from tests.demo_workspace import make_demo
 from tests.places import files_below
 

@@ -183,7 +183,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
     own_task(lab.path / "tasks")
     lab.tasks.import_("toy_issues", own_files(folder))
     output = lab.path / "datasets" / "issue-nlbse23"
-    lab.build.issue_type(profile="nlbse23", source="mined", split="none", output=output)
+    lab.build("issue-type", profile="nlbse23", source="mined", split="none", output=output)
     made = {}
     for name in (*MINED, *IMPORTED, *OWN):
         directory = lab.path / "datasets" / name

@@ -14,9 +14,9 @@ import pytest
 from goldpan import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.settings.config import repository_name
-from goldpan.operations.repositories import named_repositories
+from goldpan.workspace.repositories import named_repositories
 from tests.console import NOWHERE, PAN, TOKEN, run, sentence
-from tests.invoking import check_typed
+from tests.invoking import typed
 from tests.places import ROOT
 from tests.program import MINE
 from tests.twin import Fault, Faults, Twin, synthetic_world
@@ -60,7 +60,7 @@ def test_every_command_on_a_page_can_be_typed(page: Path) -> None:
                 if not re.match(r"[A-Z_]+=", word)
             ]
             if words[0] == "goldpan" and "--plugin" not in words:  # run by `test_plugins.py`
-                check_typed(*words[1:])
+                typed(*words[1:])
 
 
 def test_init_makes_a_settings_file_that_holds_when_uncommented(tmp_path: Path) -> None:
@@ -195,7 +195,8 @@ def test_open_names_the_newest_report(tmp_path: Path) -> None:
 def test_a_mistyped_command_of_a_group_is_told_with_the_nearest(tmp_path: Path) -> None:
     done = run("evaluate", "runn", folder=tmp_path)
     assert (done.code, "'evaluate runn' (did you mean run?)" in done.err) == (2, True), done.err
-    done = run("--workspace", "lab", "status", folder=tmp_path)
+    assert "no workspace lab" in run("--workspace", "lab", "status", folder=tmp_path).err
+    done = run("--dry-run", "mine", folder=tmp_path)
     assert "Options of a command stand behind it" in done.err
 
 
@@ -206,9 +207,8 @@ def test_words_of_another_program_are_not_goldpans_own(tmp_path: Path) -> None:
         "import sys; sys.argv = ['host', '--quiet', '--json', 'secret-word']; "
         "from goldpan.core.errors import UnknownNameError; "
         "from goldpan.core.terminal import complain; "
-        "from goldpan.operations.command import is_silent; "
         "complain(UnknownNameError('There is no rule x', 'Choose default')); "
-        "sys.exit(is_silent(False))"
+        "sys.exit(__import__('goldpan').Workspace().shows_progress)"
     )
     done = run(folder=tmp_path, program=library)
     assert done.code == 0
@@ -226,3 +226,29 @@ def test_lines_of_a_file_of_repositories_end_at_line_feeds_alone(tmp_path: Path)
     names.write_bytes("# a \u2028form\x0cfeed\x85\r\no/n\r\n\no/m\n../x\n".encode())
     with pytest.raises(UsageError, match=r"names\.txt:5: "):
         named_repositories([], names)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("mine numpy/numpy", "'numpy/numpy' is one word too many. Write --repo numpy/numpy."),
+        ("mine --repo a/b --retries 4", "Set retries in goldpan.toml, in the workspace"),
+        ("filter --patience=3", "Unknown option: --patience. Set patience in goldpan.toml"),
+        (
+            "build crosscode split",
+            "NAME is missing. Run goldpan build crosscode split -h for help.",
+        ),
+        ("help nothing", "There is no command 'nothing'"),
+        ("build qa --source wiki", 'Choose from: "issues", "discussions"'),
+        ("build qa --limit 0", 'Invalid value "0" for --limit. Must be >= 1'),
+        ("why a b", "'b' is one word too many. Run goldpan why -h for help."),
+    ],
+)
+def test_a_mistake_is_told_with_what_helps(tmp_path: Path, words: str, said: str) -> None:
+    sentence(run(*words.split(), folder=tmp_path), 2, said)
+
+
+def test_help_is_a_command_too(tmp_path: Path) -> None:
+    for words in ((), ("build", "qa"), ("evaluate",)):
+        asked = run("help", *words, folder=tmp_path)
+        assert (asked.code, asked.out) == (0, run(*words, "-h", folder=tmp_path).out)

@@ -19,25 +19,23 @@ from string import Template
 
 import pytest
 
-from goldpan import load
+from goldpan import Workspace, load
 from goldpan.annotation.review.request import load_review_settings
+from goldpan.commands.program import commands, launch_options
 from goldpan.core.errors import UsageError
 from goldpan.datasets.tasks.checks import check_task
 from goldpan.datasets.tasks.registry import parse_task
 from goldpan.execution.recipe import load_recipes
 from goldpan.filters.profile import load_profile
 from goldpan.llm.settings import load_prices
-from goldpan.operations.program import global_options
-from goldpan.operations.signature import fields_of, read_operation
-from goldpan.operations.table import function_of, operations
-from goldpan.operations.workspace import opening_parameters
 from goldpan.papers.crosscodebench.kinds import kind_of_task, task_settings
 from goldpan.papers.crosscodebench.splits import load_splits
 from goldpan.papers.nlbse.issues.profile import load_profile as load_issue_profile
 from goldpan.plan.file import load_plan
 from goldpan.reproduce.recipe import read_recipe
+from goldpan.workspace.options import options_of
 from tests.demo_workspace import make_demo
-from tests.invoking import check_typed
+from tests.invoking import typed
 from tests.openai_server import OpenAIServer
 from tests.page_walks import HERE, LAB, LACKING, NEEDS, WALKS, is_left_out, keep
 from tests.pages import PAGES, blocks, run_command, run_python, toml, write
@@ -120,7 +118,7 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
             if "--plugin" in words:
                 assert name in WALKS, "a plugin's parts are known where it is loaded"
             elif words[0] == "goldpan":
-                check_typed(*words[1:])
+                typed(*words[1:])
             elif words[:2] == ["python", "-m"]:
                 assert find_spec(words[2]), command
             elif words[0].startswith("examples/"):
@@ -129,21 +127,21 @@ def test_every_command_of_a_page_is_one_that_goldpan_takes(name: str, tmp_path: 
                 assert re.match(next(iter(NEEDS)), command) or is_left_out(command), command
 
 
+METHODS = {
+    name: command.method for name, command in commands(Workspace()).items() if command.method
+}
+
+
 @cache
 def _options(command: str) -> set[str]:
     """Return the options of a command, as they are typed."""
-    operation = read_operation(function_of(command))
-    declared = [*operation.parameters, *(found for found, _ in opening_parameters(operation))]
-    single = [
-        field
-        for item in declared
-        for field in (fields_of(item.type) if item.kind == "group" else (item,))
-    ]
-    named = {f"--{item.option}" for item in single} | {f"--no-{item.option}" for item in single}
-    return named | {*global_options(), "--json", "--help"}
+    taken = [*options_of(METHODS[command]), *launch_options()]
+    named = {f"--{item.word}" for item in taken} | {f"--no-{item.word}" for item in taken}
+    return named | {"--help"}
 
 
 FOREIGN = {
+    "--documents": "benchmarks.intervals",
     "--exclude-newer": "uv",
     "--fewest": "benchmarks.calibration",
     "--most": "benchmarks.calibration",
@@ -157,7 +155,7 @@ FOREIGN = {
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_in_the_text_of_a_page_is_one(name: str) -> None:
     """One that stands behind a command is the command's, one by itself that of any."""
-    known = set(FOREIGN).union(*map(_options, operations()))
+    known = set(FOREIGN).union(*map(_options, METHODS))
     prose = re.sub(r"^```.*?^```", "", PAGES[name].read_text(encoding="utf-8"), flags=re.M | re.S)
     for said in re.findall(r"`([^`]+)`", prose):
         words = said.split()
@@ -166,14 +164,14 @@ def test_every_option_in_the_text_of_a_page_is_one(name: str) -> None:
             assert typed <= known, said
         elif words[0] == "goldpan":
             begun = (" ".join(words[1:end]) for end in range(len(words), 1, -1))
-            command = next((command for command in begun if command in operations()), None)
+            command = next((command for command in begun if command in METHODS), None)
             assert typed <= (known if command is None else _options(command)), said
 
 
 def test_a_wrong_option_on_a_page_would_be_found() -> None:
     for wrong in ("export qa --tow chat", "evaluate runn", "build qa --split"):
         with pytest.raises(UsageError):
-            check_typed(*wrong.split())
+            typed(*wrong.split())
 
 
 def _plan_part(folder: Path, text: str) -> None:

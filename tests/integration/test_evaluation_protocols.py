@@ -14,8 +14,8 @@ from goldpan.datasets.tasks.registry import find_task
 from goldpan.evaluation.models import boosted, fasttext
 from goldpan.evaluation.models.finetuned import finetuned
 from goldpan.evaluation.protocol import find_protocol, in_part, settings_for
-from goldpan.operations.runs import RunPlan, plan_runs
-from goldpan.operations.workspace import Workspace as Lab
+from goldpan.workspace.runs import RunPlan, plan_runs
+from goldpan.workspace.workspace import Workspace as Lab
 from tests.comparing import add_run, reported, two_labels, write_rows
 from tests.invoking import invoke
 from tests.tiny_models import tiny

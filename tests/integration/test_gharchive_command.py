@@ -165,7 +165,7 @@ def test_ctrl_c_says_how_to_go_on(source: Path, tmp_path: Path) -> None:
         (("gharchive", *DAY, "--engine", "spark"), "spark"),
         (("gharchive", *DAY, "--source", ".", "--workers", "-1"), "--workers"),
         (("gharchive", *DAY, "--concurrency", "0"), "concurrency"),
-        (("--json", "gharchive", *DAY), "--from"),
+        (("--dry-run", "gharchive", *DAY), "--from"),
         (("--repo", "a/b", "gharchive", *DAY), "--from"),
         ((), "No repository was named"),
     ],

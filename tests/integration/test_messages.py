@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from goldpan import Workspace
+from goldpan.commands.program import commands
 from goldpan.core.errors import UsageError
 from goldpan.datasets.splits import SPLIT_FORMS, SplitPlan
-from goldpan.operations.signature import read_operation
-from goldpan.operations.table import function_of
 from goldpan.papers.nlbse.issues.build import LEAVE_ONE_OUT
+from goldpan.workspace.options import options_of
 from tests.console import run, sentence
 from tests.demo_workspace import attempt, make_demo
 from tests.places import ROOT
@@ -124,8 +125,9 @@ def test_a_question_ends_as_one(tmp_path: Path) -> None:
 def test_help_and_errors_name_the_same_splits() -> None:
     takes = ("build qa", "build code-comments", "build issue-type", "tasks import")
     for words in takes:
-        parameters = read_operation(function_of(words)).parameters
-        (option,) = (parameter for parameter in parameters if parameter.name == "split")
+        method = commands(Workspace())[words].method
+        assert method is not None
+        (option,) = (option for option in options_of(method) if option.name == "split")
         assert SPLIT_FORMS in option.help
         assert (LEAVE_ONE_OUT in option.help) is (words == "build issue-type")
     with pytest.raises(UsageError) as caught:

@@ -13,9 +13,6 @@ from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.workspace import tasks_directory
 from goldpan.datasets.tasks.checks import check_files
 from goldpan.datasets.tasks.registry import load_tasks, parse_task
-from goldpan.operations.signature import read_operation
-from goldpan.operations.table import operations
-from goldpan.operations.workspace import opening_parameters
 from tests.invoking import Invoked, invoke
 
 
@@ -170,11 +167,3 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
     assert "is not a directory" in missing.stderr
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "The registry does not know" not in page
-
-
-def test_each_command_that_takes_a_task_takes_their_directory() -> None:
-    for words, command in operations().items():
-        operation = read_operation(command.function)
-        if any(parameter.name == "task" for parameter in operation.parameters):
-            opening = {parameter.name for parameter, _ in opening_parameters(operation)}
-            assert "tasks" in opening, words

@@ -47,7 +47,7 @@ def test_a_builder_has_a_command_a_method_and_a_place_in_plans(root: Path, tmp_p
     assert "did you mean label-counts?" in done.err
     method = "from goldpan import Workspace\nimport label_counts\n"
     method += f"lab = Workspace({str(root)!r})\n"
-    method += f"print(len(lab.build.label_counts(fewest=4, output={str(tmp_path / 'four')!r})))"
+    method += f"print(len(lab.build('label-counts', fewest=4, output={str(tmp_path / 'four')!r})))"
     assert int(script(method, tmp_path, PYTHONPATH=str(PLUGINS)).split()[-1]) < 4
     plan = REPOSITORIES + '[[dataset]]\nname = "labels"\nfamily = "label-counts"\nfewest = 3\n'
     file = write(tmp_path / "plan.toml", plan)
@@ -66,7 +66,7 @@ def test_a_group_of_commands(root: Path, tmp_path: Path) -> None:
     assert "did you mean longest?" in done.err
     assert "Did you mean threads?" in attempt("--plugin", THREADS, "thread").err
     method = f"from goldpan import Workspace\nimport long_threads\nlab = Workspace({str(root)!r})\n"
-    method += "print(lab.threads.longest(most=2).threads[1][1])"
+    method += "print(long_threads.longest(lab, most=2).threads[1][1])"
     assert script(method, tmp_path, PYTHONPATH=str(PLUGINS)).split() == ["100"]
 
 

@@ -17,11 +17,12 @@ import zstandard
 import goldpan as api
 from goldpan.core import remote
 from goldpan.core.errors import GoldpanError, WorkspaceError
-from goldpan.core.remote import FILES
 from goldpan.core.remote.manifest import PIECE
 from goldpan.core.remote.mirror import Mirror, Pruned, mirror_directory
+from goldpan.core.remote.places import FILES
 from goldpan.core.remote.store import Lease, ObjectStore
 from goldpan.core.storage.workspace import hold_lock
+from goldpan.plan.initial import init
 from tests.object_store import SECRET, LocalS3
 from tests.places import files_below
 from tests.planning import SMALL, environment, local_github, made, rows, write_plan
@@ -134,7 +135,7 @@ def test_init_writes_settings_that_all_machines_have(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOLDPAN_MIRRORS", str(tmp_path / "mirrors"))
-    api.Workspace(ADDRESS).init()
+    init(api.Workspace(ADDRESS))
     remote.push_opened()
     assert files(machine("other")).keys() == {"goldpan.toml", "plan.toml"}
 

@@ -115,7 +115,7 @@ def test_spelling_and_order_of_the_names_change_no_byte(tmp_path: Path) -> None:
     lab.filter(profile=own)
     named = [(), ("octo/gem", "cave/ore", "OCTO/gem"), ("Cave/Ore", "Octo/Gem")]
     built = [
-        lab.build.qa(*names, profile="own", output=tmp_path / f"qa{place}")
+        lab.build("qa", *names, profile="own", output=tmp_path / f"qa{place}")
         for place, names in enumerate(named)
     ]
     assert len(built[0]) == 2

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import goldpan
+from goldpan.commands.program import commands
 from goldpan.core.plugins.loading import shipped_parts
-from goldpan.operations.table import every_command
 from tests.demo_workspace import make_demo, offline
 
 SOURCE = Path(goldpan.__file__).parent
@@ -60,10 +60,8 @@ to = "inspect"
 PROGRAM = """
 import contextlib, io, json, sys
 from goldpan.cli import main
-from goldpan.operations.program import command_help, program_help
-from goldpan.operations.program import program
-from goldpan.operations.signature import read_operation
-from goldpan.operations.table import every_command
+from goldpan.commands.program import commands
+from goldpan import Workspace
 
 def run(words):
     sys.argv, code = ["goldpan", *words], 0
@@ -75,9 +73,9 @@ def run(words):
             code = end.code
     return code, out.getvalue(), err.getvalue()
 
-assert program_help(read_operation(program))
-helped = [name for name in every_command() if command_help(name, ())]
-print(json.dumps([helped, [run(words) for words in json.loads(sys.argv[1])]]))
+asked = json.loads(sys.argv[1])
+helped = [name for name in commands(Workspace()) if not run([*name.split(), "-h"])[0]]
+print(json.dumps([helped, [run(words) for words in asked]]))
 """
 """Asks for all help, then runs commands one after the other."""
 
@@ -124,7 +122,7 @@ def test_one_paper_less_takes_away_what_it_brought_alone(tmp_path: Path, paper: 
     brought: Mapping[str, Sequence[str]] = PARTS[paper]
     asked = [(*words, brought[kind][0]) for kind, words in ASKED.items() if brought.get(kind)]
     helped, ends = ran(site, ("reproduce", "--list"), *asked, at=tmp_path / "at")
-    assert helped == set(every_command()) - set(brought.get("command", ()))
+    assert helped == set(commands(goldpan.Workspace())) - set(brought.get("command", ()))
     names = {line.partition(":")[0] for line in ends[0][1].splitlines()}
     assert names & RECIPES == RECIPES - set(brought.get("recipe", ()))
     for (*_, name), (code, _, said) in zip(asked, ends[1:], strict=True):

@@ -9,8 +9,7 @@ import pytest
 from goldpan.annotation.review.request import parse_answer
 from goldpan.datasets.tasks.task import Label, TaskType
 from goldpan.datasets.tasks.wording import wording_of
-from goldpan.evaluation.models.prompt_answers import read_answer
-from goldpan.evaluation.models.prompts import PromptRow
+from goldpan.evaluation.models.prompt_answers import PromptRow, read_answer
 from goldpan.llm.answer_text import find_objects, without_thoughts
 from tests.crosscode_tasks import make_task
 

@@ -32,7 +32,7 @@ def _is_unit(parsed: Any) -> bool:
 
 def _repeats_groups_possessively(parsed: Any) -> bool:
     if isinstance(parsed, (tuple, list, _PARSER.SubPattern)):
-        if isinstance(parsed, tuple) and str(parsed[0]) == "POSSESSIVE_REPEAT":
+        if isinstance(parsed, tuple) and str(parsed[:1]) == "(POSSESSIVE_REPEAT,)":
             return not _is_unit(parsed[1][2]) or _repeats_groups_possessively(parsed[1][2])
         return any(_repeats_groups_possessively(part) for part in parsed)
     return False

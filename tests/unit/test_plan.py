@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
-from goldpan.operations.signature import fields_of
 from goldpan.plan.file import PlanFile, check_plan, load_plan
 from goldpan.plan.make import make_steps, open_workspace
 from goldpan.plan.mining import query_of
 from goldpan.plan.results import PlanResult, UnitResult
 from goldpan.plan.section import StageSection
-from goldpan.plan.sections import Select, commented_plan, operation_of, plan_section
+from goldpan.plan.sections import Select, commented_plan, method_of, plan_section
 from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Change, Unit, UnitRecipe, changes, flat
+from goldpan.workspace.options import options_of
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
 QUESTIONS = '[[dataset]]\nname = "qa"\nfamily = "qa"\n'
@@ -219,11 +219,8 @@ def section_of(name: str) -> type[StageSection]:
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_has_the_options_of_its_operation(name: str) -> None:
-    parameters = operation_of(SECTIONS[name]).parameters
-    options = {item.name for item in parameters if item.kind == "option"}
-    for group in (item for item in parameters if item.kind == "group"):
-        options |= {field.name for field in fields_of(group.type)}
+def test_a_section_has_the_options_of_its_method(name: str) -> None:
+    options = {item.name for item in options_of(method_of(SECTIONS[name]))}
     keys = section_of(name).parameters
     assert keys.keys() <= options
     assert all(keys[key].help for key in keys)
@@ -241,6 +238,25 @@ def test_the_commented_plan_is_one_and_all_it_says_can_be_set(tmp_path: Path) ->
         assert read.model_fields_set == set(type(read).model_fields)
     assert written["annotate"]["push"]
     assert written["verify"][0]["recipe"] == []
+
+
+@pytest.mark.parametrize("name", ["mine", "pair", "clone", "filter", "review"])
+def test_a_line_of_the_commented_plan_sets_the_default_unless_it_is_marked(name: str) -> None:
+    part = commented_plan().partition(f"#[{name}]\n")[2].partition("\n#[")[0]
+    lines = [line for line in part.splitlines() if " = " in line and not line.startswith("# ")]
+    kind, marked = section_of(name), "  # for example"
+    for line in lines:
+        read = kind.model_validate(tomllib.loads(line.removeprefix("#")))
+        (key,) = read.model_fields_set
+        default = kind.model_fields[key].default
+        if line.endswith(marked):
+            assert default is None, line
+        elif default is None:  # which help tells
+            assert f"(default: {line.rpartition(' ')[2]}" in (
+                kind.model_fields[key].description or ""
+            )
+        else:
+            assert getattr(read, key) == default, line
 
 
 PROVED = """

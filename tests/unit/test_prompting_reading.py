@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from goldpan.datasets.tasks.task import Label, TaskType
 from goldpan.datasets.tasks.wording import wording_of
-from goldpan.evaluation.models.prompt_answers import Read, align, read_answer
-from goldpan.evaluation.models.prompts import PromptRow
+from goldpan.evaluation.models.prompt_answers import PromptRow, Read, align, read_answer
 from tests.crosscode_tasks import TYPES, make_task
 from tests.drawing import examples
 

@@ -240,9 +240,8 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             def count(name: str) -> int:
                 other = find_profile(workspace, repos, name)
                 by_other = replace(rows_request, profile=other, chosen=_answered_by(other, answer))
-                return sum(
-                    rows.count for rows in make_rows(by_other, repos, reporter, request.execution)
-                )
+                made = make_rows(by_other, repos, reporter, request.execution)
+                return sum(rows.count for rows in made)
 
             explained = _explained(request, reviews)
             raise empty_dataset(recipe, profile, funnel, dropped, explained, basis, count)
@@ -250,9 +249,8 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
         untold: dict[str, dict[str, int]] = {}
         for (name, verdict), number in sum((rows.untold for rows in built), Counter()).items():
             untold.setdefault(name, {})[verdict] = number
-        places = None
-        if limit is not None:
-            places = draw_places(built, limit, plan.seed, recipe.family.name)
+        family = recipe.family.name
+        places = None if limit is None else draw_places(built, limit, plan.seed, family)
         if places is not None and (left_out := sum(rows.count for rows in built) - len(places)):
             dropped[_NOT_DRAWN] = left_out
         provenance = Provenance(
@@ -265,7 +263,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             profile=chosen.plain(),
             digests={name: chosen.digest(name) for name in chosen.criteria()},
             settings={
-                "family": recipe.family.name,
+                "family": family,
                 "split": str(plan),
                 "seed": plan.seed,
                 "reviews": list(request.reviews),
@@ -279,7 +277,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             versions={package: version(package) for package in _PACKAGES},
             counts=dropped,
             redactions=redacted,
-            plugins=used_plugins(workspace, recipe.family.name, repos, profile),
+            plugins=used_plugins(workspace, family, repos, profile),
         )
         written = write_dataset(
             workspace,

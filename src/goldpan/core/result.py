@@ -1,7 +1,7 @@
 """Results that show themselves: on a terminal, in a notebook, and as plain data.
 
 An operation returns a `Result`. What people see of it is a document of three kinds of blocks;
-`core.progress` prints the blocks, and a notebook shows the same ones.
+`core.terminal` prints the blocks, and a notebook shows the same ones.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from goldpan.core.sanitize import CUT, printable
 
 if TYPE_CHECKING:
     from goldpan.core.errors import GoldpanError
@@ -69,6 +71,10 @@ class Result:
     def blocks(self) -> Iterable[Block]:
         """Yield what people see."""
         raise NotImplementedError
+
+    def __str__(self) -> str:
+        """Return what people see of it, at most 40 lines."""
+        return text_of(self.blocks())
 
     def rows(self) -> list[dict[str, object]]:
         """Return the first table that people see, one dictionary a row."""
@@ -160,6 +166,40 @@ def is_numeric(table: Table, column: int) -> bool:
     return bool(values) and all(
         isinstance(value, (int, float)) and not isinstance(value, bool) for value in values
     )
+
+
+_MOST_LINES, _LONGEST = 40, 160
+
+
+def text_of(blocks: Iterable[Block]) -> str:
+    """Return blocks as a text of at most 40 lines, the last of which says where the others are."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += map(_cut, _texts(block))
+        if len(lines) > _MOST_LINES:
+            more = "... and more: plain() returns all of it"
+            return "\n".join([*lines[: _MOST_LINES - 1], more])
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    shown = printable(text[: 2 * _LONGEST]).translate({9: " ", 10: " "}).rstrip()
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + CUT
+
+
+def _texts(block: Block) -> Iterator[str]:
+    match block:
+        case Line():
+            yield block.text
+        case Title():
+            yield from ("", f"{block.name}{block.rest}")
+        case Table():
+            shown = block.cells[:_MOST_LINES]
+            rows = [block.columns, *(tuple(map(cell_text, row)) for row in shown)]
+            widths = [min(max(map(len, column)), _LONGEST) for column in zip(*rows, strict=True)]
+            yield from [block.title] if block.title else []
+            for row in rows:
+                yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
 def html_of(block: Block) -> str:

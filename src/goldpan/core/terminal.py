@@ -12,19 +12,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import orjson
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -35,6 +26,9 @@ from goldpan.core.plugins.loading import left_out
 from goldpan.core.result import Block, Line, Table, Title, cell_text, is_numeric
 from goldpan.core.sanitize import for_json, printable
 from goldpan.core.secrets import mask
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 
 class Terminal(Console):
@@ -181,6 +175,15 @@ class Reporter:
         self._prefix = ""
         self._display: Progress | None = None
         if self._console.is_terminal and not quiet:
+            from rich.progress import (  # which take long to import
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
             self._display = Progress(
                 TextColumn("{task.description}", markup=False),
                 BarColumn(),

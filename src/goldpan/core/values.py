@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, overload
+
+from annotated_types import BaseMetadata, Ge, GroupedMetadata, Le
 
 from goldpan.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(GroupedMetadata):
     """The range of a number, both ends included: ``Annotated[int, Limits(1)]``."""
 
     least: float
     most: float | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """Help for all parameters of a type that a docstring leaves out."""
-
-    placeholder: str
-    help: str
+    def __iter__(self) -> Iterator[BaseMetadata]:
+        yield Ge(self.least)
+        if self.most is not None:
+            yield Le(self.most)
 
 
 Positive = Annotated[int, Limits(1)]
 """A whole number of 1 or more."""
 Count = Annotated[int, Limits(0)]
 """A whole number of 0 or more."""
-Project = Annotated[str, About("NAME", "A name for this round of annotation.")]
-StudioUrl = Annotated[
-    str | None,
-    About(
-        "URL",
-        "The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve runs)",
-    ),
-]
 EngineName = Literal["local", "ray"]
 IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
 NetworkName = Literal["index", "full"]

@@ -25,7 +25,7 @@ from goldpan.plan.results import PlanResult, listening
 from goldpan.plan.run import OpenPlan
 
 if TYPE_CHECKING:
-    from goldpan.operations.workspace import Workspace
+    from goldpan.workspace.workspace import Workspace
 
 REPO = "prospector/sluice"
 REPLIES = "run-0001.zst"

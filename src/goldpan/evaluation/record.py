@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -26,10 +26,6 @@ from goldpan.evaluation.protocol import Protocol
 from goldpan.evaluation.score import main_metrics
 from goldpan.evaluation.slices import ByColumn, Leaks, RowDates, headline
 from goldpan.evaluation.units import MANY_PROJECTS
-
-if TYPE_CHECKING:
-    from goldpan.evaluation.run import RunResult
-
 
 _PACKAGES = (
     "accelerate",
@@ -237,15 +233,14 @@ _LABELS, _PARTS = 30, 20
 """Number of labels, and of values of a column, that have a line."""
 
 
-def run_blocks(result: RunResult) -> Iterator[Block]:
+def run_blocks(record: RunRecord, directory: Path, *, again: bool) -> Iterator[Block]:
     """Yield the scores of a run and where it lies; what makes them worth less comes first."""
-    record = result.record
     scores = record.scores
     ablated = f", without {record.settings['ablate']}" if "ablate" in record.settings else ""
     yield Title(
         f"{record.task} by {record.model}, seed {record.seed}",
         f", protocol {record.protocol.name}{' in part' if record.in_part else ''}{ablated}"
-        + (" (was run before)" if result.again else ""),
+        + (" (was run before)" if again else ""),
     )
     yield from (Line(f"  {sentence}") for sentence in cautions(record))
     for metric in map(scores.metric, main_metrics(scores)):
@@ -263,7 +258,7 @@ def run_blocks(result: RunResult) -> Iterator[Block]:
     yield from _label_blocks(scores)
     for part in record.scores_by.values():
         yield from _by_blocks(part)
-    yield from _closing_blocks(result)
+    yield from _closing_blocks(record, directory)
 
 
 def cautions(record: RunRecord) -> list[str]:
@@ -369,13 +364,12 @@ def _by_blocks(by: ByColumn) -> Iterator[Block]:
         yield Line(f"  and {len(by.parts) - _PARTS:,} more in result.json")
 
 
-def _closing_blocks(result: RunResult) -> Iterator[Block]:
+def _closing_blocks(record: RunRecord, directory: Path) -> Iterator[Block]:
     """Yield the size, cost and notes of a run."""
-    record = result.record
     scores, costs, answers = record.scores, record.costs, record.answers
     invalid = f", {scores.invalid:,} answers not valid" if scores.invalid else ""
     seconds = f"{costs.wall_seconds:.1f} s"
-    yield Line(f"  {scores.examples:,} examples{invalid}; {seconds}; {result.directory}")
+    yield Line(f"  {scores.examples:,} examples{invalid}; {seconds}; {directory}")
     if costs.input_tokens:
         money = f", cost {costs.money:,.2f}" if costs.money else ""
         tokens = f"{costs.input_tokens:,} tokens read and {costs.output_tokens:,} written"

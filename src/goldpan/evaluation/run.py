@@ -121,7 +121,7 @@ class RunResult(Result):
 
     def blocks(self) -> Iterator[Block]:
         """Yield its scores; what makes them worth less comes first."""
-        return run_blocks(self)
+        return run_blocks(self.record, self.directory, again=self.again)
 
     @property
     def record(self) -> RunRecord:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 import orjson
@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.result import Block, Result, Table
 from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, publish
 from goldpan.datasets.tasks.data import TaskData
@@ -31,10 +30,6 @@ from goldpan.evaluation.metrics.estimate import Interval, Scores
 from goldpan.evaluation.score import RESAMPLES, score
 from goldpan.evaluation.task_input import values_of
 from goldpan.filters.duplicates.settings import DuplicateSettings
-
-if TYPE_CHECKING:
-    from goldpan.evaluation.runs import Run
-
 
 ALWAYS = "repo"
 """The column by which every run is scored, where its rows name 2 to 200 projects."""
@@ -150,38 +145,6 @@ def score_by_length(
         scores = score(task, rows, seed=seed, resamples=resamples, files=files, part=True)
         parts.append(Third(name, lengths[members[0]], lengths[members[-1]], scores))
     return tuple(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class LengthScores(Result):
-    """The scores of short, medium and long inputs of runs (FAUN-Eval, RQ3)."""
-
-    measured: tuple[tuple[Run, Sequence[Third]], ...]
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return the thirds of each run."""
-        return [
-            {"directory": str(run.directory), "thirds": [asdict(third) for third in thirds]}
-            for run, thirds in self.measured
-        ]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how scores change with the length of the input."""
-        cells = []
-        for run, thirds in self.measured:
-            name = f"{run.task} by {run.model}, seed {run.seed}: {run.scores.main}"
-            for index, third in enumerate(thirds):
-                value = third.scores.value(third.scores.main)
-                cells.append(
-                    (
-                        "" if index else name,
-                        third.name,
-                        f"{third.shortest:,} to {third.longest:,}",
-                        third.scores.examples,
-                        "not defined" if value is None else f"{value:.4f}",
-                    )
-                )
-        yield Table(("run", "inputs", "characters", "examples", "score"), cells)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,13 +30,13 @@ from goldpan.core.parallel.engine import (
 from goldpan.core.storage.workspace import make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
-from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import Job
 from goldpan.plan.file import PlanFile, load_plan
 from goldpan.plan.make import make_steps, open_workspace
 from goldpan.plan.mining import read_selection, repositories_of
 from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Outcome
+from goldpan.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,14 @@ from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import Builder, Reads, imported
 from goldpan.core.storage.workspace import make_directory, size_of
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.operations.signature import Operation
 from goldpan.plan.file import DATES, LAST, filled_tag
-from goldpan.plan.sections import DatasetPlan, operation_of, reads_of
+from goldpan.plan.sections import DatasetPlan, method_of, reads_of
 from goldpan.plan.step import StageFiles, Step, audited_files, files_below
 from goldpan.plan.unit import Cost, Outcome, Stage
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
-    from goldpan.operations.dataset import Dataset
+    from goldpan.workspace.dataset import Dataset
 
 
 _STAGES: Mapping[Reads, Stage | None] = {
@@ -47,9 +46,9 @@ class DatasetStep(Step):
         return self.context.folder / "previous" / self.section.name
 
     @property
-    def operation(self) -> Operation:
-        """The operation that builds the family, which may be a plugin's."""
-        return operation_of(f"build {self.section.family}")
+    def method(self) -> Callable[..., Any]:
+        """The method that builds the family, which may be a plugin's."""
+        return method_of(f"build {self.section.family}", self.context.lab)
 
     def settings(self) -> Mapping[str, Any]:
         """Return how it is built, with its profile and what a plugin adds."""
@@ -105,8 +104,8 @@ class DatasetStep(Step):
 
     def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
         """Return what was built, and write what changed since an older version."""
-        from goldpan.operations.dataset import Dataset
-        from goldpan.operations.functions import diff
+        from goldpan.workspace.dataset import Dataset
+        from goldpan.workspace.functions import diff
 
         outcome = super().outcome(results, lines)
         lab = self.context.lab
@@ -156,7 +155,7 @@ class DatasetStep(Step):
         yield from (root / "annotations").glob("*/decisions.parquet")
 
     def _older(self) -> Dataset | None:
-        from goldpan.operations.dataset import load
+        from goldpan.workspace.dataset import load
 
         since = self.section.since
         if since is None:

@@ -11,7 +11,6 @@ from typing import Any
 from goldpan.builders.recipes import NOT, VERIFIED
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import tasks_directory
-from goldpan.operations.workspace import Workspace
 from goldpan.plan.datasets import DATASET, PUBLISH, DatasetStep, PublishStep, stage_of
 from goldpan.plan.file import PlanFile, check_plan, reviews_of
 from goldpan.plan.mining import MINE, MineStep
@@ -27,6 +26,7 @@ from goldpan.plan.stages import (
 )
 from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Stage, Unit
+from goldpan.workspace.workspace import Workspace
 
 _WAIT_FOR_PEOPLE = ("dataset", "verify", "evaluate", "compare", "audit", "export", "publish")
 """The stages whose units wait for annotations, but for what people annotate."""

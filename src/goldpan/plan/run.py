@@ -12,7 +12,6 @@ from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.parallel.engine import RayCluster
 from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.operations.workspace import Workspace
 from goldpan.plan.cluster import PlanCluster
 from goldpan.plan.due import Assessment, Job, RunSelection, assess, assess_all, priced
 from goldpan.plan.file import PlanFile
@@ -31,6 +30,7 @@ from goldpan.plan.mining import (
 from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
 from goldpan.plan.step import Context, Step
 from goldpan.plan.unit import Change, Stage, UnitRecord
+from goldpan.workspace.workspace import Workspace
 
 
 class OpenPlan:

@@ -1,4 +1,4 @@
-"""A table of a plan's file: typed, strict about the names of its keys, derived from operations."""
+"""A table of a plan's file: typed, strict about the names of its keys, derived from methods."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import types
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from types import EllipsisType, MappingProxyType, UnionType
-from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
+from types import EllipsisType, MappingProxyType
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from goldpan.core.values import several
-from goldpan.operations.signature import Parameter, fields_of
+from goldpan.workspace.options import Option
 
-_NEVER = ("repos", "execution", "dry_run", "progress", "workspace")
-"""Parameters that a run of the plan gives, not its file."""
+_NEVER = ("repos", "dry_run")
+"""Options that a run of the plan gives, not its file."""
 
 
 def refusal(problem: str, remedy: str = "") -> PydanticCustomError:
@@ -65,10 +65,10 @@ class PlanSection(BaseModel):
 
 
 class StageSection(PlanSection):
-    """A section whose keys are the parameters of an operation, besides those of the plan alone."""
+    """A section whose keys are the options of a method, besides those of the plan alone."""
 
-    parameters: ClassVar[Mapping[str, Parameter]] = MappingProxyType({})
-    """The parameters of the operation that the section has, by name."""
+    parameters: ClassVar[Mapping[str, Option]] = MappingProxyType({})
+    """The options of the method that the section has, by name."""
 
     def given(self) -> dict[str, Any]:
         """Return what the file says of the parameters; the others keep their defaults."""
@@ -85,29 +85,25 @@ S = TypeVar("S", bound=StageSection)
 
 def derive(
     base: type[S],
-    parameters: Iterable[Parameter],
+    options: Iterable[Option],
     about: str,
     *,
     without: Collection[str] = (),
     several: Collection[str] = (),
 ) -> type[S]:
-    """Return a section with the keys of `base`, and those of an operation's parameters.
+    """Return a section with the keys of `base`, and those of a method's options.
 
-    Its docstring is `about`.
-    The plan itself gives those in `without`; of those in `several` the file may give more values
-    than the operation takes at once.
+    Its docstring is `about`. The plan itself gives those in `without`; of those in `several` the
+    file may give more values than the method takes at once.
     """
-    taken: dict[str, Parameter] = {}
-    for parameter in parameters:
-        for single in fields_of(parameter.type) if parameter.kind == "group" else (parameter,):
-            named_by_plan = parameter.name in _NEVER or single.name in {
-                *without,
-                *base.model_fields,
-            }
-            if not named_by_plan:
-                taken[single.name] = single
+    named_by_plan = {*_NEVER, *without, *base.model_fields}
+    taken = {
+        option.name: option
+        for option in options
+        if option.group != "execution" and option.name not in named_by_plan
+    }
     fields: dict[str, Any] = {
-        name: _field(parameter, is_several=name in several) for name, parameter in taken.items()
+        name: _field(option, is_several=name in several) for name, option in taken.items()
     }
     made = create_model(
         base.__name__, __base__=base, __module__=base.__module__, __doc__=about, **fields
@@ -116,43 +112,39 @@ def derive(
     return made
 
 
-def is_path(parameter: Parameter) -> bool:
-    """Tell whether a parameter names files."""
-    return parameter.type is Path or Path in get_args(parameter.type)
+def is_path(option: Option) -> bool:
+    """Tell whether an option names files."""
+    return option.typed is Path or Path in get_args(option.typed)
 
 
-def _field(parameter: Parameter, *, is_several: bool) -> tuple[Any, Any]:
-    kind: Any = dict[str, Any] if parameter.is_mapping else _plain(parameter.type)
-    default = ... if parameter.is_required else parameter.default
+def _field(option: Option, *, is_several: bool) -> tuple[Any, Any]:
+    kind: Any = dict[str, Any] if option.is_mapping else _plain(option.typed)
+    default = ... if option.is_required else option.default
     if get_origin(kind) is tuple:
-        item = _limited(get_args(kind)[0], parameter)
+        item = _limited(get_args(kind)[0], option)
         kind = types.GenericAlias(tuple, (item, ...))
         if not isinstance(default, tuple | EllipsisType):
             default = () if default is None else (default,)
     else:
-        kind = _limited(kind, parameter)
+        kind = _limited(kind, option)
         if is_several:
             kind = types.GenericAlias(tuple, (kind, ...))
             default = default if default is ... else (default,)
-        elif parameter.is_mapping and default is not ...:
+        elif option.is_mapping and default is not ...:
             default = dict(default or {})
+        elif default is None:
+            kind = kind | None
     if isinstance(default, Path):
         default = str(default)
-    return kind, Field(default=default, description=parameter.help)
+    return kind, Field(default=default, description=option.help)
 
 
-def _limited(kind: Any, parameter: Parameter) -> Any:
-    if (limits := parameter.limits) is None:
-        return kind
-    return Annotated[kind, Field(ge=limits.least, le=limits.most)]
+def _limited(kind: Any, option: Option) -> Any:
+    return kind if option.limits is None else Annotated[kind, option.limits]
 
 
 def _plain(kind: Any) -> Any:
     """Return a type as TOML holds it: paths are texts."""
-    if kind is Path:
-        return str
     if get_origin(kind) is tuple:
         return types.GenericAlias(tuple, (_plain(get_args(kind)[0]), ...))
-    if get_origin(kind) in (Union, UnionType):
-        return Union[tuple(map(_plain, get_args(kind)))]  # noqa: UP007 - of a list
-    return kind
+    return str if kind is Path else kind

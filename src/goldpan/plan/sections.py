@@ -1,6 +1,6 @@
-"""The tables of a plan's file, each derived from the operation of its stage.
+"""The tables of a plan's file, each derived from the method of its stage.
 
-Only what no operation has is written here: which repositories, what things are called, and how the
+Only what no method has is written here: which repositories, what things are called, and how the
 stages hang together. `commented_plan` is a plan to begin with, that names every key.
 """
 
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
-from types import MappingProxyType
+from operator import attrgetter
+from types import MappingProxyType, NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import Field, create_model, field_validator, model_validator
@@ -21,10 +22,12 @@ from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import Reads
 from goldpan.core.settings.config import repository_name
 from goldpan.core.settings.file import toml_value
-from goldpan.operations.signature import Operation, read_operation
-from goldpan.operations.table import children, function_of
-from goldpan.operations.workspace import Workspace
 from goldpan.plan.section import PlanSection, StageSection, derive, refusal
+from goldpan.workspace.building import builder_method, families
+from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.mining import Asking
+from goldpan.workspace.options import options_of, options_of_group, summary_of
+from goldpan.workspace.workspace import Workspace
 
 MOST_SELECTED = 1_000
 """GitHub's search shows no more."""
@@ -215,9 +218,18 @@ class Plan(PlanSection):
     export: tuple[ExportPlan, ...] = ()
 
 
-def operation_of(words: str) -> Operation:
-    """Return the operation of a command."""
-    return read_operation(function_of(words))
+def method_of(words: str, lab: Workspace | None = None) -> Callable[..., Any]:
+    """Return the method of a workspace that a command is."""
+    owner, (first, *others) = lab or Workspace.lazily(), words.split()
+    if first == "build":
+        return builder_method(owner.build, others[0])
+    if first in ("export", "publish"):
+        return Dataset.export if first == "export" else Dataset.publish
+    if first == "mine":
+        return owner.mine.__call__
+    path = ".".join("import_" if word == "import" else word for word in words.split())
+    method: Callable[..., Any] = attrgetter(path.replace("-", "_"))(owner)
+    return method
 
 
 _DERIVED: Mapping[str, tuple[type[StageSection], str, Mapping[str, Collection[str]]]] = {
@@ -246,19 +258,14 @@ def reads_of(family: str) -> Reads:
 
 
 def _of(base: type[S], words: str, **options: Collection[str]) -> type[S]:
-    operation = operation_of(words)
-    return derive(base, operation.parameters, operation.summary, **options)
+    method = method_of(words)
+    return derive(base, options_of(method), summary_of(method), **options)
 
 
 @cache
 def plan_section() -> type[Plan]:
     """Return the whole file with all its keys but those of datasets, which differ by family."""
-    mining = {item.name: item for item in read_operation(Workspace.__init__).parameters}
-    mine = derive(
-        MineSection,
-        [mining[name] for name in operation_of("mine").opening],
-        str(MineSection.__doc__),
-    )
+    mine = derive(MineSection, options_of_group(Asking), str(MineSection.__doc__))
     push: Any = _of(StageSection, "annotate push", without=("rules",)) | None
     annotate: Any = create_model("Annotate", __base__=AnnotateSection, push=(push, None))
     fields: dict[str, Any] = {"mine": (mine, mine()), "annotate": (annotate, annotate())}
@@ -279,11 +286,10 @@ def plan_section() -> type[Plan]:
 @cache
 def dataset_section(family: str) -> type[DatasetPlan]:
     """Return the keys of a dataset of a family; a plugin's has those of code-edit."""
-    known = [name.rpartition(" ")[2] for name in children("build")]
     builder = find_builder(family)
     made = derive(
         DatasetPlan,
-        operation_of(f"build {family if family in known else 'code-edit'}").parameters,
+        options_of(method_of(f"build {family if family in families() else 'code-edit'}")),
         str(DatasetPlan.__doc__),
         without=("output", *(builder.fixed if builder else ())),
     )
@@ -291,9 +297,11 @@ def dataset_section(family: str) -> type[DatasetPlan]:
     return create_model("DatasetPlan", __base__=made, __doc__=made.__doc__, publish=(publish, None))
 
 
+_EXAMPLE = "# for example"
+"""What a line of a plan ends in that sets no default."""
 _HEAD = """\
 # A plan for goldpan run. Lines that begin with # and a space are help; remove the # before a line
-# without one to set what it says. Values are the defaults, or examples where there is none.
+# without one to set what it says. It sets the default, unless the line ends in # for example.
 # Paths are relative to this file (docs/plans.md).
 """
 _LISTED = '[repositories]\n# Their names, OWNER/NAME.\nlisted = ["OWNER/NAME"]\n'
@@ -316,9 +324,8 @@ def commented_plan() -> str:
 
 def _datasets() -> Iterator[str]:
     """Yield a dataset of each family, with the keys that those before it have not."""
-    families = [name.rpartition(" ")[2] for name in children("build")]
     shown: set[str] = {"name", "family"}
-    for family in sorted(families, key=lambda name: name != "qa"):
+    for family in sorted(families(), key=lambda name: name != "qa"):
         section = dataset_section(family)
         keys = [key for key in section.model_fields if key not in shown and key != "publish"]
         shown |= set(keys)
@@ -355,7 +362,9 @@ def _keys(section: type[PlanSection], names: Collection[str]) -> str:
     for name in names:
         field = section.model_fields[name]
         lines.append(_help(field.description or ""))
-        lines.append(f"#{name.replace('_', '-')} = {_value(field, name, section)}\n")
+        value, is_default = _value(field, name, section)
+        mark = "" if is_default else f"  {_EXAMPLE}"
+        lines.append(f"#{name.replace('_', '-')} = {value}{mark}\n")
     return "".join(lines)
 
 
@@ -363,18 +372,26 @@ def _help(text: str) -> str:
     return "".join(f"# {line}\n" for line in textwrap.wrap(text, 96))
 
 
-def _value(field: FieldInfo, name: str, section: type[PlanSection]) -> str:
-    """Return the default as TOML writes it, or an example of the kind."""
+def _value(field: FieldInfo, name: str, section: type[PlanSection]) -> tuple[str, bool]:
+    """Return the default as TOML writes it, or an example, and whether it is the default."""
     if not field.is_required() and field.default is not None:
-        return toml_value(field.default)
-    kinds = [
-        kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not type(None)
-    ]
-    if get_origin(field.annotation) is Literal:
-        return toml_value(kinds[0])
-    if get_origin(kinds[0]) is Literal:
-        return toml_value(get_args(kinds[0])[0])
-    parameter = issubclass(section, StageSection) and section.parameters.get(name)
-    example = (parameter.placeholder if parameter else "") or name.upper()
-    by_kind: dict[Any, Any] = {bool: False, int: 1, float: 1.0, dict: {}}
-    return toml_value(by_kind.get(get_origin(kinds[0]) or kinds[0], example))
+        return toml_value(field.default), True
+    about = field.description or ""
+    members = get_args(field.annotation) if NoneType in get_args(field.annotation) else ()
+    kind = _bare(next((kind for kind in members if kind is not NoneType), field.annotation))
+    if get_origin(kind) is Literal:
+        return toml_value(get_args(kind)[0]), False
+    if kind in (int, float):
+        if told := re.search(r"\(default: ([\d.]+)", about):
+            return told[1], True
+        decimal = re.search(r"\d\.\d+", about)
+        return toml_value(100 if kind is int else float(decimal[0] if decimal else 5)), False
+    if told := re.search(r"\bsuch as ([^\s,;)]+?)[.,;)]?(?:\s|$)", about):
+        return toml_value(told[1]), False
+    option = issubclass(section, StageSection) and section.parameters.get(name)
+    placeholder = (option.placeholder if option else "") or name.upper()
+    return toml_value({bool: False, dict: {}}.get(get_origin(kind) or kind, placeholder)), False
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from goldpan.core.result import Block, Line, Result, Table
 from goldpan.core.terminal import Reporter
-from goldpan.operations.workspace import Workspace
 from goldpan.plan.due import Assessment, RunSelection
 from goldpan.plan.file import load_plan
 from goldpan.plan.make import open_workspace
 from goldpan.plan.results import nothing_to_do, units_text
 from goldpan.plan.run import OpenPlan
 from goldpan.plan.unit import STAGES
+from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # these take long to import
     from goldpan.report.document import Cell, Content

@@ -16,19 +16,17 @@ from goldpan.core.storage.workspace import make_directory
 from goldpan.core.values import EngineName, Execution
 from goldpan.datasets.card import FINDINGS_PAGE
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.operations.command import typed_values
-from goldpan.operations.signature import Operation
-from goldpan.operations.table import owner_of
 from goldpan.plan.file import PlanFile
 from goldpan.plan.section import StageSection
-from goldpan.plan.sections import operation_of
+from goldpan.plan.sections import method_of
 from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, read_record, write_record
+from goldpan.workspace.options import call, options_of
+from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.datasets.tasks.task import Task
     from goldpan.filters.profile import Profile
-    from goldpan.operations.workspace import Workspace
 
 
 RENAMED = "repo"
@@ -243,7 +241,7 @@ class StageFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """How a unit is run: an operation is called with the values of a section."""
+    """How a unit is run: a method is called with the values of a section."""
 
     unit: Unit
     context: Context
@@ -260,9 +258,9 @@ class Step:
         return self.context.record(self.unit.name)
 
     @property
-    def operation(self) -> Operation:
-        """The operation of the stage."""
-        return operation_of(self.files.words)
+    def method(self) -> Callable[..., Any]:
+        """The method of the stage."""
+        return method_of(self.files.words, self.context.lab)
 
     @property
     def repo(self) -> str:
@@ -314,14 +312,13 @@ class Step:
         values = {**self.context.file.given(self.section), **self.fixed}
         if self.repos:
             values["repos"] = tuple(map(self.context.repository, self.repos))
-        if any(parameter.name == "execution" for parameter in self.operation.parameters):
+        if any(option.group == "execution" for option in options_of(self.method)):
             values["execution"] = Execution(self.context.engine)
         return values
 
     def call(self, values: Mapping[str, Any]) -> Any:
-        """Call the operation and return its result."""
-        owner = owner_of(self.operation, self.context.lab)
-        return self.operation.call(owner, typed_values(self.operation, values))
+        """Call the method and return its result."""
+        return call(self.context.lab, self.method, values)
 
     def run(self) -> Outcome:
         """Call it as often as there are values; raises what a result says that failed."""

@@ -3,7 +3,6 @@ from goldpan.core.values import Execution as Execution
 from goldpan.core.values import Limits as Limits
 from goldpan.core.values import Positive as Positive
 from goldpan.core.values import several as several
-from goldpan.operations.dataset import Dataset as Dataset
-from goldpan.operations.repositories import known_repositories as known_repositories
-from goldpan.operations.table import Group as Group
-from goldpan.operations.workspace import Workspace as Workspace
+from goldpan.workspace.dataset import Dataset as Dataset
+from goldpan.workspace.repositories import known_repositories as known_repositories
+from goldpan.workspace.workspace import Workspace as Workspace

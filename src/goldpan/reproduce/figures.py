@@ -162,13 +162,14 @@ def ranking(
         values = means[row]
         level = context.recipe.statistics.alpha / len(means) ** corrections
         mean, spread = float(values.mean()), float(values.std(ddof=1))
-        half = float(scipy_stats().t.isf(level / 2, values.size - 1)) * spread / sqrt(values.size)
+        error = spread / sqrt(values.size)
+        low, high = scipy_stats().t.interval(1 - level, values.size - 1, mean, error)
         effect = cohen_d(means[order[0]], values)
         cells: dict[str, Value] = {
             "Mean": mean,
             "Std. Dev.": spread,
-            "Low": mean - half,
-            "High": mean + half,
+            "Low": float(low),
+            "High": float(high),
             "d": effect,
             "Magnitude": _NAMES[magnitude(effect)],
         }

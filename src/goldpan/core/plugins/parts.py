@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
@@ -159,7 +158,7 @@ Reads = Literal["filtered", "mined", "cloned", "tasks"]
 
 
 def imported(target: str) -> Any:
-    """Return what ``module:name`` or ``module:Class.method`` names."""
+    """Return what ``module:name`` or ``module:Class.name`` names."""
     module, _, names = target.partition(":")
     found: Any = import_module(module)
     for name in names.split("."):
@@ -169,62 +168,37 @@ def imported(target: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, or a group of commands, and where the operation stands that it runs.
+    """A command, or a group of commands.
 
-    An operation is a function whose first parameter is ``self: Workspace``; its signature and its
-    docstring are the command's options and help, and a method of `Workspace` has its words.
+    It runs a function whose first parameter is a `Workspace`; its signature and its docstring are
+    the command's options and help.
     """
 
     name: str
     """All its words, such as ``build issue-type``."""
     operation: str = ""
-    """``module:function`` or ``module:Class.method``; empty for a group that runs nothing."""
-    example: str = ""
-    """The words behind its own in the example of its help."""
-    group: str = ""
-    """``module:Class`` of a group of commands, a subclass of `Group`."""
+    """``module:function``; empty for a group that runs nothing."""
+    about: str = ""
+    """What help says of a group that runs nothing."""
     panel: str = PLUGINS
     """Panel of the program's help, for a command of one word."""
-    is_made: bool = False
-    """True where `operation` names a function that returns the operation for the last word."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it."""
         return [("command", self.name, self)]
-
-    @property
-    def whole_example(self) -> str:
-        """The example as it is typed."""
-        return f"goldpan {self.name} {self.example}".strip()
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The operation."""
-        found: Callable[..., Any] = imported(self.operation)
-        made: Callable[..., Any] = found(self.name.rpartition(" ")[2]) if self.is_made else found
-        return made
-
-    @property
-    def summary(self) -> str:
-        """The first line that it says of itself."""
-        documented = imported(self.group) if self.group else self.function
-        return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
     """A family of datasets with options of its own: a command, a method, and a place in plans.
 
-    The operation takes ``output``, and ``repos`` unless it reads tasks; it returns a `Dataset`.
+    The function takes ``output``, and ``repos`` unless it reads tasks; it returns a `Dataset`.
     """
 
     family: str
     operation: str
-    example: str
-    """See `Command`."""
+    """``module:function``, as `Command` has it."""
     reads: Reads = "filtered"
-    group: str = ""
-    """See `Command`."""
     finders: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """By option, ``module:function`` that raises `UsageError` for a value that there is not."""
     fixed: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -241,5 +215,5 @@ class Builder:
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return the builder and its command."""
         name = f"build {self.family}"
-        command = Command(name, self.operation, self.example, self.group)
+        command = Command(name, self.operation)
         return [("builder", self.family, self), ("command", name, command)]

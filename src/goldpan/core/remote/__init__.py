@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.remote.places import FILES, STATE
 
 if TYPE_CHECKING:
     from goldpan.core.remote.mirror import Mirror
 
 SCHEMES = ("s3", "gs", "az")
-STATE, FILES = "mirror.json", "workspace"
-"""The file and the folder in the folder of a mirror: what it knows, and the mirrored files."""
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.S)
 _NAMES = re.compile(r"[\w.-]+(/[\w.=-]+)*", re.A)
 _opened: dict[Path, Mirror] = {}

@@ -20,7 +20,6 @@ import msgspec
 
 from goldpan.core.errors import GoldpanError, WorkspaceError
 from goldpan.core.log import LOG
-from goldpan.core.remote import FILES, STATE
 from goldpan.core.remote.manifest import (
     KEY,
     Manifest,
@@ -38,6 +37,7 @@ from goldpan.core.remote.manifest import (
     stamps,
     upload,
 )
+from goldpan.core.remote.places import FILES, STATE
 from goldpan.core.remote.store import Lease, ObjectStore, UnchangedError
 from goldpan.core.resources import named
 from goldpan.core.result import Block, Line, Result

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -20,9 +20,7 @@ from goldpan.datasets.tasks.task import TaskType
 from goldpan.datasets.tasks.wording import Wording
 from goldpan.evaluation.model import Answer
 from goldpan.llm.answer_text import find_objects, without_thoughts
-
-if TYPE_CHECKING:
-    from goldpan.evaluation.models.prompts import PromptRow
+from goldpan.llm.parts import PromptPart
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MINUS = "\u2212"
@@ -30,6 +28,24 @@ _BULLET = re.compile(r"\A(?:\d{1,4}[.)]|[-*])\s+")
 _TAGGED = {"word", "tag"}
 _AHEAD = 50
 """Words that a model may leave out between two that it tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRow:
+    """A row as a model sees it."""
+
+    text: str
+    parts: tuple[PromptPart, ...] = ()
+    """Instead of the text, where the row keeps parts of its input apart."""
+    words: tuple[str, ...] = ()
+    """The words to tag."""
+    blanks: int = 0
+    """How many words are masked."""
+    shortened: bool = False
+
+    def texts(self) -> tuple[PromptPart, ...]:
+        """Return all that is from the row."""
+        return self.parts or (PromptPart("text", self.text),)
 
 
 @dataclass(frozen=True, slots=True)

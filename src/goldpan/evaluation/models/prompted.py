@@ -33,7 +33,7 @@ from goldpan.evaluation.model import (
     UnansweredError,
     model_settings,
 )
-from goldpan.evaluation.models.prompt_answers import Read, answer_schema, read_answer
+from goldpan.evaluation.models.prompt_answers import PromptRow, Read, answer_schema, read_answer
 from goldpan.evaluation.models.prompt_settings import (
     REQUEST_SETTINGS,
     RUN_SETTINGS,
@@ -44,7 +44,6 @@ from goldpan.evaluation.models.prompt_settings import (
 )
 from goldpan.evaluation.models.prompts import (
     PromptExample,
-    PromptRow,
     Requests,
     Script,
     own_examples,

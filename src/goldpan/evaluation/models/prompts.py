@@ -44,7 +44,13 @@ from goldpan.datasets.tasks.wording import (
     read_texts,
     wording_of,
 )
-from goldpan.evaluation.models.prompt_answers import KEYS, answer_schema, asked_form, written_answer
+from goldpan.evaluation.models.prompt_answers import (
+    KEYS,
+    PromptRow,
+    answer_schema,
+    asked_form,
+    written_answer,
+)
 from goldpan.evaluation.models.prompt_settings import PromptSettings
 from goldpan.evaluation.task_input import FILE, PATH, built_family
 from goldpan.llm.exchange import ModelRequest
@@ -294,24 +300,6 @@ _TITLES = {
     PATH: "file path",
     FILE: "file before the change",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PromptRow:
-    """A row as a model sees it."""
-
-    text: str
-    parts: tuple[PromptPart, ...] = ()
-    """Instead of the text, where the row keeps parts of its input apart."""
-    words: tuple[str, ...] = ()
-    """The words to tag."""
-    blanks: int = 0
-    """How many words are masked."""
-    shortened: bool = False
-
-    def texts(self) -> tuple[PromptPart, ...]:
-        """Return all that is from the row."""
-        return self.parts or (PromptPart("text", self.text),)
 
 
 def show_row(task: Task, row: Mapping[str, Any], most: int) -> PromptRow:

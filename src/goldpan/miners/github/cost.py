@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from goldpan.core.errors import QueryError
@@ -24,10 +24,6 @@ from goldpan.miners.github.queries import FURTHER, RATE, entries_batch, sweep_pa
 from goldpan.miners.github.rest_feeds import FEEDS
 from goldpan.miners.journal import Journal
 from goldpan.miners.replies import NoAnswerError, Resource, links_of
-
-if TYPE_CHECKING:
-    from goldpan.miners.github.graphql_miner import GraphQLMiner
-    from goldpan.miners.github.rest_miner import RestMiner
 
 _SECONDS_A_REQUEST: Mapping[Resource, float] = {"graphql": 1.2, "core": 0.35}
 _MEASURED = 5  # requests after which the run's own times are believed
@@ -73,12 +69,19 @@ def _rest_requests(
     return lists + round(entries * sampled.pages("timelineItems")) + round(files)
 
 
+class Miner(Protocol):
+    """What is left of a run, whichever API it goes through."""
+
+    @property
+    def fresh(self) -> list[int]:
+        """The entries that were never fetched."""
+
+    def remaining(self, sampled: LengthSample) -> int:
+        """Return how many requests are left."""
+
+
 async def price(
-    github: GitHub,
-    journal: Journal,
-    settings: Settings,
-    announced: Announced,
-    miner: GraphQLMiner | RestMiner,
+    github: GitHub, journal: Journal, settings: Settings, announced: Announced, miner: Miner
 ) -> CostEstimate:
     """Predict the whole cost of a run that knows which entries it has to fetch."""
     sampled = LengthSample()

@@ -6,15 +6,8 @@ from goldpan.plugins import Builder, Command, Files, Part, register
 
 _HERE = Path(__file__).parent
 _TABLES = "goldpan.papers.crosscodebench.tables"
-_OPERATIONS = "goldpan.papers.crosscodebench.operations:Crosscode"
-_COMMANDS = {
-    "export": "--all",
-    "import": "tasks",
-    "check": "tasks",
-    "splits": "",
-    "split": "Sub-Inter-ML",
-    "shortcut": "built --method copy-ex-output",
-}
+_OPERATIONS = "goldpan.papers.crosscodebench.operations"
+_COMMANDS = ("export", "import", "check", "splits", "split", "shortcut")
 _COMPUTATIONS = ("categories", "runs", "scaling", "tasks")
 
 register(
@@ -24,9 +17,7 @@ register(
     Part("report section", "shortcuts", "goldpan.papers.crosscodebench.shortcuts:SECTION"),
     Builder(
         "crosscode",
-        f"{_OPERATIONS}.__call__",
-        "--task qa --task code_edit --split Type-QA",
-        group=_OPERATIONS,
+        f"{_OPERATIONS}:crosscode",
         reads="tasks",
         finders={
             "split": "goldpan.papers.crosscodebench.splits:find_split",
@@ -34,10 +25,5 @@ register(
         },
         unscored="Import prompts with goldpan build crosscode import, and name their task in task",
     ),
-    *(
-        Command(
-            f"build crosscode {name}", f"{_OPERATIONS}.{name}{'_' * (name == 'import')}", example
-        )
-        for name, example in _COMMANDS.items()
-    ),
+    *(Command(f"build crosscode {name}", f"{_OPERATIONS}:{name}_") for name in _COMMANDS),
 )

@@ -24,7 +24,6 @@ from goldpan.plugins.evaluation import (
     System,
     canvas,
     listed,
-    load,
     pool,
     ranking_score,
 )
@@ -156,7 +155,7 @@ def _label_scores(run: Run, labels: list[str]) -> tuple[Any, Any] | None:
 
 
 def _draw(scored: list[tuple[str, Any, Any]]) -> str:
-    metrics = load("sklearn.metrics")
+    metrics = data.load("sklearn.metrics", "Drawing curves of chances")
     with canvas(11, 4.8) as plot:
         left, right = plot.figure.subplots(1, 2)
         for name, truth, scores in scored:

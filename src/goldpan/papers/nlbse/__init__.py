@@ -37,7 +37,6 @@ register(
     Builder(
         "issue-type",
         f"{_ROOM}.operations:issue_type",
-        "--profile nlbse23",
         reads="mined",
         finders={
             "profile": f"{_ROOM}.issues.profile:load_profile",
@@ -50,7 +49,6 @@ register(
     Builder(
         "code-comments",
         f"{_ROOM}.operations:code_comments",
-        "--repo numpy/numpy --language python",
         reads="cloned",
         finders={"language": f"{_ROOM}.comment_extract:find_language"},
         fetches=True,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from goldpan.plugins.operations import Dataset, Workspace
 
 
-def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operations
+def issue_type(
     lab: Workspace,
     *repos: str,
     source: Literal["gharchive", "mined"] = "gharchive",
@@ -31,6 +31,8 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
 
     Uses closed issues whose labels mean exactly one type. Both engines give the same bytes.
     With leave-one-project-out, Python gets the first dataset, whose `built` names all.
+
+    Example: goldpan build issue-type --profile nlbse23
 
     Args:
         source: Hours of GH Archive, or mined repositories.
@@ -78,7 +80,7 @@ def issue_type(  # noqa: D417 - `lab` and `*repos` are the same in all operation
     return Dataset(built.written[0].directory, built=built, workspace=lab)
 
 
-def code_comments(  # noqa: D417  # what help says of `repos` is said once
+def code_comments(
     lab: Workspace,
     *repos: str,
     revision: str | None = None,
@@ -98,6 +100,8 @@ def code_comments(  # noqa: D417  # what help says of `repos` is said once
 
     Each row is a sentence with its class, file and position. Files that break parsers are skipped
     and counted. Exits with 3 if the clone lacks files, or a file took too long.
+
+    Example: goldpan build code-comments --repo numpy/numpy --language python
 
     Args:
         revision: A commit, branch or tag. (default: the default branch as cloned)

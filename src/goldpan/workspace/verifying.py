@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
-from goldpan.operations.repositories import find_dataset, table_path
-from goldpan.operations.table import Group
+from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.repositories import find_dataset, table_path
 
 if TYPE_CHECKING:
     from goldpan.audit.audit import AuditResult
     from goldpan.evaluation.resolved import ResolvedResult
     from goldpan.execution.records import TrialSettings
     from goldpan.execution.verify import Verification
-    from goldpan.operations.dataset import Dataset
-    from goldpan.operations.workspace import Workspace
+    from goldpan.workspace.dataset import Dataset
 
 
 def verify(
-    self: Workspace,
+    self: OpenWorkspace,
     dataset: Path | str | Dataset,
     *,
     repeats: Positive = 3,
@@ -37,6 +36,8 @@ def verify(
     Environments are built from what the repository declared at the time. Records and logs are kept
     in WORKSPACE/verification; a second run continues where the first stopped. Build with
     `--require verified` afterwards.
+
+    Example: goldpan verify issue-resolution --workers 2
 
     Args:
         dataset (DATASET): A dataset of the family issue-resolution, by its name or directory.
@@ -80,6 +81,8 @@ def resolved(
 
     Patches are git diffs or SEARCH/REPLACE blocks; their changes to the fix's tests are undone. The
     result gives the share of issues resolved, and how similar the patches are to the merged fix.
+
+    Example: goldpan evaluate resolved proved --predictions patches.jsonl
 
     Args:
         dataset (DATASET): A dataset built with --require verified, by its name or directory.
@@ -149,7 +152,7 @@ def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
 
 
 def audit(
-    self: Workspace,
+    self: OpenWorkspace,
     dataset: str | Path | Dataset,
     *,
     finding: str | Sequence[str] = (),
@@ -170,6 +173,8 @@ def audit(
     changes with the order of tests, hash seed, time zone, locale, clock or processors. These two
     run tests, so they are looked for only where --finding names them; a second run continues where
     the first stopped. Findings are kept in WORKSPACE/audits.
+
+    Example: goldpan audit qa --finding solution-in-issue
 
     Args:
         dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub.publish import PublishResult
-    from goldpan.operations.workspace import Workspace
+    from goldpan.workspace.opening import OpenWorkspace
 
 _ORDER = ("train", "validation", "test")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -40,7 +40,7 @@ class Dataset(Result):
     """A directory of Parquet files with a card and provenance, as `goldpan build` writes it."""
 
     def __init__(
-        self, path: str | Path, *, built: Any = None, workspace: Workspace | None = None
+        self, path: str | Path, *, built: Any = None, workspace: OpenWorkspace | None = None
     ) -> None:
         """Open the dataset in a directory; raises `DatasetError` where it holds none."""
         from goldpan.datasets.provenance import read_provenance
@@ -219,6 +219,8 @@ class Dataset(Result):
         others are left out and counted. Rows of SWE-bench, Inspect and lm-eval carry the findings
         of goldpan audit, if it is of these rows.
 
+        Example: goldpan export qa --to inspect --output qa-inspect
+
         Args:
             to (FORM): swe-bench, harbor, inspect, lm-eval, alpaca or chat.
             output: The directory to write; an earlier export there is replaced. (default:
@@ -263,6 +265,8 @@ class Dataset(Result):
 
         The token comes from HF_TOKEN or `hf auth login`. Nothing leaves the machine if a check of
         the card, the licenses or secrets fails.
+
+        Example: goldpan publish qa --repo-id lab/qa --private
 
         Args:
             repo_id (OWNER/NAME): The repository on the Hub.

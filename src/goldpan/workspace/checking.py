@@ -6,22 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
 from goldpan.core.result import Block, Result, Results
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import Limits, output_file
-from goldpan.operations.repositories import known_repositories
-from goldpan.operations.signature import opens_with
+from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.repositories import known_repositories
 
 if TYPE_CHECKING:
     from goldpan.check import CheckResult
     from goldpan.core.remote.mirror import Pruned
     from goldpan.miners.coverage import Coverage
-    from goldpan.operations.workspace import Workspace
-    from goldpan.plan.status import PlanStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,76 +47,59 @@ class RepositoryStatus(Result):
         return self.coverage.exit_code
 
 
-@overload
 def status(
-    self: Workspace, *repos: str, plan: None = None, html: Path | str | None = None
-) -> Results[RepositoryStatus]: ...
-@overload
-def status(
-    self: Workspace, *repos: str, plan: Path | str, html: Path | str | None = None
-) -> PlanStatus: ...
-def status(
-    self: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
-) -> Results[RepositoryStatus] | PlanStatus:
+    self: OpenWorkspace, *repos: str, html: Path | str | None = None
+) -> Results[RepositoryStatus]:
     """Compare announced with stored counts, and list what is missing and why.
 
     Args:
-        plan: Show which units of this plan are up to date instead.
         html: Also write an HTML page about all repositories of the workspace.
     """
-    page = output_file("html", html)
-    if plan is None:
-        return _status_of_repositories(self, repos, page)
-    if repos:
-        raise UsageError("--plan shows the repositories of the plan", "Leave out --repo")
-    from goldpan.plan.status import status_of_plan
-
-    with self.reporting() as reporter:
-        return status_of_plan(self, Path(plan), page, reporter)
-
-
-def _status_of_repositories(
-    lab: Workspace, repos: Sequence[str], page: Path | None
-) -> Results[RepositoryStatus]:
     from goldpan.filters.basis import stored_profiles
     from goldpan.miners.coverage import measure_coverage
     from goldpan.miners.tables.normalize import check_replies
 
-    coverages = []
-    for name in known_repositories(lab.layout, repos, "raw"):
-        coverages.append(measure_coverage(lab.layout, name))  # tells damage from what was cut off
-        check_replies(lab.layout, name)
+    page, coverages = output_file("html", html), []
+    for name in known_repositories(self.layout, repos, "raw"):
+        coverages.append(measure_coverage(self.layout, name))  # tells damage from what was cut off
+        check_replies(self.layout, name)
     if page is not None:
         from goldpan.report.workspace_page import write_workspace_page
 
-        write_workspace_page(lab.layout, page, coverages)
+        write_workspace_page(self.layout, page, coverages)
     return Results(
-        RepositoryStatus(coverage, stored_profiles(lab.layout, coverage.repo))
+        RepositoryStatus(coverage, stored_profiles(self.layout, coverage.repo))
         for coverage in coverages
     )
 
 
-@opens_with("path")
-def check(self: Workspace, *, repair: bool = False) -> CheckResult:
+def check(
+    self: OpenWorkspace, path: Path | str | None = None, *, repair: bool = False
+) -> CheckResult:
     """Verify every file of a workspace, and say what to run again if one is damaged.
 
     Of a damaged file it also says what was made of it. Exits with 1 if something is damaged.
 
+    Example: goldpan check lab
+
     Args:
+        path (WORKSPACE): The workspace, if it is not this one.
         repair: Set damaged archives aside and keep the rest, without network access.
     """
     from goldpan.check import check_workspace, repair_archives
 
-    layout = existing(self.layout)
+    layout = existing(self.layout if path is None else self.opened(path).layout)
     repaired = tuple(repair_archives(layout)) if repair else ()
     with self.reporting() as reporter:
         return replace(check_workspace(layout, reporter), repaired=repaired)
 
 
-def prune(self: Workspace, *, older_than: Annotated[float, Limits(0)] = 7.0) -> Pruned:
+def prune(self: OpenWorkspace, *, older_than: Annotated[float, Limits(0)] = 7.0) -> Pruned:
     """Delete from a store what its workspace no longer uses.
 
     See docs/workspaces.md.
+
+    Example: goldpan prune --workspace s3://lab/data --older-than 30
 
     Args:
         older_than (DAYS): Keep what was stored in this many days, because somebody may still read

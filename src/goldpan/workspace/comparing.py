@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from goldpan.core.errors import UsageError
 from goldpan.core.values import Count, output_file, several
-from goldpan.operations.table import Group
+from goldpan.workspace.opening import Group
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.task import Task
@@ -37,6 +37,8 @@ def compare(
     latex: Path | str | None = None,
 ) -> ComparisonReport | FileComparisonReport:
     """Say which models differ, from stored runs, and write a report; no model is run.
+
+    Example: goldpan evaluate compare --task issue_type
 
     Args:
         task (NAME): A task. (default: all)

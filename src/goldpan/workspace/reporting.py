@@ -13,11 +13,12 @@ from goldpan.core.result import Block, Line, Result
 from goldpan.core.settings.config import DEFAULT_WORKSPACE
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import output_file
-from goldpan.operations.repositories import dataset_directories
-from goldpan.operations.stages.filtering import choose_profile
+from goldpan.workspace.comparing import compare
+from goldpan.workspace.filtering import choose_profile
+from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.repositories import dataset_directories
 
 if TYPE_CHECKING:
-    from goldpan.operations.workspace import Workspace
     from goldpan.report.compared import ComparisonReport, FileComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
     from goldpan.trace import Trace
@@ -27,7 +28,7 @@ _LONGEST = 100
 
 
 def report(
-    self: Workspace,
+    self: OpenWorkspace,
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
@@ -40,6 +41,8 @@ def report(
 
     Of an audited dataset it shows the findings. With --runs, or if the workspace holds only
     evaluation runs, the page says which models differ.
+
+    Example: goldpan report --output report.html
 
     Args:
         profile (NAME): The profile whose verdicts to report on.
@@ -63,7 +66,7 @@ def report(
         )
     has_runs = any(self.path.glob("runs/*/*/*/result.json"))
     if runs or (has_runs and not (repos or row) and not self.repositories()):
-        return self.evaluate.compare(output=page)
+        return compare(Group(self), output=page)
     layout, names, chosen = choose_profile(self, repos, profile, rules)
     directories = dataset_directories(layout, dataset) or finished_datasets(layout)
     if row is not None:
@@ -77,7 +80,7 @@ def _name(row: str) -> str:
 
 
 def trace(
-    self: Workspace,
+    self: OpenWorkspace,
     example_id: str,
     *,
     dataset: str | Path | Sequence[str | Path] = (),
@@ -87,6 +90,8 @@ def trace(
 
     Exits with 3 if a source is no longer in the workspace, and with 1 if --verify finds that
     something is not what it was made of.
+
+    Example: goldpan trace qa:numpy/numpy#12345
 
     Args:
         example_id (ID): An id from the dataset, such as qa:OWNER/NAME#NUMBER.
@@ -111,8 +116,12 @@ class OpenedPage(Result):
         yield Line(self.address)
 
 
-def open_page(self: Workspace, *, project: str | None = None, browser: bool = True) -> OpenedPage:
+def open_page(
+    self: OpenWorkspace, *, project: str | None = None, browser: bool = True
+) -> OpenedPage:
     """Open the newest report, or an annotation project in Label Studio, in the browser.
+
+    Example: goldpan open
 
     Args:
         project (NAME): Open this annotation project in Label Studio.

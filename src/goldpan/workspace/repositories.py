@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 from goldpan.core.errors import UsageError, WorkspaceError, cause_of, question
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.workspace import WorkspaceLayout, existing
+from goldpan.workspace.opening import OpenWorkspace
 
 if TYPE_CHECKING:  # it takes long to import
     from goldpan.core.values import Execution
-    from goldpan.operations.dataset import Dataset
-    from goldpan.operations.workspace import Workspace
+    from goldpan.workspace.dataset import Dataset
 
 R = TypeVar("R")
 
@@ -67,7 +67,7 @@ def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[st
 
 def dataset_directory(layout: WorkspaceLayout, dataset: str | Path | Dataset) -> Path:
     """Return the directory of a dataset, given by its path, its name in the workspace, or open."""
-    from goldpan.operations.dataset import Dataset
+    from goldpan.workspace.dataset import Dataset
 
     if isinstance(dataset, Dataset):
         return dataset.path
@@ -105,12 +105,12 @@ def map_repositories(
         return list(machines.map(work, repos))
 
 
-def find_dataset(self: Workspace, dataset: Path | str | Dataset) -> Dataset:
+def find_dataset(self: OpenWorkspace, dataset: Path | str | Dataset) -> Dataset:
     """Return a dataset by its name in the workspace, else as `load` does; an open one stays so.
 
     A directory that is there comes before a name.
     """
-    from goldpan.operations.dataset import Dataset, find_directory
+    from goldpan.workspace.dataset import Dataset, find_directory
 
     if isinstance(dataset, Dataset):
         return dataset
@@ -119,12 +119,12 @@ def find_dataset(self: Workspace, dataset: Path | str | Dataset) -> Dataset:
     return Dataset(directory, workspace=self)
 
 
-def table_path(self: Workspace, source: Path | str | Dataset) -> Path:
+def table_path(self: OpenWorkspace, source: Path | str | Dataset) -> Path:
     """Return the file of a table, or the directory of a dataset as `find_dataset` finds it.
 
     A path that is there comes before a name.
     """
-    from goldpan.operations.dataset import Dataset, find_directory
+    from goldpan.workspace.dataset import Dataset, find_directory
 
     if isinstance(source, Dataset):
         return source.path

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.result import Block, Line, Result, Results
+from goldpan.core.result import Block, Line, Result, Results, Table, html_of, text_of
 from goldpan.core.storage.workspace import tasks_directory
 from goldpan.datasets.tasks.data import TaskData, task_directory
 from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_family
@@ -29,12 +29,11 @@ from goldpan.evaluation.task_input import (
     with_places,
 )
 from goldpan.llm.budget import RequestEstimate
-from goldpan.operations.dataset import Dataset, optional
+from goldpan.workspace.dataset import Dataset, optional
+from goldpan.workspace.opening import OpenWorkspace
 
 if TYPE_CHECKING:
     import pandas as pd  # it is optional
-
-    from goldpan.operations.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,20 @@ class Evaluation(Results[RunResult]):
         """Why other runs did not finish."""
 
     def __repr__(self) -> str:
-        head = ("task", "model", "seed", "metric", "value", "95 % interval")
-        lines = [head, *(_line(score) for score in self.scores)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        rows = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-        title = f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}"
-        return "\n".join([title, *rows, *map(str, self.failures)])
+        return f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}\n{self}"
+
+    def __str__(self) -> str:
+        """Return the scores, a line a run, and why other runs did not finish."""
+        return text_of(self._overview())
+
+    def _repr_html_(self) -> str:
+        """Return the scores, a line a run, as a notebook shows them."""
+        return "".join(map(html_of, self._overview()))
+
+    def _overview(self) -> Iterator[Block]:
+        columns = ("task", "model", "seed", "metric", "value", "95 % interval")
+        yield Table(columns, [_line(score) for score in self.scores])
+        yield from (Line(str(failure)) for failure in self.failures)
 
     def blocks(self) -> Iterable[Block]:
         """Yield what people see of one run, or a line of each where there are several."""
@@ -140,7 +147,7 @@ class RunEstimate(Result):
 class PlannedRun:
     """A planned run: a task, a model and a seed."""
 
-    workspace: Workspace
+    workspace: OpenWorkspace
     task: str
     model: Model
     protocol: Protocol
@@ -177,7 +184,7 @@ class PlannedRun:
 class RunPlan:
     """Planned runs; the rows of a task are read when its first run starts."""
 
-    workspace: Workspace
+    workspace: OpenWorkspace
     tasks: tuple[tuple[str, Path | None], ...]
     """With the directory of the rows, None for that of the workspace."""
     models: tuple[Model, ...]
@@ -210,7 +217,7 @@ class RunPlan:
 
 
 def plan_runs(
-    workspace: Workspace,
+    workspace: OpenWorkspace,
     data: Sequence[str | Dataset],
     directory: Path | None,
     *,
@@ -237,7 +244,7 @@ def plan_runs(
     )
 
 
-def _task_of(workspace: Workspace, data: Dataset) -> str:
+def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
     """Return the task whose rows a dataset holds."""
     names = tasks_of_family(data.family, load_tasks(tasks_directory(workspace.path)))
     if len(names) == 1:

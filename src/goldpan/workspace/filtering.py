@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.result import Results
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
-from goldpan.operations.repositories import dataset_directory, known_repositories
+from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.repositories import dataset_directory, known_repositories
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
     from goldpan.filters.profile import Profile
-    from goldpan.operations.workspace import Workspace
 
 
 def filter(
-    self: Workspace,
+    self: OpenWorkspace,
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
@@ -40,6 +40,8 @@ def filter(
     Nothing is deleted: a profile says which criteria decide, and with which settings. Verdicts
     with other settings lie beside those of the profile, under a name of their own that later
     commands take as `--profile`.
+
+    Example: goldpan filter --profile verified
 
     Args:
         profile (NAME): default, verified, or the path of your own .toml file;
@@ -70,7 +72,7 @@ def filter(
 
 
 def funnel(
-    self: Workspace,
+    self: OpenWorkspace,
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
@@ -78,6 +80,8 @@ def funnel(
     output: Path | str | None = None,
 ) -> Funnels:
     """Show what each criterion drops, on its own and in sequence.
+
+    Example: goldpan funnel --profile verified --output funnel.svg
 
     Args:
         profile (NAME): The profile whose verdicts to count.
@@ -96,8 +100,10 @@ def funnel(
     return funnels
 
 
-def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation:
+def why(self: OpenWorkspace, subject: str, *, rules: str = "default") -> Explanation:
     """Explain an issue, pull request or discussion: references, pairs, verdicts, raw replies.
+
+    Example: goldpan why numpy/numpy#12345
 
     Args:
         subject (OWNER/NAME#NUMBER): The issue, pull request or discussion, or its address on
@@ -111,7 +117,7 @@ def why(self: Workspace, subject: str, *, rules: str = "default") -> Explanation
 
 
 def near_duplicates(
-    self: Workspace, profile: str | Path = "default", *, execution: Execution = LOCAL
+    self: OpenWorkspace, profile: str | Path = "default", *, execution: Execution = LOCAL
 ) -> pa.Table:
     """Find the near duplicates among all issues of the workspace, as `filter` uses them.
 
@@ -132,7 +138,7 @@ def near_duplicates(
 
 
 def choose_profile(
-    self: Workspace,
+    self: OpenWorkspace,
     repos: Sequence[str],
     profile: str | Path,
     rules: str,
@@ -150,7 +156,7 @@ def choose_profile(
 
 
 def review(
-    self: Workspace,
+    self: OpenWorkspace,
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
@@ -170,6 +176,8 @@ def review(
 
     The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
     repeats no request. Exits with 3 while requests remain.
+
+    Example: goldpan review --model gpt-4o --dry-run
 
     Args:
         profile (NAME): The profile whose verdicts say what is kept.
@@ -222,7 +230,7 @@ def review(
 
 
 def _calibrations(
-    self: Workspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
+    self: OpenWorkspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
 ) -> Calibrations:
     """Return how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews

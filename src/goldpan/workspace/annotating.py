@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.core.values import Count, Project, StudioUrl, several
-from goldpan.operations.table import Group
+from goldpan.core.values import Count, several
+from goldpan.workspace.opening import Group
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
@@ -29,7 +29,7 @@ class Annotate(Group):
     def push(
         self,
         *,
-        project: Project,
+        project: str,
         form: str | None = None,
         dataset: Path | str | None = None,
         task: str | None = None,
@@ -42,14 +42,17 @@ class Annotate(Group):
         profile: str | Path = "default",
         rules: str = "default",
         webhook: str | None = None,
-        url: StudioUrl = None,
+        url: str | None = None,
     ) -> PushResult:
         """Send the rows of a dataset to annotators; only new rows are added.
 
         With --suspects these are the rows whose labels are most likely wrong, in random order, and
         their labels are hidden unless --not-blind is given.
 
+        Example: goldpan annotate push --project pairs --form fix-pair --dataset data
+
         Args:
+            project (NAME): A name for this round of annotation.
             form (NAME): fix-pair, question-answer, changed-file, issue-type, or a plugin's.
                 (default: made from --task)
             dataset (DATASET): The dataset to annotate, by its name or directory. (default: the rows
@@ -66,6 +69,8 @@ class Annotate(Group):
             profile (NAME): The profile whose reviews to take, with --not-blind.
             rules (NAME): The rules whose pairs to take, with --not-blind.
             webhook (URL): An address that Label Studio calls after each answer.
+            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
+                runs)
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks, task_form
         from goldpan.annotation.studio.push import push as push_tasks
@@ -73,7 +78,7 @@ class Annotate(Group):
         from goldpan.datasets.tasks.data import task_directory
         from goldpan.filters.basis import Basis
         from goldpan.filters.stored import find_profile
-        from goldpan.operations.repositories import dataset_directory
+        from goldpan.workspace.repositories import dataset_directory
 
         layout = self.lab.layout
         known = self._task(task, suspects)
@@ -117,18 +122,23 @@ class Annotate(Group):
     def pull(
         self,
         *,
-        project: Project,
+        project: str,
         names: bool = False,
         accept_configuration: bool = False,
-        url: StudioUrl = None,
+        url: str | None = None,
     ) -> CollectedAnswers:
         """Fetch new answers, check them, and decide where people agree.
 
         A project and its adjudication are fetched together, whichever you name.
 
+        Example: goldpan annotate pull --project pairs
+
         Args:
+            project (NAME): A name for this round of annotation.
             names: Keep annotators' addresses instead of pseudonyms.
             accept_configuration: Accept answers to a form that was changed on the server.
+            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
+                runs)
         """
         from goldpan.annotation.studio.pull import collect
 
@@ -143,16 +153,27 @@ class Annotate(Group):
                 accept_configuration=accept_configuration,
             )
 
-    def status(self, *, project: Project) -> Progress:
-        """Show a project's progress by annotator, and when it is likely to end."""
+    def status(self, *, project: str) -> Progress:
+        """Show a project's progress by annotator, and when it is likely to end.
+
+        Example: goldpan annotate status --project pairs
+
+        Args:
+            project (NAME): A name for this round of annotation.
+        """
         from goldpan.annotation.studio.progress import progress
 
         return progress(self.lab.layout, project)
 
-    def agreement(self, *, project: Project) -> Agreements:
+    def agreement(self, *, project: str) -> Agreements:
         """Show how well annotators agree: raw agreement, kappa and alpha, and the conflicts.
 
         If the dataset has labels, they are compared with the decisions.
+
+        Example: goldpan annotate agreement --project pairs
+
+        Args:
+            project (NAME): A name for this round of annotation.
         """
         from goldpan.annotation.agreement import agree
         from goldpan.annotation.studio.gold import Agreements, ratings_beside_dataset, read_ratings
@@ -168,12 +189,17 @@ class Annotate(Group):
         )
 
     def adjudicate(
-        self, *, project: Project, doubts: bool = False, url: StudioUrl = None
+        self, *, project: str, doubts: bool = False, url: str | None = None
     ) -> PushResult:
         """Send conflicts, with both answers, to a third person.
 
+        Example: goldpan annotate adjudicate --project pairs
+
         Args:
+            project (NAME): A name for this round of annotation.
             doubts: Also send subjects that people agreed on while in doubt.
+            url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
+                runs)
         """
         from goldpan.annotation.studio.decisions import adjudicate
 
@@ -193,6 +219,8 @@ class Annotate(Group):
 
         A paper reports what annotators were shown, how far they agree, what was adjudicated or is
         still open, and how long an item takes.
+
+        Example: goldpan annotate export --project pairs --output appendix
 
         Args:
             project (NAME): A round.
@@ -233,6 +261,8 @@ class Annotate(Group):
     ) -> None:
         """Run a local Label Studio until Ctrl-C, with accounts for annotators.
 
+        Example: goldpan annotate serve --install
+
         Args:
             annotator (ADDRESS): An annotator's e-mail address.
             port: A port on this machine.
@@ -244,7 +274,7 @@ class Annotate(Group):
         from goldpan.annotation.studio.push import push as push_tasks
         from goldpan.annotation.studio.serve import announced, serve, server_directory
         from goldpan.core.terminal import show
-        from goldpan.operations.repositories import dataset_directory
+        from goldpan.workspace.repositories import dataset_directory
 
         layout = self.lab.layout
         addresses = several(annotator) or ("one@example.org", "two@example.org")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result, Results
 from goldpan.core.values import Limits, several
+from goldpan.workspace.opening import OpenWorkspace
 
 if TYPE_CHECKING:
-    from goldpan.operations.workspace import Workspace
     from goldpan.reproduce.recipe import PaperRecipe, TableRecipe
 
 
 def reproduce(
-    self: Workspace,
+    self: OpenWorkspace,
     paper: str | Path | None = None,
     *,
     table: str | Sequence[str] = (),
@@ -36,6 +36,8 @@ def reproduce(
 
     Every cell is marked as run, in part, recomputed from published scores, or untested. Nothing is
     fetched without `--download`. Exits with 3 if a file is missing or is not the authors'.
+
+    Example: goldpan reproduce our-paper.toml --table 3 --data papers
 
     Args:
         paper (PAPER): A recipe's name, or a TOML file; without it, the recipes are listed.

@@ -1,4 +1,4 @@
-"""Operations that need no workspace: functions of the package."""
+"""Functions of the package, which need no workspace."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import DatasetError
 from goldpan.core.values import Count, several
-from goldpan.operations.dataset import Dataset
-from goldpan.operations.repositories import find_dataset, table_path
+from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.repositories import find_dataset, table_path
 
 if TYPE_CHECKING:
     from goldpan.code.edits.files import Applied
     from goldpan.datasets.compare.contamination import ContaminationResult
     from goldpan.datasets.compare.diff import DiffResult
-    from goldpan.operations.workspace import Workspace
 
 
 def diff(
@@ -32,6 +32,8 @@ def diff(
     Rows are compared by id and column. The provenance of both versions shows which settings, rules
     and dates differ. If the workspace still has the verdicts of a version, they show which
     criterion drops or keeps a row.
+
+    Example: goldpan diff published/qa qa
 
     Args:
         old (DATASET): The older version: a name in the workspace, a directory, or one on the Hub.
@@ -72,6 +74,8 @@ def contamination(
     Evidence is an equal or nearly equal text, a shared n-gram of words, or the same pull request,
     issue or commit. The result says what this cannot detect.
 
+    Example: goldpan contamination code-edit --against swe-bench.parquet
+
     Args:
         dataset (DATASET): A name in the workspace, a directory, one on the Hub, or a table's file.
         against (DATASET): A table (Parquet, JSON lines, CSV) or a dataset, such as SWE-bench's.
@@ -106,6 +110,8 @@ def apply_edit(
     The patch may use other line endings than the file; the file's are kept. The output says for
     each block which differences were ignored.
 
+    Example: goldpan apply-edit answer.md --root checkout
+
     Args:
         patch (FILE): A file with SEARCH/REPLACE blocks, or a unified diff.
         root: The directory of the files.
@@ -117,12 +123,10 @@ def apply_edit(
     return apply_patch(Path(patch), Path(root), write=not check, lenient=lenient)
 
 
-def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> Workspace:
+def _opened(workspace: Path | str | None, dataset: str | Path | Dataset) -> OpenWorkspace:
     """Return the workspace that is named, else the dataset's own."""
-    from goldpan.operations.workspace import Workspace
-
     own = dataset.workspace if isinstance(dataset, Dataset) else None
-    return Workspace(workspace) if own is None or workspace is not None else own
+    return OpenWorkspace(workspace) if own is None or workspace is not None else own
 
 
 def _write_changelog(path: Path, result: DiffResult) -> None:

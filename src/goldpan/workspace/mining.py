@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Results
+from goldpan.core.settings.config import Included, Via
 from goldpan.core.values import LOCAL, Execution
-from goldpan.operations.repositories import (
+from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.repositories import (
     absolute_layout,
     known_repositories,
     map_repositories,
     named_repositories,
 )
-from goldpan.operations.signature import opens_with
-from goldpan.operations.table import Group
 
 if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
@@ -27,13 +27,38 @@ if TYPE_CHECKING:
     from goldpan.miners.mine import MineResult, MineResults
     from goldpan.miners.pairing import PairResult
     from goldpan.miners.tables.normalize import TableCounts
-    from goldpan.operations.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Settings for this run (goldpan.toml).
+
+    Args:
+        api_url (URL): GitHub Enterprise Server: https://HOST/api/v3.
+        via: Which API to mine through; auto is GraphQL with a token and REST without.
+        since (DATE): Only entries updated since this date, such as 2024-08-01.
+        include: What to mine beside issues and pull requests.
+        concurrency: How many requests to send at once. (default: 4)
+        at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
+            fewer if memory is short)
+        patience (TIME): How long to wait while GitHub is down, such as 30m. (default: 1h)
+    """
+
+    api_url: str | None = None
+    via: Via | None = None
+    since: str | None = None
+    include: Included | Sequence[Included] = ()
+    concurrency: int | None = None
+    at_once: int | None = None
+    patience: str | float | None = None
+
+
+_AS_SET = Asking()
 
 
 class Mine(Group):
     """Mine repositories, or the events of all public ones from GH Archive."""
 
-    @opens_with("api_url", "via", "since", "include", "concurrency", "at_once", "patience")
     def __call__(
         self,
         *repos: str,
@@ -41,6 +66,7 @@ class Mine(Group):
         from_backup: Path | str | None = None,
         license: str | None = None,
         dry_run: bool = False,
+        asking: Asking = _AS_SET,
     ) -> MineResults:
         """Mine the issues and pull requests of repositories, and say what is missing.
 
@@ -49,6 +75,8 @@ class Mine(Group):
         fetch what changed since. Exits with 3 when something is missing. A repository that fails
         stops no other: its result says why.
 
+        Example: goldpan mine --repo numpy/numpy
+
         Args:
             repos: A repository.
             repo_file: A file with one OWNER/NAME per line; # starts a comment.
@@ -56,10 +84,20 @@ class Mine(Group):
             license (SPDX): The license of the one repository where GitHub is wrong or silent, such
                 as MIT.
             dry_run: Only predict the cost.
+            asking: How GitHub is asked, in place of the settings of the workspace.
         """
         from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import MineResult, MineResults
 
+        if asking != _AS_SET:
+            mine = Mine(self.lab.opened(**asdict(asking)))
+            return mine(
+                *repos,
+                repo_file=repo_file,
+                from_backup=from_backup,
+                license=license,
+                dry_run=dry_run,
+            )
         names = named_repositories(repos, repo_file)
         if not names:
             raise UsageError(
@@ -125,7 +163,6 @@ class Mine(Group):
 
         return MineResult(name, chosen_path(self.lab.settings), failure=error)
 
-    @opens_with("concurrency")
     def gharchive(
         self,
         *,
@@ -135,11 +172,14 @@ class Mine(Group):
         event: str | Sequence[str] = "IssuesEvent",
         execution: Execution = LOCAL,
         keep_downloads: bool = False,
+        concurrency: int | None = None,
     ) -> ArchiveResult:
         """Mine the events of all public repositories from GH Archive, hour by hour.
 
         Run the same command again to resume, and to retry hours that are missing. Exits with 3
         when an hour is missing or damaged.
+
+        Example: goldpan mine gharchive --from 2022-01-01 --to 2022-01-02
 
         Args:
             from_ (DAY): The first day, such as 2022-01-01.
@@ -149,6 +189,7 @@ class Mine(Group):
             event (TYPE): An event type to keep.
             execution: Where hours are read.
             keep_downloads: Keep downloaded files.
+            concurrency: How many requests to send at once. (default: 4)
         """
         from goldpan.miners.gharchive.events import event_types
         from goldpan.miners.gharchive.mine import mine_archive
@@ -163,13 +204,16 @@ class Mine(Group):
             keep_downloads,
         )
         with self.lab.reporting() as reporter:
-            return mine_archive(self.lab.settings, request, reporter)
+            settings = self.lab.opened(concurrency=concurrency).settings
+            return mine_archive(settings, request, reporter)
 
 
 def normalize(
-    self: Workspace, *repos: str, license: str | None = None, execution: Execution = LOCAL
+    self: OpenWorkspace, *repos: str, license: str | None = None, execution: Execution = LOCAL
 ) -> TableCounts:
     """Rebuild the tables from the raw replies, without any network access.
+
+    Example: goldpan normalize --repo numpy/numpy
 
     Args:
         license (SPDX): States the license of one repository, such as MIT; `mined` takes that back.
@@ -188,7 +232,7 @@ def normalize(
 
 
 def clone(
-    self: Workspace,
+    self: OpenWorkspace,
     *repos: str,
     source: str | Path | None = None,
     network: bool | None = None,
@@ -200,6 +244,8 @@ def clone(
     it again after goldpan mine and goldpan pair. What GitHub is asked for is asked from this
     machine, where the tokens are, whatever the engine. With --source, a repository that was not
     mined is cloned alone: a submodule of another, say, for goldpan verify.
+
+    Example: goldpan clone --repo numpy/numpy
 
     Args:
         source (PATH): A git address, a local mirror or a bundle, instead of GitHub; for several
@@ -257,12 +303,14 @@ def _clone_there(layout: WorkspaceLayout, source: str, repo: str) -> FetchedHist
 
 
 def pair(
-    self: Workspace, *repos: str, rules: str = "default", execution: Execution = LOCAL
+    self: OpenWorkspace, *repos: str, rules: str = "default", execution: Execution = LOCAL
 ) -> Results[PairResult]:
     """Find the pull requests that fix issues, with the evidence for each pair.
 
     Pairs by other rules stay beside these: later commands take those that their own `--rules`
     names, and say which others are stored.
+
+    Example: goldpan pair --repo numpy/numpy --rules unconfirmed
 
     Args:
         rules (NAME): default, unconfirmed, landed, or a plugin's.

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from goldpan.core.errors import UsageError
-from goldpan.core.values import Count, Positive, StudioUrl, file_paths
-from goldpan.operations.repositories import dataset_directory, find_dataset
-from goldpan.operations.table import Group
+from goldpan.core.values import Count, Positive, file_paths
+from goldpan.workspace.opening import Group
+from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
     from goldpan.evaluation.label_errors import LabelScores, SuspectLabels
-    from goldpan.operations.dataset import Dataset
+    from goldpan.workspace.dataset import Dataset
 
 
 def labels(
@@ -29,7 +29,7 @@ def labels(
     reader: str = "first",
     output: Path | str | None = None,
     studio: str | None = None,
-    url: StudioUrl = None,
+    url: str | None = None,
 ) -> LabelScores:
     """Score the labels of a dataset by reading a sample of its rows, or by a gold set.
 
@@ -39,6 +39,8 @@ def labels(
 
     A gold set has the columns repo, issue, label and comment_id, for answers, pull, for fix pairs,
     or changed_path. Rows that it does not label are ignored.
+
+    Example: goldpan evaluate labels qa --gold answers.csv
 
     Args:
         dataset (DATASET): A dataset, by its name or directory.
@@ -50,6 +52,8 @@ def labels(
         output: With --sample, the CSV file of the judgements. (default: DATASET.readings.csv)
         studio (PROJECT): With --sample, send the rows to this project in Label Studio, and fetch
             what its annotators said.
+        url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
+            runs)
     """
     from goldpan.evaluation.label_errors import LabelScores
 
@@ -97,6 +101,8 @@ def label_errors(
 
     Each row is judged by a model that was not trained on it. A suspect label may be right: have
     people look at it.
+
+    Example: goldpan evaluate label-errors --task requirement_type
 
     Args:
         task (NAME): A classification task.

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
 from goldpan.core.values import file_paths, several
-from goldpan.operations.table import Group
+from goldpan.workspace.opening import Group, OpenWorkspace
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles
     from goldpan.datasets.tasks.importing import ImportResult
     from goldpan.datasets.tasks.registry import TaskList, TaskPage
     from goldpan.datasets.tasks.sources import AddedTask, SourceImport
-    from goldpan.operations.workspace import Workspace
 
 
 class Tasks(Group):
@@ -23,6 +22,8 @@ class Tasks(Group):
 
     def list(self, *, suite: str | None = None, type: str | None = None) -> TaskList:
         """List the tasks, and which have data in the workspace.
+
+        Example: goldpan tasks list --type binary
 
         Args:
             suite (NAME): Only tasks of a suite, by which benchmarks hold tasks together.
@@ -35,6 +36,8 @@ class Tasks(Group):
     def show(self, name: str) -> TaskPage:
         """Show everything about a task, with its prompt.
 
+        Example: goldpan tasks show issue_type
+
         Args:
             name (NAME): The task's name, such as issue_type.
         """
@@ -46,6 +49,8 @@ class Tasks(Group):
         """Check every task file: counts, labels, steps, examples, citation and prompt.
 
         Exits with 1 if something is wrong.
+
+        Example: goldpan tasks validate
         """
         from goldpan.datasets.tasks.checks import check_files
 
@@ -65,6 +70,8 @@ class Tasks(Group):
 
         The type and the labels are read from the label column. Everything that is missing is
         reported at once.
+
+        Example: goldpan tasks add urgent reports.csv --text body --label urgent
 
         Args:
             name (NAME): The task's name, in snake_case.
@@ -110,6 +117,8 @@ class Tasks(Group):
         """Import a task's data from the files that its authors publish, and check the counts.
 
         Nothing is downloaded without --download. Exits with 3 if a count differs.
+
+        Example: goldpan tasks import bug_issue bugs.csv
 
         Args:
             name (NAME): The task's name, such as issue_type.
@@ -159,7 +168,7 @@ class Tasks(Group):
 
 
 def import_(
-    self: Workspace,
+    self: OpenWorkspace,
     source: str,
     files: Path | str | Sequence[Path | str],
     *,
@@ -169,6 +178,8 @@ def import_(
 
     Nothing is downloaded. Exits with 3 if a count differs from the published one, or files of
     some tasks are missing.
+
+    Example: goldpan import our-source posts.csv
 
     Args:
         source (SOURCE): The source, by the name of its data or of its reader.

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import Limits, Positive, several
-from goldpan.operations.repositories import dataset_directory, find_dataset
-from goldpan.operations.stages import comparing, labeling, verifying
-from goldpan.operations.stages.comparing import suite_members
-from goldpan.operations.table import Group
+from goldpan.workspace import comparing, labeling, verifying
+from goldpan.workspace.comparing import suite_members
+from goldpan.workspace.opening import Group
+from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
+    from goldpan.evaluation.lengths import LengthScores
     from goldpan.evaluation.model import ModelList
     from goldpan.evaluation.protocol import ProtocolList
     from goldpan.evaluation.run import RunResult
-    from goldpan.evaluation.slices import LengthScores
-    from goldpan.operations.dataset import Dataset
-    from goldpan.operations.runs import Evaluation, RunEstimate
+    from goldpan.workspace.dataset import Dataset
+    from goldpan.workspace.runs import Evaluation, RunEstimate
 
 Seed = Annotated[int, Limits(0, 2**32 - 1)]
 Names = str | Sequence[str]
@@ -50,6 +50,8 @@ class Evaluate(Group):
         Runs that fail are reported, and the others continue. Exits with 1 if one failed, with 3 if
         a model behind an endpoint has not answered everything yet.
 
+        Example: goldpan evaluate run --task issue_type --model tfidf-svm --seed 0
+
         Args:
             task (NAME): A task.
             suite (NAME): All tasks of a suite that are in the workspace; see goldpan tasks list.
@@ -68,7 +70,7 @@ class Evaluate(Group):
                 repo are always included, and by place-in-issue where goldpan audit told it.
             dry_run: Only estimate what paid models would cost.
         """
-        from goldpan.operations.runs import Evaluation, RunEstimate, plan_runs
+        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs
 
         self.lab.settings.trust.require("plugins")
         data, directory = self._data(several(task), suite, dataset)
@@ -110,6 +112,8 @@ class Evaluate(Group):
     ) -> Evaluation:
         """Recompute the scores of finished runs from their predictions; no model is run.
 
+        Example: goldpan evaluate score --task issue_type
+
         Args:
             task (NAME): A task. (default: all)
             model (NAME): A model. (default: all)
@@ -130,7 +134,7 @@ class Evaluate(Group):
             with_columns,
             with_places,
         )
-        from goldpan.operations.runs import Evaluation
+        from goldpan.workspace.runs import Evaluation
 
         layout, columns = self.lab.layout, several(by)
         rows = None if dataset is None else dataset_directory(self.lab.layout, dataset)
@@ -157,6 +161,8 @@ class Evaluate(Group):
     ) -> LengthScores:
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
+        Example: goldpan evaluate lengths --task issue_type --model bert-base-cased
+
         Args:
             task (NAME): A task. (default: all)
             model (NAME): A model. (default: all)
@@ -165,8 +171,9 @@ class Evaluate(Group):
         """
         from goldpan.core.storage.workspace import tasks_directory
         from goldpan.datasets.tasks.registry import find_task
+        from goldpan.evaluation.lengths import LengthScores
         from goldpan.evaluation.runs import read_runs
-        from goldpan.evaluation.slices import LengthScores, score_by_length
+        from goldpan.evaluation.slices import score_by_length
         from goldpan.evaluation.task_input import input_lengths, scored_input
 
         layout = self.lab.layout
@@ -186,15 +193,23 @@ class Evaluate(Group):
         return LengthScores(tuple(measured))
 
     def models(self) -> ModelList:
-        """List the models that `goldpan evaluate run` knows."""
+        """List the models that `goldpan evaluate run` knows.
+
+        Example: goldpan evaluate models
+        """
         from goldpan.evaluation.model import ModelList, catalogue
 
+        _ = self.lab.settings  # which load plugins
         return ModelList(tuple(catalogue().values()))
 
     def protocols(self) -> ProtocolList:
-        """List the evaluation protocols, with the known defects of those from papers."""
+        """List the evaluation protocols, with the known defects of those from papers.
+
+        Example: goldpan evaluate protocols
+        """
         from goldpan.evaluation.protocol import ProtocolList, protocols
 
+        _ = self.lab.settings  # which load plugins
         return ProtocolList(tuple(protocols().values()))
 
     def finetune(
@@ -215,6 +230,8 @@ class Evaluate(Group):
     ) -> Evaluation:
         """Fine-tune language models on tasks and test them; interrupted runs resume.
 
+        Example: goldpan evaluate finetune --task issue_type --weights bert-base-cased
+
         Args:
             task (NAME): A task.
             weights: A folder, OWNER/NAME@COMMIT on the Hugging Face Hub, or minilm.
@@ -232,7 +249,7 @@ class Evaluate(Group):
                 (default: WORKSPACE/datasets)
         """
         from goldpan.evaluation.models.finetuned import NAME
-        from goldpan.operations.runs import Evaluation, plan_runs
+        from goldpan.workspace.runs import Evaluation, plan_runs
 
         self.lab.settings.trust.require("plugins")
         chosen: dict[str, Any] = {
@@ -270,7 +287,7 @@ class Evaluate(Group):
         dataset: str | Path | Dataset | Sequence[str | Path | Dataset],
     ) -> tuple[list[str | Dataset], Path | None]:
         """Return what to run on, and the directory of the rows where one holds those of a task."""
-        from goldpan.operations.dataset import Dataset
+        from goldpan.workspace.dataset import Dataset
 
         given = (dataset,) if isinstance(dataset, (str, Path, Dataset)) else tuple(dataset)
         tasks = list(dict.fromkeys([*task, *(self._members(suite) if suite else ())]))

@@ -1,0 +1,23 @@
+"""`goldpan demo`, which imports what it needs when it is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from goldpan.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from goldpan.demo.pipeline import DemoResult
+
+
+def demo(lab: Workspace) -> DemoResult:
+    """Run the whole pipeline offline on a small repository that ships with Goldpan.
+
+    The workspace is demo-workspace where none is named.
+
+    Example: goldpan demo
+    """
+    from goldpan.demo.pipeline import run_demo
+
+    chosen = lab if "workspace" in lab.given else lab.opened("demo-workspace")
+    return run_demo(chosen, progress=chosen.shows_progress)

@@ -1,1 +1,0 @@
-"""The operations of each stage, which are methods of a workspace or its groups."""

@@ -1,0 +1,133 @@
+"""How work begins: whom the user trusts, which settings count, and what this machine has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldpan.core.errors import UsageError
+from goldpan.core.result import Block, Line, Result, Results
+from goldpan.core.settings.config import CONFIG_FILE, Settings, find_trust
+from goldpan.core.settings.trust import record_trust
+from goldpan.workspace.opening import Group, OpenWorkspace
+
+if TYPE_CHECKING:
+    from goldpan.doctor import Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted(Result):
+    """The plugins and server that a workspace's settings file may use from now on."""
+
+    workspace: Path
+    trusted: tuple[str, ...]
+    file: Path
+    """Where that is remembered."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what is trusted."""
+        for text in self.trusted or ("nothing that takes your consent",):
+            yield Line(f"Trusted: {text}")
+        yield Line(f"{self.file} remembers {self.workspace} as it is now.")
+
+
+def trust(self: OpenWorkspace, path: Path | str | None = None) -> Trusted:
+    """Let the plugins and the server count that a workspace's goldpan.toml names.
+
+    Plugins are programs, and a server gets your tokens. Both count as they are now: where the file
+    or a plugin beside it changes, they wait until you trust the workspace again. They take effect
+    where the workspace is opened next.
+
+    Example: goldpan trust lab
+
+    Args:
+        path (WORKSPACE): The workspace, if it is not this one.
+    """
+    root = self.path if path is None else Path(path)
+    found, files = find_trust(root)
+    if not root.is_dir():
+        raise UsageError(f"There is no workspace {root}", "Give its directory")
+    return Trusted(root, found.asks, record_trust(root, files, os.environ))
+
+
+def doctor(self: OpenWorkspace) -> Results[Diagnosis]:
+    """Check git, disk space, tokens and their limits, extras and servers before a long run.
+
+    Exits with 1 if something will not work.
+
+    Example: goldpan doctor
+    """
+    from goldpan.doctor import examine
+
+    return Results(examine(self.settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The value of a setting, and where it is from."""
+
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsInEffect(Result):
+    """Every setting by name; tokens are only counted."""
+
+    settings: Mapping[str, Setting]
+
+    def plain(self) -> dict[str, dict[str, str]]:
+        """Return value and source of each."""
+        return {name: asdict(setting) for name, setting in self.settings.items()}
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield a line for each."""
+        for name, setting in self.settings.items():
+            yield Line(f"{name:<14} {setting.value or 'none'}  ({setting.source})")
+
+
+class Config(Group):
+    """Show the settings in effect."""
+
+    def show(self) -> SettingsInEffect:
+        """Print every setting with its value and its source; tokens are only counted.
+
+        Example: goldpan config show
+        """
+        from goldpan.core.settings.config import read_settings_file
+
+        settings = self.lab.settings
+        file = read_settings_file(settings.workspace)
+        names = [field.name for field in fields(Settings) if field.repr]
+        found = {name: Setting(_shown(settings, name), self._source(name, file)) for name in names}
+        count = len(settings.tokens)
+        found["tokens"] = Setting(
+            f"{count} token{'s' if count != 1 else ''}",
+            settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh",
+        )
+        return SettingsInEffect(found)
+
+    def _source(self, name: str, file: Mapping[str, Any]) -> str:
+        settings = self.lab.settings
+        if name == "workspace":
+            is_default = settings.workspace == Settings().workspace
+            return "default" if is_default else "--workspace or GOLDPAN_WORKSPACE"
+        if name in self.lab.given:
+            return "argument"
+        if name == "api_url" and (
+            os.environ.get("GOLDPAN_API_URL") or os.environ.get("GITHUB_API_URL")
+        ):
+            return "environment"
+        source = str(settings.workspace / CONFIG_FILE) if name in file else "default"
+        is_withheld = name == "plugins" and not settings.trust.given
+        return f"{source}, not trusted" if is_withheld else source
+
+
+def _shown(settings: Settings, name: str) -> str:
+    value = getattr(settings, name)
+    if name == "plugins":
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
