@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.check import check_workspace
 from goldpan.core.errors import DatasetError, GitError, GoldpanError, WorkspaceError
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -20,6 +19,7 @@ from goldpan.execution.packages import open_packages, package_cache
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.filters.stored import current_verdicts
+from goldpan.lineage.check import check_workspace
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.pairing import find_rules, pair
 from tests.demo_workspace import make_demo
@@ -208,7 +208,7 @@ def test_replies_that_tables_were_made_of_are_missed(root: Path) -> None:
     records = Archive(path.parent).records
     path.write_bytes(path.read_bytes()[: records[-3].end])
     (damage,) = check_workspace(WorkspaceLayout(root), QUIET).damaged
-    assert str(path) in damage.reason
+    assert damage.file == str(path)
     assert f"goldpan mine --repo {REPO}" in damage.remedy
 
 

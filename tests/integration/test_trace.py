@@ -22,8 +22,8 @@ from goldpan.core.storage.sealed import file_digest, read_lineage, sealed_json, 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance
 from goldpan.demo.pipeline import REPO
+from goldpan.lineage.trace import Trace, trace
 from goldpan.miners.pairing import find_rules, pair
-from goldpan.trace import Trace, trace
 from tests.console import run
 from tests.demo_workspace import make_demo
 from tests.drawing import daily

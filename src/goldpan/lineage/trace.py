@@ -9,15 +9,15 @@ from typing import Any
 
 import duckdb
 
-from goldpan.chain import Link, verify_chain
 from goldpan.core.errors import UsageError, WorkspaceError, choices, question
 from goldpan.core.result import Block, Line, Result, Title
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import connect
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
-from goldpan.explain import Explanation, evidence_blocks, explain, plain_row
 from goldpan.git.objects import Objects
+from goldpan.lineage.chain import Link, verify_chain
+from goldpan.lineage.explain import Explanation, evidence_blocks, explain, plain_row
 
 _OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
 _MOST_ALIKE = 4
