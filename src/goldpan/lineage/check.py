@@ -229,8 +229,10 @@ def _recorded(path: Path, about: str | Mapping[str, Any], record: str) -> Iterat
     try:
         if not is_as_recorded(path, {"sha256": about} if isinstance(about, str) else about):
             yield Damage(str(path), None, f"{record} records another digest")
+    except FileNotFoundError:
+        yield Damage(str(path), None, f"{record} names it, and it is gone")
     except OSError as error:
-        yield Damage(str(path), None, f"{record} names it: {error.strerror}")
+        yield Damage(str(path), None, str(error.strerror))
 
 
 def _objects(path: Path) -> Iterator[Damage]:

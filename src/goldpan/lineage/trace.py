@@ -16,10 +16,9 @@ from goldpan.core.storage.parquet import connect
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
 from goldpan.git.objects import Objects
-from goldpan.lineage.chain import Link, verify_chain
+from goldpan.lineage.chain import OBJECTS, Link, verify_chain
 from goldpan.lineage.explain import Explanation, evidence_blocks, explain, plain_row
 
-_OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
 _MOST_ALIKE = 4
 _ALIKE = """
 WITH sought AS (SELECT lower(regexp_replace($id, '^[\\w-]+:', '')) AS name),
@@ -239,7 +238,7 @@ def _replies(workspace: WorkspaceLayout, repo: str, names: Sequence[str]) -> lis
 
 
 def _objects(clone: Path, example: dict[str, Any]) -> list[GitObject]:
-    named = [(column, example[column]) for column in _OBJECTS if example.get(column)]
+    named = [(column, example[column]) for column in OBJECTS if example.get(column)]
     if not clone.exists():
         return [GitObject(column, sha, None, None) for column, sha in named]
     with Objects(clone) as objects:
