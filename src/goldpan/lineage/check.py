@@ -18,7 +18,7 @@ import pyarrow as pa
 from goldpan.annotation.review.stored import lost_answers
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.storage.archive import run_files
 from goldpan.core.storage.parquet import open_file
 from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
@@ -36,7 +36,6 @@ from goldpan.lineage.stages import STAGES, remedy_for, stage_of
 from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.normalize import check_replies
 
-_MOST_DEPENDENTS = 8
 _REVIEWED = ".llm.parquet"
 _FOLDERS = ("build", "verify", "resolve", "rerun")
 """The stages that keep the digests of all their files in one."""
@@ -69,27 +68,6 @@ class CheckResult(Result):
     damaged: tuple[Damage, ...]
     repaired: tuple[Repair, ...] = ()
     """The archives that were mended before."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what was mended, and each damaged file with what was made of it."""
-        for mended in self.repaired:
-            yield from mended.blocks()
-        yield Line(f"{self.files:,} files, {self.bytes / 1e6:,.0f} MB in {self.workspace}")
-        if self.unsealed:
-            yield Line(
-                f"{self.unsealed:,} have no digest: tables of an earlier version, of which the "
-                "form was checked, or packages of tests that run now or were stopped"
-            )
-        for damage in self.damaged:
-            at = "" if damage.offset is None else f" at byte {damage.offset:,}"
-            yield Line(f"Damaged: {damage.file}{at}: {damage.reason}")
-            if damage.dependents:
-                more = len(damage.dependents) - _MOST_DEPENDENTS
-                named = ", ".join(damage.dependents[:_MOST_DEPENDENTS])
-                others = f" and {more:,} more" if more > 0 else ""
-                yield Line(f"  Made of it: {named}{others}.")
-            yield Line(f"  {damage.remedy}.")
-        yield Line(f"{len(self.damaged):,} damaged." if self.damaged else "Nothing is damaged.")
 
     @property
     def exit_code(self) -> int:

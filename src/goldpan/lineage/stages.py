@@ -255,12 +255,6 @@ STAGES: Mapping[str, Stage] = {
             digests="audits/{dataset}/audit.json",
         ),
         Stage(
-            "run",
-            outputs=("plans/{plan}/**",),
-            command="goldpan run for the plan again",
-            remedy=_DELETE,
-        ),
-        Stage(
             "cache",
             outputs=("cache/**",),
             command="",

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 
 from goldpan.core.errors import UsageError, WorkspaceError, choices, question
-from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.result import Result
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import connect
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
 from goldpan.git.objects import Objects
 from goldpan.lineage.chain import OBJECTS, Link, verify_chain
-from goldpan.lineage.explain import Explanation, evidence_blocks, explain, plain_row
+from goldpan.lineage.explain import Explanation, explain
 
 _MOST_ALIKE = 4
 _ALIKE = """
@@ -30,12 +30,6 @@ ORDER BY ids.id LIMIT 4
 """
 _PLACE = ("source", "path", "class", "line", "end_line", "start", "end")
 """Columns that say where a row was read that is of no issue or pull request."""
-_HOLDS = {True: "", False: "does not hold: ", None: "cannot be verified: "}
-_CONCLUSIONS = {
-    True: "The whole chain holds.",
-    False: "The chain is broken: goldpan check names damaged files and what makes them anew.",
-    None: "What could be verified holds; the rest is named above.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +58,8 @@ class GitObject:
 @dataclass(frozen=True, slots=True)
 class Trace(Result):
     """Where one example comes from."""
+
+    shown_in_json: ClassVar[tuple[str, ...]] = ("holds",)
 
     id: str
     dataset: str
@@ -94,47 +90,6 @@ class Trace(Result):
         """1 where a link is broken, 3 where a source is gone or a link cannot be made anew."""
         is_open = self.holds is None and bool(self.chain)
         return 1 if self.holds is False else 3 if is_open or not self.complete else 0
-
-    def plain(self) -> dict[str, Any]:
-        """Return where the example comes from, and whether all of that holds."""
-        return {**asdict(self), "holds": self.holds}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield where the example comes from, from its row to its sources."""
-        yield Line(self.id)
-        yield Line(f"split {self.split} of {self.dataset}")
-        for name, value in self.place.items():
-            yield Line(f"  {name}: {value}")
-        yield from self._entries()
-        if self.objects:
-            yield Title("Git objects")
-        for git_object in self.objects:
-            size = git_object.size
-            state = "not there" if size is None else f"{git_object.kind}, {size:,} bytes"
-            yield Line(f"  {git_object.column} {git_object.sha}  {state}")
-        if self.replies:
-            yield Title("Raw replies")
-        for reply in self.replies:
-            state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
-            yield Line(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
-        if self.chain:
-            yield Title("Verified, from the sources to the example")
-            for link in self.chain:
-                yield Line(f"  {link.step}: {_HOLDS[link.holds]}{link.found}")
-            yield Line(_CONCLUSIONS[self.holds])
-
-    def _entries(self) -> Iterator[Block]:
-        if self.entries:
-            yield Title("Entries")
-        for entry in self.entries:
-            if entry.entry:
-                kind, title = entry.entry["kind"], entry.entry["title"]
-                yield Line(f"  {entry.repo}#{entry.number} {kind}: {title}")
-        numbers = {entry.number for entry in self.entries}
-        for pair in (pair for entry in self.entries[:1] for pair in entry.pairs):
-            if pair["pull"] in numbers:
-                yield Title(f"Evidence: {', '.join(pair['signals'])}")
-                yield from evidence_blocks(pair, "  ")
 
 
 def trace(
@@ -175,7 +130,7 @@ def trace(
         example_id,
         str(directory),
         split,
-        plain_row(example),
+        example,
         tuple(_replies(workspace, repo, example.get("raw") or ()) if repo is not None else ()),
         tuple(_objects(workspace.clone(repo), example) if repo is not None else ()),
         _entries(workspace, directory, repo, numbers),
