@@ -176,7 +176,7 @@ def test_whatever_is_flipped_or_cut_is_told(kind: str, evidence: Path) -> None:
         remedy = "made again" if kind == "overlaps" else "goldpan"
         if len(told) != 1 or remedy not in told[0].remedy:
             missed.append((path, damaged))
-        elif kind not in LAST:
+        elif kind not in LAST and "labels" not in path.parts:
             assert told[0].dependents, path
     assert missed == []
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.result import Result
@@ -130,5 +129,7 @@ def explain(workspace: WorkspaceLayout, subject: str) -> Explanation:
 def _rows(
     connection: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]
 ) -> list[dict[str, Any]]:
-    table: pa.Table = connection.sql(query, params=dict(values)).to_arrow_table()
-    return table.to_pylist()
+    rows: list[dict[str, Any]] = (
+        connection.sql(query, params=dict(values)).to_arrow_table().to_pylist()
+    )
+    return rows

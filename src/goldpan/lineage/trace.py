@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import duckdb
+import pyarrow.parquet as pq
 
-from goldpan.core.errors import UsageError, WorkspaceError, choices, question
+from goldpan.core.errors import UsageError, choices, question
 from goldpan.core.result import Result
 from goldpan.core.storage.archive import Archive
-from goldpan.core.storage.parquet import connect
+from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
 from goldpan.git.objects import Objects
@@ -20,14 +21,6 @@ from goldpan.lineage.chain import OBJECTS, Link, verify_chain
 from goldpan.lineage.explain import Explanation, explain
 
 _MOST_ALIKE = 4
-_ALIKE = """
-WITH sought AS (SELECT lower(regexp_replace($id, '^[\\w-]+:', '')) AS name),
-ids AS (SELECT CAST(id AS VARCHAR) AS id, lower(regexp_replace(id, '^[\\w-]+:', '')) AS name
-        FROM read_parquet($paths, union_by_name = true))
-SELECT DISTINCT ids.id FROM ids, sought
-WHERE ids.name = sought.name OR starts_with(ids.name, sought.name || ':')
-ORDER BY ids.id LIMIT 4
-"""
 _PLACE = ("source", "path", "class", "line", "end_line", "start", "end")
 """Columns that say where a row was read that is of no issue or pull request."""
 
@@ -154,31 +147,24 @@ def _entries(
 
 def _alike(directory: Path, example_id: str) -> list[str]:
     """Return ids of a dataset that are the same but for the dataset's name, case or the end."""
-    paths = [str(path) for path in shard_paths(directory)]
-    if not paths:
-        return []
-    with connect() as connection:
-        found = connection.execute(_ALIKE, {"paths": paths, "id": example_id}).fetchall()
-    return [row[0] for row in found]
+    sought, found = _without_dataset(example_id), set[str]()
+    for path in shard_paths(directory):
+        ids = map(str, read_table(path, ["id"])["id"].to_pylist())
+        found |= {one for one in ids if _without_dataset(one).startswith(sought)}
+    return sorted(found)
+
+
+def _without_dataset(example_id: str) -> str:
+    return re.sub(r"^[\w-]+:", "", example_id).lower() + ":"
 
 
 def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None:
     """Return the split and the row of an example, if the dataset holds it."""
     for path in shard_paths(directory):
-        try:
-            with connect() as connection:
-                rows = (
-                    connection.read_parquet(str(path))
-                    .filter(duckdb.ColumnExpression("id") == duckdb.ConstantExpression(example_id))
-                    .to_arrow_table()
-                    .to_pylist()
-                )
-        except duckdb.Error as error:
-            raise WorkspaceError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build the dataset again"
-            ) from error
-        if rows:
-            return path.name.rsplit("-", 3)[0], rows[0]
+        with reading(path, "Build the dataset again"):
+            found = pq.read_table(path, filters=[("id", "=", example_id)], partitioning=None)
+            for row in found.to_pylist():
+                return path.name.rsplit("-", 3)[0], row
     return None
 
 
