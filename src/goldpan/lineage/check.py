@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ import pyarrow as pa
 from goldpan.annotation.review.stored import lost_answers
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
-from goldpan.core.result import Result
+from goldpan.core.result import Result, count
 from goldpan.core.storage.archive import run_files
 from goldpan.core.storage.parquet import open_file
 from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
@@ -37,6 +38,7 @@ from goldpan.miners.repair import Repair, check_archive, repair
 from goldpan.miners.tables.normalize import check_replies
 
 _REVIEWED = ".llm.parquet"
+_FILE_FIRST = re.compile(r"(.+?\.(?:json|parquet|zst)) (.+)", re.S)
 _FOLDERS = ("build", "verify", "resolve", "rerun")
 """The stages that keep the digests of all their files in one."""
 
@@ -105,15 +107,27 @@ def check_workspace(workspace: WorkspaceLayout, reporter: Reporter) -> CheckResu
             unsealed += not result and item.unsealed()
             size_checked += size
             task.advance((size_checked >> 20) - task.done)
-    damaged: list[Damage] = []
-    for damage in found:
-        if not any(f"{other.file} " in f"{damage.file} {damage.reason} " for other in damaged):
-            damaged.append(damage)
+    damaged = _by_file(found)
     if damaged:
         dependents = Dependents(workspace.root)
         damaged = [_with_remedy(workspace.root, dependents, damage) for damage in damaged]
     files = sum(len(item.files) for item in items)
     return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
+
+
+def _by_file(found: Iterable[Damage]) -> list[Damage]:
+    """Return the first damage of each file, with the number of other places in it."""
+    places: dict[str, list[Damage]] = {}
+    for damage in found:
+        told = f"{damage.file} {damage.reason} "
+        file = next((file for file in places if f"{file} " in told), damage.file)
+        places.setdefault(file, []).append(damage)
+    damaged = []
+    for first, *others in places.values():
+        more = sum(other.offset is not None for other in others)
+        where = f", and {count(more, 'more place')}" if more else ""
+        damaged.append(replace(first, reason=f"{first.reason}{where}"))
+    return damaged
 
 
 def archives(workspace: WorkspaceLayout) -> list[Path]:
@@ -182,7 +196,8 @@ def _file(path: Path) -> Iterator[Damage]:
                     for _ in file.iter_batches():
                         pass
     except (OSError, pa.ArrowException, orjson.JSONDecodeError) as error:
-        yield Damage(str(path), None, str(error).splitlines()[0])
+        reason = str(error).splitlines()[0].removeprefix(f"{path} is damaged: ")
+        yield Damage(str(path), None, reason)
 
 
 def _is_unsealed(path: Path) -> bool:
@@ -235,15 +250,14 @@ def _tables(workspace: WorkspaceLayout, repo: str) -> Iterator[Damage]:
         partial(check_inputs, directory, f"pair.{rules}") for rules in workspace.paired_by(repo)
     ]
     outputs = partial(check_outputs, directory, "normalize")
-    files = [*directory.iterdir(), *workspace.raw(repo).glob("*.zst")]
     for verify in (outputs, *pairs, partial(check_replies, workspace, repo)):
         try:
             verify()
         except GoldpanError as error:
             if not isinstance(error.__cause__, DamagedError):  # that is told of the file itself
-                told = (path for path in files if error.problem.startswith(f"{path} "))
-                file = str(next(told, directory))
-                reason = error.problem.removeprefix(f"{file} ")
+                named = _FILE_FIRST.match(error.problem)
+                file = named[1] if named else str(directory)
+                reason = f"it {named[2]}" if named else error.problem
                 yield Damage(file, None, reason, error.remedy)
 
 
