@@ -195,7 +195,7 @@ def _label_studio(environment: Mapping[str, str]) -> str:
     from goldpan.annotation.studio.serve import find_server
 
     with Studio(find_server(None, environment)) as studio:
-        studio.clock()
+        studio.users()
     return f"{url} answers"
 
 
