@@ -13,7 +13,7 @@ entry in `STAGES`::
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from glob import escape
@@ -21,9 +21,16 @@ from pathlib import Path
 
 from goldpan.core.storage.workspace import UNPAIRED
 
+Fields = Mapping[str, str]
+"""The values of fields in the path of a file, such as ``repo``."""
 _PLACE = re.compile(r"(\{\w+\}|\*\*?)")
 _REPO = "[!.]*/*"
-_KINDS = {"repo": r"[^/.][^/]*/[^/]+", "**": ".+", "*": "[^/]*"}
+_KINDS = {
+    "repo": r"[^/.][^/]*/[^/]+",
+    "run": r"[^/]+(?<!\.work)",  # a run that goes on, or was stopped, has written nothing yet
+    "**": ".+",
+    "*": "[^/]*",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,26 @@ class Stage:
         """
         found = {path for pattern in self.outputs for path in root.glob(_glob(pattern, fields))}
         return sorted(path for path in found if path.is_file() and self.wrote(root, path))
+
+    def results(self, root: Path, fields: Fields) -> Iterator[tuple[Path, Fields]]:
+        """Yield what the stage made of inputs with these fields: files, or folders of its own.
+
+        Each comes with the fields of its path. Without a field in common nothing is known.
+        """
+        for pattern in self.outputs:
+            own = set(_PLACE.findall(pattern)) & {f"{{{name}}}" for name in fields}
+            if pattern == self.digests or (fields and not own and "{" in pattern):
+                continue
+            folder, _, name = pattern.rpartition("/")
+            shown = folder if "*" in name else pattern
+            for path in sorted(root.glob(_glob(shown, fields))):
+                match = _regex(shown).fullmatch(path.relative_to(root).as_posix())
+                if match and (path.is_dir() or self.wrote(root, path)):
+                    yield path, match.groupdict()
+
+    def keeps_digests(self, root: Path, path: Path) -> bool:
+        """Tell whether a file is one in which the stage keeps digests."""
+        return bool(_regex(self.digests).fullmatch(path.relative_to(root).as_posix()))
 
     def wrote(self, root: Path, path: Path) -> bool:
         """Tell whether a file is one of the stage's, and of no later one's."""
@@ -203,6 +230,7 @@ STAGES: Mapping[str, Stage] = {
             outputs=("runs/{task}/{model}/{run}/**",),
             command="goldpan evaluate run again",
             remedy="Delete its directory and run {command}",
+            digests="runs/{task}/{model}/{run}/result.json",
         ),
         Stage(
             "resolve",
@@ -227,12 +255,6 @@ STAGES: Mapping[str, Stage] = {
             digests="audits/{dataset}/audit.json",
         ),
         Stage(
-            "run",
-            outputs=("plans/{plan}/**",),
-            command="goldpan run for the plan again",
-            remedy=_DELETE,
-        ),
-        Stage(
             "cache",
             outputs=("cache/**",),
             command="",
@@ -242,7 +264,7 @@ STAGES: Mapping[str, Stage] = {
 }
 
 
-def stage_of(root: Path, path: Path) -> tuple[Stage, dict[str, str]] | None:
+def stage_of(root: Path, path: Path) -> tuple[Stage, Fields] | None:
     """Return the stage that wrote a file, and the fields of its path; None for one of no stage."""
     name = path.relative_to(root).as_posix()
     for stage in reversed(tuple(STAGES.values())):
@@ -252,14 +274,13 @@ def stage_of(root: Path, path: Path) -> tuple[Stage, dict[str, str]] | None:
     return None
 
 
-def remedy_for(root: Path, path: Path, **more: str) -> str:
-    """Return what to do to have a file of a stage anew; `more` are fields that its path lacks."""
+def remedy_for(root: Path, path: Path, command: str = "", **fields: str) -> str:
+    """Return what to do to have a file of a stage anew, with another command or fields if given."""
     known = stage_of(root, path)
     assert known is not None, path
-    stage, fields = known
-    by = "" if fields.get("rules") in (None, UNPAIRED) else f" --rules {fields['rules']}"
-    values = {**more, **fields, "root": root, "by": by}
-    return stage.remedy.format(command=stage.command.format(**values), **values)
+    stage, values = known[0], {**known[1], **fields, "root": str(root)}
+    values["by"] = "" if values.get("rules") in (None, UNPAIRED) else f" --rules {values['rules']}"
+    return stage.remedy.format(command=command or stage.command.format(**values), **values)
 
 
 @lru_cache(maxsize=256)
@@ -274,7 +295,7 @@ def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(_with_places(pattern, re.escape, kind), re.S)
 
 
-def _glob(pattern: str, fields: Mapping[str, str]) -> str:
+def _glob(pattern: str, fields: Fields) -> str:
     """Return a pattern for `Path.glob`, in which fields of known values are these."""
 
     def kind(place: str) -> str:
