@@ -6,15 +6,13 @@ bundle, so everything from the tables on is the work of an ordinary plan, `plan.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.result import Block, Line, Result, Title, blocks_of
+from goldpan.core.result import Result
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.git.process import check_version
@@ -34,21 +32,15 @@ REPORT = "report.html"
 DEMO = "demo"
 """The key by which the first record of the shipped replies says that nobody mined them."""
 _EXAMPLE = f"{REPO}#1"
-_TRACED = f"qa:{REPO}#56"
 _OPTIONAL = ("verify", "evaluate", "compare")
 """The stages that need what a machine may lack: an isolation, or an extra."""
-_LACKS = {
-    "verify": "No tests were run.",
-    "evaluate": "No second baseline.",
-    "compare": "No comparison with it.",
-}
-"""Notes on what the demo lacks where an optional stage cannot do its work."""
-_TITLES = {"verify": "Fixes proved by running their tests", "evaluate": "A baseline evaluated"}
 
 
 @dataclass(frozen=True, slots=True)
 class DemoResult(Result):
     """The result of the demo: its plan, an explained issue and a report."""
+
+    schema = 2
 
     plan: PlanResult
     coverage: Coverage
@@ -63,56 +55,6 @@ class DemoResult(Result):
         """3 where a stage failed that every machine can do."""
         units = [unit for unit in self.plan.units if unit.unit.stage not in _OPTIONAL]
         return 0 if all(unit.state in ("done", "fresh") for unit in units) else 3
-
-    def plain(self) -> dict[str, Any]:
-        """Return the result of the plan as plain data, and where the report is."""
-        return {**self.plan.plain(), "report": str(self.root / REPORT)}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what each stage printed, and what to try next."""
-        yield Line(f"{REPO} is an invented repository that ships with Goldpan; no network is used.")
-        yield from blocks_of(self.coverage)
-        stage = ""
-        for unit in self.plan.units:
-            if unit.unit.stage != stage and (title := _TITLES.get(unit.unit.stage)):
-                yield Title(title)
-            stage = unit.unit.stage
-            if stage == "mine":  # whose coverage stands above
-                continue
-            for result in unit.results:
-                yield from blocks_of(result)
-            if unit.state not in ("done", "fresh"):
-                lacks = _LACKS.get(unit.unit.stage, f"{unit.unit.name} {unit.state}:")
-                yield Line(f"{lacks} {unit.trouble}")
-            if unit.unit.stage == "filter" and not self.is_reviewed:
-                reviews = self.root / "reviews"
-                yield Line(f"No review: {reviews} has none of the demo's answers.")
-        yield Title("One issue explained")
-        yield from blocks_of(self.explanation)
-        yield Title("The report")
-        yield from blocks_of(self.report)
-        yield from self._way_on()
-
-    def _way_on(self) -> Iterator[Block]:
-        where = f"--workspace {shlex.quote(str(self.root))}"
-        questions = shlex.quote(str(self.root / "datasets" / "qa"))
-        yield Title("Try next")
-        for command in (
-            f"status {where}",
-            f"why {REPO}#31 {where}",
-            f"filter --profile faun-eval {where}",
-            f"build qa --require question-answer {where}",
-            f"trace {_TRACED} {where}",
-            f"publish {questions} --repo-id me/questions --dry-run",
-        ):
-            yield Line(f"  goldpan {command}")
-        yield Line("")
-        is_whole = all(unit.state in ("done", "fresh") for unit in self.plan.units)
-        yield Line(
-            f"{REPO} went from raw replies to datasets and an evaluated baseline; "
-            f"{self.root} has {'every step' if is_whole else 'the steps that were done'}. "
-            f"Open {self.root / REPORT} in a browser, or run goldpan open {where}."
-        )
 
 
 def run_demo(lab: Workspace, *, progress: bool = False) -> DemoResult:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from goldpan.core.errors import DatasetError, PublishError, TagTakenError
 from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import Builder, Reads, imported
+from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import make_directory, size_of
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.plan.file import DATES, LAST, filled_tag
@@ -65,7 +66,7 @@ class DatasetStep(Step):
         if self._stage == "filter":
             profile = self.context.profile(self.section.get("profile"))
             described["rules"] = self._rules
-            described["profile"] = profile.plain()
+            described["profile"] = json_data(profile)
             described["criteria"] = {name: profile.digest(name) for name in profile.criteria()}
         elif self._builder is not None and self._builder.settings:
             described |= imported(self._builder.settings)(self._given())

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.result import Line, Result, Title, blocks_of
+from goldpan.core.result import Line, Result, Title, blocks_of, json_data
 from goldpan.core.storage.sealed import read_lineage
 from goldpan.core.storage.workspace import make_directory
 from goldpan.core.values import EngineName, Execution
@@ -172,7 +172,7 @@ def rules_settings(names: Iterable[str]) -> dict[str, Any]:
     plugins = digests(
         *(("rules", rules.name) for rules in found), *(("signal", name) for name in signals)
     )
-    plain = {f"rules {rules.name}": rules.plain() for rules in found}
+    plain = {f"rules {rules.name}": json_data(rules) for rules in found}
     return {"rules": ", ".join(rules.name for rules in found), **plain, "plugins": plugins}
 
 
@@ -181,7 +181,7 @@ def profile_settings(profiles: Iterable[Profile]) -> dict[str, Any]:
     return {
         f"profile {profile.name}": {
             "decide": list(profile.decide),
-            **profile.plain()["settings"],
+            **json_data(profile)["settings"],
             "criteria": {name: profile.digest(name) for name in profile.criteria()},
         }
         for profile in profiles

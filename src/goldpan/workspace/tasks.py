@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Results
 from goldpan.core.values import file_paths, several
 from goldpan.workspace.opening import Group, OpenWorkspace
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles
     from goldpan.datasets.tasks.importing import ImportResult
-    from goldpan.datasets.tasks.registry import TaskList, TaskPage
-    from goldpan.datasets.tasks.sources import AddedTask, SourceImport
+    from goldpan.datasets.tasks.registry import TaskFacts, TaskPage
+    from goldpan.datasets.tasks.sources import SourceImport
 
 
 class Tasks(Group):
     """The tasks of a workspace: those that ship, a plugin's and one's own."""
 
-    def list(self, *, suite: str | None = None, type: str | None = None) -> TaskList:
+    def list(self, *, suite: str | None = None, type: str | None = None) -> Results[TaskFacts]:
         """List the tasks, and which have data in the workspace.
 
         Example: goldpan tasks list --type binary
@@ -65,7 +67,7 @@ class Tasks(Group):
         label: str = "",
         repo: str = "",
         document: str = "",
-    ) -> AddedTask:
+    ) -> ImportResult:
         """Make a task of your own from a table, and import its rows.
 
         The type and the labels are read from the label column. Everything that is missing is
@@ -84,7 +86,7 @@ class Tasks(Group):
         from goldpan.core.storage.workspace import make_directory, write_whole
         from goldpan.datasets.tasks.importing import import_files
         from goldpan.datasets.tasks.registry import load_tasks, parse_task
-        from goldpan.datasets.tasks.sources import AddedTask, describe_task
+        from goldpan.datasets.tasks.sources import describe_task
 
         paths = file_paths(files)
         described = describe_task(name, paths, several(text), label, repo=repo, document=document)
@@ -99,7 +101,7 @@ class Tasks(Group):
             imported = import_files(self.lab.layout, task, paths, reporter)
         make_directory(self._own)
         write_whole(path, described.encode())
-        return AddedTask(imported, path)
+        return replace(imported, file=path)
 
     def import_(
         self,

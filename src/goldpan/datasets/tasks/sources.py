@@ -8,11 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError, suggested
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.settings.file import toml_value
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.table_files import stem_of, table_rows
@@ -23,39 +21,8 @@ from goldpan.datasets.tasks.task import Task, TaskType
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _MOST_LABELS = 100
 _FEWEST_ROWS = 10
-_MOST_LISTED, _LONGEST_LISTED = 24, 40
 _POSITIVE = ("1", "1.0", "true", "yes", "y")
 """Values of which the label is the positive class, whatever the numbers of rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class AddedTask(Result):
-    """A task that was made of a table, with the rows that were imported."""
-
-    imported: ImportResult
-    file: Path
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of the import."""
-        return self.imported.exit_code
-
-    def plain(self) -> dict[str, Any]:
-        """Return the import, the file and the type."""
-        return {**self.imported.plain(), "file": str(self.file), "type": self.imported.task.type}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the import, a summary of the file, and the next step."""
-        yield from self.imported.blocks()
-        task = self.imported.task
-        names = [sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]]
-        more = len(task.label_names) - _MOST_LISTED
-        answers = {
-            "regression": "numbers",
-            "binary": f"the positive class is {', the other '.join(names)}",
-        }.get(task.type, f"labels {', '.join(names)}{f' and {more:,} more' if more > 0 else ''}")
-        yield Line(f"{self.file}: {task.type}, {answers}")
-        yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
 
 
 def describe_task(
@@ -202,33 +169,16 @@ _ANY_TABLE = "table"
 class SourceImport(Result):
     """The imports of a source's tasks."""
 
-    imports: tuple[ImportResult, ...]
-    left: tuple[str, ...]
+    schema = 2
+
+    tasks: tuple[ImportResult, ...]
+    not_given: tuple[str, ...]
     """Tasks whose files were not given."""
 
     @property
     def exit_code(self) -> int:
         """3 where a count differs from the published one, or files are missing."""
-        return max((3 if self.left else 0, *(result.exit_code for result in self.imports)))
-
-    def plain(self) -> dict[str, Any]:
-        """Return the imports and the tasks whose files were not given."""
-        return {"tasks": [result.plain() for result in self.imports], "not_given": list(self.left)}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield a table of the imports, with differences from the source's counts."""
-        cells = []
-        for result in self.imports:
-            rows = {split.name: split.rows for split in result.written.splits}
-            wrong = [check.what for check in result.checks if not check.exact]
-            text = "differ: " + ", ".join(wrong) if wrong else f"all {len(result.checks)} match"
-            sides = (rows.get("train", 0), rows.get("test", 0))
-            cells.append((result.task.name, result.written.rows, *sides, text))
-        yield Table(("task", "rows", "train", "test", "counts"), cells)
-        for result in self.imports:
-            yield from (Line(f"{result.task.name}: {text}") for text in result.warnings())
-        if self.left:
-            yield Line(f"Files not given: {', '.join(self.left)}")
+        return max((3 if self.not_given else 0, *(result.exit_code for result in self.tasks)))
 
 
 def tasks_of_source(source: str, tasks: Mapping[str, Task]) -> list[Task]:
