@@ -15,9 +15,9 @@ from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.hub.publish import PublishResult
 from goldpan.datasets.tasks.checks import CheckedFiles
 from goldpan.datasets.tasks.importing import PROJECT, ImportResult
+from goldpan.datasets.tasks.own_task import AddedTask
 from goldpan.datasets.tasks.registry import TaskFacts, TaskPage
 from goldpan.datasets.tasks.sources import SourceImport
-from goldpan.datasets.tasks.task import Task
 
 _MOST_MISSING = 8
 _MOST_LISTED, _LONGEST_LISTED = 24, 40
@@ -33,6 +33,8 @@ def imported(result: ImportResult) -> Iterator[Block]:
     yield Title(result.task.name, f": {result.written.rows:,} rows")
     yield Table(("split", "rows"), [(split.name, split.rows) for split in result.written.splits])
     yield from result.written.dropped_blocks("their text is")
+    if result.unlabeled:
+        yield Line(f"  {result.unlabeled:,} left out: without an answer")
     yield from map(Line, result.warnings())
     if result.missing:
         names = ", ".join(result.missing[:_MOST_MISSING])
@@ -55,18 +57,6 @@ def imported(result: ImportResult) -> Iterator[Block]:
     if source.url and source.access == "no-copy":
         yield Line("Its source forbids copying: goldpan publish refuses it.")
     yield Line(f"Written to {result.written.directory}")
-    if result.file is not None:
-        yield Line(f"{result.file}: {result.type}, {_answers(result.task)}")
-        yield Line(f"Next: goldpan evaluate run --task {result.task.name} --model tfidf-svm")
-
-
-def _answers(task: Task) -> str:
-    names = [sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]]
-    more = len(task.label_names) - _MOST_LISTED
-    return {
-        "regression": "numbers",
-        "binary": f"the positive class is {', the other '.join(names)}",
-    }.get(task.type, f"labels {', '.join(names)}{f' and {more:,} more' if more > 0 else ''}")
 
 
 @renders(list[TaskFacts])
@@ -290,3 +280,29 @@ def _share(estimate: Estimate) -> str:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return "cannot be told"
     return f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]"
+
+
+@renders(AddedTask)
+def added(result: AddedTask) -> Iterator[Block]:
+    """Yield the import, the labels, what looks wrong, and the next step."""
+    yield from imported(result.imported)
+    task, rows = result.imported.task, sum(result.labels.values())
+    names = [name for name in task.label_names if name in result.labels]
+    cells = [
+        (sanitize.line(name, _LONGEST_LISTED), number, f"{number / rows:.1%}")
+        for name, number in ((name, result.labels[name]) for name in names[:_MOST_LISTED])
+    ]
+    more = len(names) - _MOST_LISTED
+    if cells:
+        yield Table(("label", "rows", "share"), cells)
+    if more > 0:
+        yield Line(f"and {count(more, 'more label')}")
+    answers = {
+        "regression": "numbers",
+        "binary": f"the positive class is {', the other '.join(row[0] for row in cells)}",
+    }.get(task.type, f"{len(names):,} labels")
+    yield Line(f"{result.file}: {task.type}, {answers}")
+    if result.doubts:
+        yield Line("Look at these rows before you trust a score:")
+    yield from (Line(f"  {doubt}") for doubt in result.doubts)
+    yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")

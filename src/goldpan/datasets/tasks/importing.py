@@ -43,6 +43,7 @@ SEED = 42
 Reader = Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
 """Yields the rows of a task from its authors' files; raises `DatasetError` for wrong ones."""
 PROJECT = "repo:"
+_UNLABELED = "rows without an answer, left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,8 @@ class ImportResult(Result):
     """Test rows that resemble train; None where there is no train or no test."""
     date_signal: DateSignal | None = None
     """The labels that dates alone tell; None where there is no train, or train has no dates."""
-    file: Path | None = None
-    """The task's file, where the task was made of the table."""
+    unlabeled: int = 0
+    """Rows without an answer, which were left out."""
 
     @property
     def type(self) -> TaskType:
@@ -139,7 +140,7 @@ def import_files(
     names = ordered_steps(task.steps, steps)
     counts: Counter[str] = Counter()
     read = find_reader(task)
-    family = task_family(task)
+    family, target = task_family(task), target_column(task.type).name
     with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
 
         def rows() -> Iterator[dict[str, Any]]:
@@ -148,6 +149,9 @@ def import_files(
                 imported = preprocess_rows(imported, names, processes)
             for row in imported:
                 progress.advance()
+                if row[target] is None:
+                    differences[_UNLABELED] = differences.get(_UNLABELED, 0) + 1
+                    continue
                 if partitions is not None:
                     row["partition"] = partitions[row["id"]]
                 yield _with_all_columns(task, row, counts)
@@ -200,6 +204,7 @@ def import_files(
         missing=_missing(task, counts),
         overlap=_overlap(task, written),
         date_signal=date_signal(task, _side(task, written, test=False)),
+        unlabeled=differences.get(_UNLABELED, 0),
     )
 
 
