@@ -6,7 +6,7 @@ bundle, so everything from the tables on is the work of an ordinary plan, `plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,12 +15,13 @@ from goldpan.core.errors import WorkspaceError
 from goldpan.core.result import Result
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
+from goldpan.core.terminal import Reporter
 from goldpan.git.process import check_version
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.plan.due import RunSelection
+from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
-from goldpan.plan.results import PlanResult, listening
-from goldpan.plan.run import OpenPlan
+from goldpan.plan.results import PlanResult
+from goldpan.plan.run import PlanRun, RunOptions, reported_to
 
 if TYPE_CHECKING:
     from goldpan.workspace.workspace import Workspace
@@ -53,7 +54,7 @@ class DemoResult(Result):
     @property
     def exit_code(self) -> int:
         """3 where a stage failed that every machine can do."""
-        units = [unit for unit in self.plan.units if unit.unit.stage not in _OPTIONAL]
+        units = [unit for unit in self.plan.units if unit.stage not in _OPTIONAL]
         return 0 if all(unit.state in ("done", "fresh") for unit in units) else 3
 
 
@@ -73,11 +74,13 @@ def run_demo(lab: Workspace, *, progress: bool = False) -> DemoResult:
     if not target.exists():
         _put(layout, answers, target)
     is_reviewed = target.read_bytes() == answers
-    with as_file(shipped) as folder, listening(progress=progress) as (listener, reporter, _):
+    reporter = Reporter(quiet=not progress)
+    with as_file(shipped) as folder:
         file = load_plan(folder / "plan.toml")
         if not is_reviewed:
-            file = replace(file, plan=file.plan.replaced(review=None))
-        ran = OpenPlan(file, lab, reporter).run(RunSelection(force=True), listener)
+            file = file.without("review")
+        plan = open_plan(file, lab, reporter)
+        ran = PlanRun(plan, RunOptions(force=True), reported_to(reporter)).run()
     return DemoResult(
         ran,
         measure_coverage(layout, REPO),

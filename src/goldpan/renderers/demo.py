@@ -25,17 +25,17 @@ def shown(result: DemoResult) -> Iterator[Block]:
     yield from blocks_of(result.coverage)
     stage = ""
     for unit in result.plan.units:
-        if unit.unit.stage != stage and (title := _TITLES.get(unit.unit.stage)):
+        if unit.stage != stage and (title := _TITLES.get(unit.stage)):
             yield Title(title)
-        stage = unit.unit.stage
+        stage = unit.stage
         if stage == "mine":  # whose coverage stands above
             continue
         for each in unit.results:
             yield from blocks_of(each)
         if unit.state not in ("done", "fresh"):
-            lacks = _LACKS.get(unit.unit.stage, f"{unit.unit.name} {unit.state}:")
+            lacks = _LACKS.get(unit.stage, f"{unit.unit} {unit.state}:")
             yield Line(f"{lacks} {unit.trouble}")
-        if unit.unit.stage == "filter" and not result.is_reviewed:
+        if unit.stage == "filter" and not result.is_reviewed:
             reviews = result.root / "reviews"
             yield Line(f"No review: {reviews} has none of the demo's answers.")
     yield Title("One issue explained")
