@@ -277,11 +277,17 @@ def remedy_for(root: Path, path: Path, command: str = "", **fields: str) -> str:
 def _match(root: Path, path: Path) -> tuple[Stage, str, Fields] | None:
     """Return the stage that wrote a file, with the pattern and the fields of its path."""
     name = path.relative_to(root).as_posix()
-    for stage in reversed(tuple(STAGES.values())):
-        for pattern in stage.outputs:
-            if match := _regex(pattern).fullmatch(name):
-                return stage, pattern, match.groupdict()
+    for stage, pattern in _patterns(name.partition("/")[0]):
+        if match := _regex(pattern).fullmatch(name):
+            return stage, pattern, match.groupdict()
     return None
+
+
+@lru_cache(maxsize=64)
+def _patterns(folder: str) -> list[tuple[Stage, str]]:
+    """Return the stages that write to a folder of the workspace, the last one first."""
+    pairs = [(stage, pattern) for stage in STAGES.values() for pattern in stage.outputs]
+    return [pair for pair in reversed(pairs) if pair[1].startswith(f"{folder}/")]
 
 
 def _agree(fields: Fields, others: Fields) -> bool:
