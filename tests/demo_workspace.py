@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan import Workspace
-from goldpan.demo.pipeline import REPO
+from goldpan.demo.pipeline import REPO, replies_of
 from tests import program
 from tests.program import Done
 from tests.shared_folder import made_once
@@ -52,7 +52,7 @@ def make_tables(root: Path) -> Workspace:
     """Make a workspace of the demo's replies and their tables alone; return it."""
     replies = root / "raw" / REPO
     replies.mkdir(parents=True)
-    shipped = files("goldpan.demo") / "replies" / "run-0001.zst"
+    shipped = files("goldpan.demo") / replies_of(REPO)
     (replies / "run-0001.zst").write_bytes(shipped.read_bytes())
     lab = Workspace(root)
     lab.normalize()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from goldpan.workspace.workspace import Workspace
 
 REPO = "prospector/sluice"
-REPLIES = "run-0001.zst"
+REPOS = (REPO, "prospector/assay")
 ANSWERS = "reviews/run-0001.zst"
 REPORT = "report.html"
 DEMO = "demo"
@@ -115,18 +115,25 @@ class DemoResult(Result):
         )
 
 
+def replies_of(repo: str) -> str:
+    """Return where a repository's raw replies are among the demo's files."""
+    return f"replies/{repo.partition('/')[2]}/run-0001.zst"
+
+
 def run_demo(lab: Workspace, *, progress: bool = False) -> DemoResult:
     """Put the shipped replies into a workspace, run the demo's plan in it, and write a report.
 
-    Raises `WorkspaceError` where the workspace holds a repository of that name from elsewhere,
+    Raises `WorkspaceError` where the workspace holds a repository of such a name from elsewhere,
     `GitError` where git is missing.
     """
     check_version()
     layout = lab.layout
     shipped = files("goldpan.demo")
-    with layout.lock(REPO):
-        _refuse_others(layout)
-        _put(layout, (shipped / "replies" / REPLIES).read_bytes(), layout.raw(REPO) / REPLIES)
+    for repo in REPOS:
+        with layout.lock(repo):
+            _refuse_others(layout, repo)
+            replies = shipped / replies_of(repo)
+            _put(layout, replies.read_bytes(), layout.raw(repo) / replies.name)
     answers, target = (shipped / ANSWERS).read_bytes(), layout.root / ANSWERS
     if not target.exists():
         _put(layout, answers, target)
@@ -140,7 +147,7 @@ def run_demo(lab: Workspace, *, progress: bool = False) -> DemoResult:
         ran,
         measure_coverage(layout, REPO),
         lab.why(_EXAMPLE),
-        lab.report(REPO, output=layout.root / REPORT),
+        lab.report(output=layout.root / REPORT),
         layout.root,
         is_reviewed,
     )
@@ -153,13 +160,13 @@ def _put(layout: WorkspaceLayout, content: bytes, target: Path) -> None:
         publish({copy: target})
 
 
-def _refuse_others(layout: WorkspaceLayout) -> None:
+def _refuse_others(layout: WorkspaceLayout, repo: str) -> None:
     runs = [
-        record for record in Archive(layout.raw(REPO)).records if record.meta["part"] == "begin"
+        record for record in Archive(layout.raw(repo)).records if record.meta["part"] == "begin"
     ]
-    exists = layout.tables(REPO).exists() or layout.clone(REPO).exists()
+    exists = layout.tables(repo).exists() or layout.clone(repo).exists()
     if not all(record.meta.get(DEMO) for record in runs) or (exists and not runs):
         raise WorkspaceError(
-            f"{layout.root} holds a {REPO} that is not the demo's",
+            f"{layout.root} holds a {repo} that is not the demo's",
             "Use another --workspace for the demo",
         )
