@@ -129,7 +129,7 @@ def evidence() -> dict[str, str | dict[str, object]]:
     for kind in _LABELS:
         for part in _parts(f"{kind}.md"):
             quote = part.partition("\n---\n")[2].split("\n")[0][:70]
-            wish = {"quote": quote, "verdict": "drop", "reasons": ["no-answer"]}
+            wish: dict[str, object] = {"quote": quote, "verdict": "drop", "reasons": ["no-answer"]}
             told[part.partition("\n")[0]] = wish if kind == "wishes" else quote
     issue = r"=== issue (?:\[.+\] )?(.+)\n(?:.*\n)*?--- .+\n(?:.*\n)*?--- .+\n(.+)"
     for title, reply in re.findall(issue, _text("repairs.md")):
