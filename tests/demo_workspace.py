@@ -48,6 +48,14 @@ def make_demo(root: Path) -> Path:
     return shutil.copytree(run_demo()[0], root, dirs_exist_ok=True)
 
 
+def make_sluice(root: Path) -> Path:
+    """Make a directory the workspace of a demo without what it mined of its other repository."""
+    make_demo(root)
+    for folder in root.glob("*/prospector/assay*"):
+        shutil.rmtree(folder)
+    return root
+
+
 def make_tables(root: Path) -> Workspace:
     """Make a workspace of the demo's replies and their tables alone; return it."""
     replies = root / "raw" / REPO

@@ -112,7 +112,7 @@ def test_each_command_to_try_next_works(tmp_path: Path) -> None:
 def test_a_dataset_takes_what_the_review_kept(workspace: WorkspaceLayout) -> None:
     done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", workspace.root)
     assert done.code == 0, done.err
-    assert "qa: 8 examples" in done.out
+    assert "qa: 14 examples" in done.out
 
 
 def test_the_report_passes_over_imported_tasks(workspace: WorkspaceLayout, tmp_path: Path) -> None:
