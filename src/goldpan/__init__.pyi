@@ -8,6 +8,7 @@ from goldpan.core.errors import MiningError as MiningError
 from goldpan.core.errors import UsageError as UsageError
 from goldpan.core.errors import WorkspaceError as WorkspaceError
 from goldpan.core.result import Result as Result
+from goldpan.core.result import json_data as json_data
 from goldpan.core.values import Execution as Execution
 from goldpan.core.values import Sandbox as Sandbox
 from goldpan.datasets.compare.contamination import ContaminationResult as ContaminationResult

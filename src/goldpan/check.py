@@ -18,7 +18,7 @@ from goldpan.annotation.review.stored import lost_answers
 from goldpan.audit.trials.runs import RERUNS
 from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Block, Line, Result, blocks_of
 from goldpan.core.storage.archive import run_files
 from goldpan.core.storage.parquet import open_file
 from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
@@ -79,7 +79,7 @@ class CheckResult(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield what was mended, and each damaged file with what was made of it."""
         for mended in self.repaired:
-            yield from mended.blocks()
+            yield from blocks_of(mended)
         yield Line(f"{self.files:,} files, {self.bytes / 1e6:,.0f} MB in {self.workspace}")
         if self.unsealed:
             yield Line(

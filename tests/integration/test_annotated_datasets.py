@@ -17,6 +17,7 @@ from goldpan.annotation.studio.project import ProjectFacts, begin_project, datas
 from goldpan.annotation.studio.pull import PullState
 from goldpan.annotation.studio.suggestions import _REVIEWS
 from goldpan.core.errors import UsageError
+from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.gold import CANNOT_TELL, KINDS
 from tests.deciding import two_people_say
@@ -84,7 +85,7 @@ def test_an_answer_has_one_name_in_form_agreement_and_gold(tmp_path: Path, form:
     answers = dict.fromkeys((task.key.subject_id for task in tasks[:1]), (("not",), ("not",)))
     answers[tasks[1].key.subject_id] = (("not",), ("partly",))
     two_people_say(lab.layout, "round1", asked, tasks, answers)
-    shown = str(lab.annotate.agreement(project="round1").plain())
+    shown = str(json_data(lab.annotate.agreement(project="round1")))
     assert "'not'" in shown
     assert [item.label for item in make_gold(lab.layout, ["round1"]).items] == ["not"]
 
@@ -108,5 +109,5 @@ def test_status_says_as_of_which_pull_it_speaks(tmp_path: Path) -> None:
     (root / "pull.json").write_bytes(msgspec.json.encode(state))
     now = progress(WorkspaceLayout(lab.path), "round1")
     assert (now.pull, now.pulled_at) == (3, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    shown = "\n".join(str(block) for block in now.blocks())
+    shown = str(now)
     assert "As of pull 3, 2026-01-02 03:04 UTC" in shown

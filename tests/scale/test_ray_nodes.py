@@ -187,7 +187,7 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
     (lab.path / "verdicts" / "duplicates.parquet").unlink()
     source = str(sources / "{name}.git")
     cluster = Execution("ray", address)
-    assert set(lab.normalize(execution=cluster)) == {SLUICE, PAN}
+    assert set(lab.normalize(execution=cluster).tables) == {SLUICE, PAN}
     paired = lab.pair(execution=cluster)
     assert {result.repo for result in paired} == {SLUICE, PAN}
     histories = lab.clone(source=source, execution=cluster)

@@ -39,6 +39,8 @@ from goldpan.core.result import Line as Line
 from goldpan.core.result import Result as Result
 from goldpan.core.result import Table as Table
 from goldpan.core.result import Title as Title
+from goldpan.core.result import json_data as json_data
+from goldpan.core.result import renders as renders
 from goldpan.core.settings.config import repository_name as repository_name
 from goldpan.core.settings.file import Source as Source
 from goldpan.core.settings.file import read_toml as read_toml

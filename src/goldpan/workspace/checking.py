@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
-from goldpan.core.result import Block, Result, Results
+from goldpan.core.result import Block, Result, Results, blocks_of
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import Limits, output_file
 from goldpan.workspace.opening import OpenWorkspace
@@ -38,7 +38,7 @@ class RepositoryStatus(Result):
         """Yield the coverage, then the rules and profiles."""
         from goldpan.filters.basis import stored_blocks
 
-        yield from self.coverage.blocks()
+        yield from blocks_of(self.coverage)
         yield from stored_blocks(self.stored)
 
     @property
