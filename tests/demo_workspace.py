@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from goldpan import Workspace
 from goldpan.demo.pipeline import REPO, replies_of
 from tests import program
 from tests.program import Done
+from tests.screens import run_on_screen
 from tests.shared_folder import made_once
 
 TASK, MODELS = "nlbse23_issue_type", ("majority", "tfidf-xgboost")
 """What the demo's plan evaluates."""
+PROGRAM = Path(sys.executable).with_name("goldpan")
 _WORKSPACE = "work space"
 
 
@@ -68,11 +71,18 @@ def make_tables(root: Path) -> Workspace:
 
 
 def run_demo() -> tuple[Path, str]:
-    """Return the workspace in which the demo ran, not to be changed, and what it printed."""
+    """Return the workspace in which the demo ran, not to be changed, and what was shown of it."""
     made = made_once("demo", _run_demo)
     return made / _WORKSPACE, (made / "printed.txt").read_text(encoding="utf-8")
 
 
 def _run_demo(folder: Path) -> None:
-    printed = goldpan("demo", "--workspace", str(folder / _WORKSPACE))
-    (folder / "printed.txt").write_text(printed, encoding="utf-8")
+    command = (PROGRAM, "demo", "--workspace", _WORKSPACE)
+    shown = run_on_screen(command, 110, {**offline(), "PATH": _path_without_goldpan()}, folder)
+    (folder / "printed.txt").write_text("\n".join(shown), encoding="utf-8")
+
+
+def _path_without_goldpan() -> str:
+    """Return a search path that does not find `goldpan`, as that of a shell beside a clone."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if not (Path(folder) / "goldpan").exists())

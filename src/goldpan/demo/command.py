@@ -19,5 +19,4 @@ def demo(lab: Workspace) -> DemoResult:
     """
     from goldpan.demo.pipeline import run_demo
 
-    chosen = lab if "workspace" in lab.given else lab.opened("demo-workspace")
-    return run_demo(chosen, progress=chosen.shows_progress)
+    return run_demo(lab if "workspace" in lab.given else lab.opened("demo-workspace"))
