@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def demo(lab: Workspace) -> DemoResult:
-    """Run the whole pipeline offline on a small repository that ships with Goldpan.
+    """Run the whole pipeline offline on two small repositories that ship with Goldpan.
 
     The workspace is demo-workspace where none is named.
 
