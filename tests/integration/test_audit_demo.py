@@ -11,7 +11,6 @@ import pytest
 
 from goldpan import Workspace, load
 from goldpan.audit.finding import Finding
-from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
 from goldpan.core.result import blocks_of
 from goldpan.core.storage.parquet import read_table, write_table
@@ -19,6 +18,7 @@ from goldpan.core.terminal import Reporter
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import read_runs
+from goldpan.lineage.check import check_workspace
 from tests.demo_workspace import TASK, make_demo
 from tests.invoking import invoke
 from tests.verifying import ISOLATIONS, runs_foreign_code

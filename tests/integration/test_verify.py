@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from goldpan import load
-from goldpan.check import check_workspace
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.execution.checkout import check_out
@@ -22,6 +21,7 @@ from goldpan.execution.resolve import resolve_all
 from goldpan.execution.verify import verify_all, verify_instance
 from goldpan.git.apply import DiffError, apply_in
 from goldpan.git.clone import clone
+from goldpan.lineage.check import check_workspace
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.git_repositories import REPO, Odd, Repository
 from tests.git_server import GitServer

@@ -17,8 +17,8 @@ from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import known_repositories
 
 if TYPE_CHECKING:
-    from goldpan.check import CheckResult
     from goldpan.core.remote.mirror import Pruned
+    from goldpan.lineage.check import CheckResult
     from goldpan.miners.coverage import Coverage
 
 
@@ -86,7 +86,7 @@ def check(
         path (WORKSPACE): The workspace, if it is not this one.
         repair: Set damaged archives aside and keep the rest, without network access.
     """
-    from goldpan.check import check_workspace, repair_archives
+    from goldpan.lineage.check import check_workspace, repair_archives
 
     layout = existing(self.layout if path is None else self.opened(path).layout)
     repaired = tuple(repair_archives(layout)) if repair else ()
