@@ -24,7 +24,7 @@ import orjson
 import goldpan
 from docs.generate.pages import FOLDER
 from goldpan.commands.program import commands
-from goldpan.core.result import Result
+from goldpan.core.result import Result, json_data
 from goldpan.workspace import options
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke, typed
@@ -65,7 +65,7 @@ class Called:
     @property
     def plain(self) -> Any:
         """What the method returned, as JSON has it."""
-        return orjson.loads(orjson.dumps(self.returned.plain(), default=str))
+        return json_data(self.returned)
 
 
 def prepare(folder: Path) -> None:

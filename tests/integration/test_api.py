@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import goldpan
+from goldpan.core.result import json_data
 from goldpan.core.storage.sealed import read_json
 from tests.demo_workspace import goldpan as program
 from tests.demo_workspace import make_demo
@@ -52,7 +53,7 @@ def test_all_names_are_there() -> None:
 
 def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     assert lab.repositories() == [REPO]
-    assert lab.normalize()[REPO]["entries"] > 60
+    assert lab.normalize().tables[REPO]["entries"] > 60
     (paired,) = lab.pair(rules="faun-eval")
     assert (paired.repo, paired.rules) == (REPO, "faun-eval")
     (paired,) = lab.pair(REPO)
@@ -71,7 +72,7 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     assert stored.stored["default"] == ["default", "verified"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#56").complete
-    assert lab.report(output=lab.path / "page.html").plain()["repos"] == (REPO,)
+    assert json_data(lab.report(output=lab.path / "page.html"))["repos"] == [REPO]
     checked = lab.check(repair=True)
     assert (checked.damaged, checked.repaired) == ((), ())
 
@@ -107,10 +108,10 @@ def test_a_family_is_a_method_and_a_dataset_a_result(
     lab: goldpan.Workspace, tmp_path: Path
 ) -> None:
     built = lab.build("code-edit", limit=3, output=tmp_path / "edits")
-    assert built.plain()["examples"] == len(built) == 3
+    assert json_data(built)["examples"] == len(built) == 3
     assert built.rows() == [{"split": "test", "examples": 3, "bytes": built.rows()[0]["bytes"]}]
     loaded = goldpan.load(built.path)
-    assert loaded.plain()["splits"] == {"test": 3}
+    assert json_data(loaded)["splits"] == {"test": 3}
     assert loaded.rows() == [{"split": "test", "examples": 3}]
     assert "code-edit" in loaded._repr_html_()
     whole = goldpan.diff(built, "code-edit", workspace=lab.path)

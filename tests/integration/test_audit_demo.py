@@ -11,13 +11,14 @@ import pytest
 
 from goldpan import Workspace, load
 from goldpan.audit.finding import Finding
-from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
+from goldpan.core.result import blocks_of
 from goldpan.core.storage.parquet import read_table, write_table
 from goldpan.core.terminal import Reporter
 from goldpan.evaluation.resolved import PatchScore, ResolvedResult, write_resolved
 from goldpan.evaluation.run import RunResult
 from goldpan.evaluation.runs import read_runs
+from goldpan.lineage.check import check_workspace
 from tests.demo_workspace import TASK, make_demo
 from tests.invoking import invoke
 from tests.verifying import ISOLATIONS, runs_foreign_code
@@ -159,7 +160,7 @@ def test_scores_are_told_by_what_the_issue_names(tmp_path: Path) -> None:
     assert isinstance(run, RunResult)
     parts = run.record.scores_by["place-in-issue"].parts
     assert {part.value: part.examples for part in parts} == Counter(cases.values())
-    shown = " ".join(str(getattr(block, "cells", "")) for block in run.blocks())
+    shown = " ".join(str(getattr(block, "cells", "")) for block in blocks_of(run))
     assert "fully" in shown and "not-named" in shown
     findings = lab.layout.findings(lab.path / "datasets" / "code-edit")
     table = read_table(findings)

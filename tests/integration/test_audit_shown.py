@@ -13,13 +13,13 @@ import pytest
 
 from goldpan import Workspace
 from goldpan.audit.stored_audit import STAGE
-from goldpan.check import check_workspace
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.datasets import card
 from goldpan.datasets.hub.check import check_dataset
+from goldpan.lineage.check import check_workspace
 from tests.auditing import find_in
 from tests.demo_workspace import attempt, make_demo
 from tests.invoking import invoke
@@ -116,7 +116,7 @@ def test_a_place_that_is_named_is_no_defect(lab: Workspace) -> None:
     sentence = "Of 9 rows, 7 are free of all findings (solution-in-issue); 1 cannot be told"
     assert sentence in lab.dataset("code-edit").card
     result = lab.audit("code-edit", finding="place-in-issue")
-    assert "free of all" not in " ".join(map(str, result.blocks()))
+    assert "free of all" not in str(result)
     assert "free of all" not in lab.dataset("code-edit").card
 
 

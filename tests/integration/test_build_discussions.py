@@ -14,6 +14,7 @@ import pytest
 import goldpan
 from goldpan.annotation.studio.forms import find_form, make_task
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.result import json_data
 from goldpan.datasets.hub.check import check_dataset
 from goldpan.datasets.provenance import stored_rows
 from goldpan.workspace.dataset import Dataset
@@ -91,7 +92,9 @@ def test_each_discussion_without_a_usable_answer_is_told_why(discussed: Discusse
             "private",
             "text-quality",
         }
-    (funnel,) = [each for each in discussed.lab.funnel().plain() if each["subject"] == "discussion"]
+    (funnel,) = [
+        each for each in json_data(discussed.lab.funnel()) if each["subject"] == "discussion"
+    ]
     assert funnel["rows"] == len(discussed.numbers)
     (step,) = [step for step in funnel["steps"] if step["criterion"] == "accepted"]
     assert step["reasons"] == dict.fromkeys(sorted(REASONS.values()), 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import blocks_of
 from goldpan.plan.file import PlanFile, check_plan, load_plan
 from goldpan.plan.make import make_steps, open_workspace
 from goldpan.plan.mining import query_of
@@ -312,5 +313,5 @@ def test_a_plan_that_waits_for_people_says_so_and_ends_with_3() -> None:
     assert waits.blocks_others
     result = PlanResult("plan", Path("lab"), (), (waits, skipped), 1.0)
     assert result.exit_code == 3
-    texts = [getattr(block, "text", "") for block in result.blocks()]
+    texts = [getattr(block, "text", "") for block in blocks_of(result)]
     assert "annotate/round partial: people annotate. Skipped for it: 1 unit." in texts

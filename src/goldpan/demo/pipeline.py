@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.result import Block, Line, Result, Title, blocks_of
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.git.process import check_version
@@ -71,7 +71,7 @@ class DemoResult(Result):
     def blocks(self) -> Iterator[Block]:
         """Yield what each stage printed, and what to try next."""
         yield Line(f"{REPO} is an invented repository that ships with Goldpan; no network is used.")
-        yield from self.coverage.blocks()
+        yield from blocks_of(self.coverage)
         stage = ""
         for unit in self.plan.units:
             if unit.unit.stage != stage and (title := _TITLES.get(unit.unit.stage)):
@@ -80,7 +80,7 @@ class DemoResult(Result):
             if stage == "mine":  # whose coverage stands above
                 continue
             for result in unit.results:
-                yield from result.blocks()
+                yield from blocks_of(result)
             if unit.state not in ("done", "fresh"):
                 lacks = _LACKS.get(unit.unit.stage, f"{unit.unit.name} {unit.state}:")
                 yield Line(f"{lacks} {unit.trouble}")
@@ -88,9 +88,9 @@ class DemoResult(Result):
                 reviews = self.root / "reviews"
                 yield Line(f"No review: {reviews} has none of the demo's answers.")
         yield Title("One issue explained")
-        yield from self.explanation.blocks()
+        yield from blocks_of(self.explanation)
         yield Title("The report")
-        yield from self.report.blocks()
+        yield from blocks_of(self.report)
         yield from self._way_on()
 
     def _way_on(self) -> Iterator[Block]:

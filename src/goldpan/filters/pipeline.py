@@ -22,7 +22,7 @@ from goldpan._version import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin, plugin_command
-from goldpan.core.result import Block, Line, Result, Results, Table, Title
+from goldpan.core.result import Block, Line, Result, Results, Table, Title, blocks_of
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -112,7 +112,8 @@ class FilterResults(Results[FilterResult]):
 
     def blocks(self) -> Iterator[Block]:
         """Yield each result, then the file of dropped subjects."""
-        yield from super().blocks()
+        for each in self:
+            yield from blocks_of(each)
         if self.rejects is not None:
             yield Line(f"{self.dropped:,} dropped subjects are in {self.rejects}")
 

@@ -142,7 +142,7 @@ FILES: Mapping[Stage, StageFiles] = {
         },
         line=lambda result, _: "; ".join(
             f"{counts['entries']:,} issues and pull requests from the raw replies"
-            for counts in result.values()
+            for counts in result.tables.values()
         ),
         appends=True,
     ),  # of a repository that is not to be mined

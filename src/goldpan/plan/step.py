@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.result import Line, Result, Title
+from goldpan.core.result import Line, Result, Title, blocks_of
 from goldpan.core.storage.sealed import read_lineage
 from goldpan.core.storage.workspace import make_directory
 from goldpan.core.values import EngineName, Execution
@@ -346,7 +346,7 @@ class Step:
 
 def headline(result: Result) -> str:
     """Return a result in one line: the first that people see of it."""
-    for block in result.blocks():
+    for block in blocks_of(result):
         if isinstance(block, Title):
             return block.rest.removeprefix(": ") or block.name
         if isinstance(block, Line):

@@ -9,7 +9,7 @@ from pathlib import Path
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import UsageError
 from goldpan.core.resources import check_folder
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Block, Line, Result, count
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.basis import Basis, basis_blocks
@@ -17,7 +17,6 @@ from goldpan.filters.funnel import Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.miners.journal import git_host
 from goldpan.report.distributions import measure
-from goldpan.report.document import count
 from goldpan.report.examples import draw_examples
 from goldpan.report.html import render, write_page
 from goldpan.report.tables import draw_dropped, open_repositories, overview, total

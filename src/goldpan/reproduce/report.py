@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import Block, Line, Result, Table, Title, count
 from goldpan.core.sanitize import for_json
 from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.report.compared import evaluation_page
-from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
+from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section
 from goldpan.report.html import write_page
 from goldpan.report.text_forms import markdown_report
 from goldpan.reproduce.cells import MEANING, STATES, Cell, Reproduction, TableResult, count_states

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
-from goldpan.core.result import Block, Result, Results
+from goldpan.core.result import Block, Result, Results, blocks_of
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import Limits, output_file
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import known_repositories
 
 if TYPE_CHECKING:
-    from goldpan.check import CheckResult
     from goldpan.core.remote.mirror import Pruned
+    from goldpan.lineage.check import CheckResult
     from goldpan.miners.coverage import Coverage
 
 
@@ -38,7 +38,7 @@ class RepositoryStatus(Result):
         """Yield the coverage, then the rules and profiles."""
         from goldpan.filters.basis import stored_blocks
 
-        yield from self.coverage.blocks()
+        yield from blocks_of(self.coverage)
         yield from stored_blocks(self.stored)
 
     @property
@@ -86,7 +86,7 @@ def check(
         path (WORKSPACE): The workspace, if it is not this one.
         repair: Set damaged archives aside and keep the rest, without network access.
     """
-    from goldpan.check import check_workspace, repair_archives
+    from goldpan.lineage.check import check_workspace, repair_archives
 
     layout = existing(self.layout if path is None else self.opened(path).layout)
     repaired = tuple(repair_archives(layout)) if repair else ()

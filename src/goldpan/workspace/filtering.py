@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from goldpan.annotation.review.run import ReviewResult
     from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.storage.workspace import WorkspaceLayout
-    from goldpan.explain import Explanation
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
     from goldpan.filters.profile import Profile
+    from goldpan.lineage.explain import Explanation
 
 
 def filter(
@@ -111,7 +111,7 @@ def why(self: OpenWorkspace, subject: str, *, rules: str = "default") -> Explana
         rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, landed, or a
             plugin's.
     """
-    from goldpan.explain import explain
+    from goldpan.lineage.explain import explain
 
     return explain(existing(self.layout).by_rules(rules), subject)
 

@@ -19,9 +19,9 @@ from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.repositories import dataset_directories
 
 if TYPE_CHECKING:
+    from goldpan.lineage.trace import Trace
     from goldpan.report.compared import ComparisonReport, FileComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
-    from goldpan.trace import Trace
 
 _REPORTS = ("goldpan-report.html", "*.html")
 _LONGEST = 100
@@ -99,7 +99,7 @@ def trace(
             (default: all of the workspace)
         verify: Recompute everything from the raw replies and git objects to the example.
     """
-    from goldpan.trace import trace
+    from goldpan.lineage.trace import trace
 
     layout = existing(self.layout)
     return trace(layout, example_id, dataset_directories(layout, dataset), verify=verify)

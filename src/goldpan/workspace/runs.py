@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.result import Block, Line, Result, Results, Table, html_of, text_of
+from goldpan.core.result import Block, Line, Result, Results, Table, blocks_of, html_of, text_of
 from goldpan.core.storage.workspace import tasks_directory
 from goldpan.datasets.tasks.data import TaskData, task_directory
 from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_family
@@ -83,7 +83,7 @@ class Evaluation(Results[RunResult]):
     def blocks(self) -> Iterable[Block]:
         """Yield what people see of one run, or a line of each where there are several."""
         if len(self) < 2:
-            return super().blocks()
+            return blocks_of(self[0]) if self else ()
         return overview([run.record for run in self], [run.directory for run in self])
 
     @property
