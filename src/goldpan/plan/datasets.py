@@ -12,6 +12,7 @@ from goldpan.builders.recipes import NOT, VERIFIED
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.loading import find_builder
 from goldpan.core.plugins.parts import imported
+from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.plan.opened import LAST, OpenPlan, files_below, reads_of
@@ -118,7 +119,7 @@ def _settings(step: Step) -> dict[str, Any]:
     }
     if _source(step) == "filter":
         profile = step.plan.profile(step.section)
-        described |= {"rules": _rules(step), "profile": profile.plain()}
+        described |= {"rules": _rules(step), "profile": json_data(profile)}
         described["criteria"] = {name: profile.digest(name) for name in profile.criteria()}
     if _source(step) == "clone":
         from goldpan.git.refs import find_commits

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import MiningError
+from goldpan.core.result import json_data
 from goldpan.datasets.licenses import stated_license
 from goldpan.plan.opened import OpenPlan
 from goldpan.plan.record import Record
@@ -142,7 +143,7 @@ def _rules_settings(step: Step) -> dict[str, Any]:
     found = [find_rules(name) for name in step.plan.file.rules]
     signals = sorted({name for rules in found for name in rules.signals})
     used = [("rules", rules.name) for rules in found] + [("signal", name) for name in signals]
-    plain = {f"rules {rules.name}": rules.plain() for rules in found}
+    plain = {f"rules {rules.name}": json_data(rules) for rules in found}
     names = ", ".join(rules.name for rules in found)
     return {"rules": names, **plain, "plugins": digests(*used)}  # type: ignore[arg-type]
 
@@ -223,7 +224,7 @@ def _profile_settings(step: Step) -> dict[str, Any]:
     described = {
         f"profile {profile.name}": {
             "decide": list(profile.decide),
-            **profile.plain()["settings"],
+            **json_data(profile)["settings"],
             "criteria": {name: profile.digest(name) for name in profile.criteria()},
         }
         for profile in profiles
