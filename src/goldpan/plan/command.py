@@ -12,9 +12,9 @@ from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from goldpan.core.result import Results
+    from goldpan.miners.coverage import Coverage
     from goldpan.plan.results import PlanResult
     from goldpan.plan.status import DryRun, PlanStatus
-    from goldpan.workspace.checking import RepositoryStatus
 
 
 def run(
@@ -71,7 +71,7 @@ def run(
 
 def status(
     lab: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
-) -> Results[RepositoryStatus] | PlanStatus:
+) -> Results[Coverage] | PlanStatus:
     """Compare announced with stored counts, and list what is missing and why.
 
     Example: goldpan status --repo numpy/numpy
