@@ -69,7 +69,7 @@ def prepare(folder: Path) -> None:
     """Put the demo's workspace and the files of the calls into a folder."""
     make_demo(folder / "demo")
     shipped = files("goldpan.demo")
-    for name in ("sluice.bundle", "recipe.toml"):
+    for name in ("sluice.bundle", "assay.bundle", "recipe.toml"):
         (folder / name).write_bytes((shipped / name).read_bytes())
     for name, content in _FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ import goldpan
 from goldpan.core.result import json_data
 from goldpan.core.storage.sealed import read_json
 from tests.demo_workspace import goldpan as program
-from tests.demo_workspace import make_demo
+from tests.demo_workspace import make_sluice
 from tests.hub import Hub
 from tests.program import goldpan as run
 
@@ -26,7 +26,7 @@ TASK = "nlbse23_issue_type"
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_demo(tmp_path_factory.mktemp("demo"))
+    return make_sluice(tmp_path_factory.mktemp("demo"))
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_a_dataset_on_the_hub_is_loaded(
 
         load = partial(run, program=script)
         done = load("lab/questions")
-        assert done.out.split() == ["5", "5", "qa"], done.err
+        assert done.out.split() == ["56", "56", "qa"], done.err
         assert "holds no provenance.json" in load("lab/other").err
         assert "PublishError" in load("lab/nothing").err
     gone = load("lab/questions").err

@@ -35,9 +35,9 @@ def labels(
 ) -> Results[GoldScore]:
     """Score the labels of a dataset by reading a sample of its rows, or by a gold set.
 
-    With --sample, rows drawn by --seed are judged in the terminal, a key each, or in Label Studio.
-    What is judged is kept at once, and the same command goes on with what is left. goldpan build
-    --gold puts the result on the card.
+    With --sample, rows drawn by --seed are judged in the terminal, a number each, or in Label
+    Studio. What is judged is kept at once, and the same command goes on with what is left. goldpan
+    build --gold puts the result on the card.
 
     A gold set has the columns repo, issue, label and comment_id, for answers, pull, for fix pairs,
     or changed_path. Rows that it does not label are ignored.
