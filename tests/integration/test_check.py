@@ -95,7 +95,7 @@ def test_each_damaged_file_is_named_with_what_to_run(root: Path) -> None:
     workspace = WorkspaceLayout(root)
     (run,) = (root / "runs").glob("*/majority/*/predictions.parquet")
     (result,) = (root / "runs").glob("*/tfidf-xgboost/*/result.json")
-    (pack,) = (root / "git").rglob("*.pack")
+    (pack,) = workspace.clone(REPO).rglob("*.pack")
     remedies = {
         workspace.raw(REPO) / "run-0001.zst": "check --repair",
         root / "reviews" / "run-0001.zst": "check --repair",
@@ -265,7 +265,7 @@ def test_tables_are_not_made_anew_of_fewer_replies(command: str, root: Path) -> 
 
 
 def test_a_damaged_history_is_not_taken_for_one_that_lacks_commits(root: Path) -> None:
-    (pack,) = (root / "git").rglob("*.pack")
+    (pack,) = WorkspaceLayout(root).clone(REPO).rglob("*.pack")
     pack.chmod(0o644)
     flip(pack, 27_107)
     with pytest.raises(
