@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from goldpan.core.result import Block, Line, Table, Title, blocks_of, renders
-from goldpan.evaluation.overview import overview
 from goldpan.filters.basis import stored_blocks
+from goldpan.renderers.evaluation import overview
 from goldpan.renderers.miners import covered
 from goldpan.workspace.checking import RepositoryStatus
 from goldpan.workspace.dataset import Dataset
