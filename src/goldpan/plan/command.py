@@ -64,7 +64,10 @@ def run(
     lab = open_workspace(file, workspace, progress=progress and not is_json())
     opened = open_plan(file, lab, reporter, execution, select=select, keep=not dry_run)
     running = PlanRun(opened, options, reported_to(reporter))
-    return DryRun(running.judged(), file.path, lab.path) if dry_run else running.run()
+    if dry_run:
+        return DryRun(running.judged(), file.path, lab.path)
+    with opened.cluster():
+        return running.run()
 
 
 def open_plan(
