@@ -155,8 +155,6 @@ def json_data(value: Any) -> Any:
     are names that begin with ``_`` and fields marked `NOT_IN_JSON`. A field marked `NAME_IN_JSON`
     or `ID_IN_JSON` has the name or the id of its value.
     """
-    if isinstance(value, Result) and (plain := getattr(value, "plain", None)):
-        return json_data(plain())
     if (members := _members(type(value))) is not None:  # type: ignore[arg-type]
         return {name: json_data(of(value)) for name, of in members.items()}
     match value:
@@ -209,8 +207,6 @@ def blocks_of(result: Result) -> Iterable[Block]:
     The functions for types of ``goldpan.ROOM`` stand in ``goldpan.renderers.ROOM``, those for a
     plugin's beside its types. Without a function, people see the JSON's fields.
     """
-    if blocks := getattr(result, "blocks", None):
-        return list(blocks())
     if found := _renderer(type(result)):
         return found(result)
     if not isinstance(result, Results):

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.evaluation.compare.result import Comparison
-from goldpan.filters.basis import basis_blocks
+from goldpan.filters.basis import basis_sentences
+from goldpan.report.annotation_page import AnnotationReport
 from goldpan.report.compared import ComparisonReport, FileComparisonReport, WrittenFile
 from goldpan.report.comparison import words
 from goldpan.report.comparison.picture import MOST_DRAWN, central, text_picture
@@ -38,7 +39,7 @@ def page(result: ReportFacts) -> Iterator[Block]:
         f"{count(result.examples, 'example')} and {count(result.dropped, 'dropped subject')} of "
         f"{count(len(result.repos), 'repository')}, {result.size / 1e6:.1f} MB"
     )
-    yield from basis_blocks(result.basis)
+    yield from map(Line, basis_sentences(result.basis))
     yield Line(f"Open {result.output} in a browser")
 
 
@@ -76,3 +77,14 @@ def _picture(comparison: Comparison) -> Iterator[Block]:
 def _written(files: Sequence[WrittenFile]) -> Iterator[Block]:
     for file in files:
         yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")
+
+
+@renders(AnnotationReport)
+def rounds(result: AnnotationReport) -> Iterator[Block]:
+    """Yield a line a round, and where the files are."""
+    for each in result.rounds:
+        yield Line(
+            f"{each.project}: {each.items:,} items, {each.agreed:,} agreed, "
+            f"{each.adjudicated:,} adjudicated, {each.conflicts:,} open conflicts"
+        )
+    yield Line(f"Wrote {' and '.join(map(str, result.files))}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from goldpan._version import __version__
 from goldpan.annotation.studio.summary import Summary, summarize
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
@@ -40,15 +40,6 @@ class AnnotationReport(Result):
 
     files: tuple[Path, ...]
     rounds: tuple[RoundCounts, ...]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield a line a round, and where the files are."""
-        for each in self.rounds:
-            yield Line(
-                f"{each.project}: {each.items:,} items, {each.agreed:,} agreed, "
-                f"{each.adjudicated:,} adjudicated, {each.conflicts:,} open conflicts"
-            )
-        yield Line(f"Wrote {' and '.join(map(str, self.files))}")
 
 
 def write_annotation_report(

@@ -15,7 +15,7 @@ from goldpan.workspace.repositories import dataset_directory, known_repositories
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from goldpan.annotation.review.calibration import Calibrations
+    from goldpan.annotation.review.calibration import Calibration
     from goldpan.annotation.review.run import ReviewResult
     from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.storage.workspace import WorkspaceLayout
@@ -171,7 +171,7 @@ def review(
     batch: bool = False,
     dry_run: bool = False,
     calibrate: str | Path | None = None,
-) -> ReviewResult | ReviewEstimate | Calibrations:
+) -> ReviewResult | ReviewEstimate | Results[Calibration]:
     """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
 
     The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
@@ -231,7 +231,7 @@ def review(
 
 def _calibrations(
     self: OpenWorkspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
-) -> Calibrations:
+) -> Results[Calibration]:
     """Return how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews
 

@@ -32,14 +32,14 @@ from goldpan.annotation.review.subjects import (
 )
 from goldpan.annotation.review.votes import ReviewEstimate, ReviewJudgement, ReviewPlanner
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
-from goldpan.filters.basis import Basis, basis_blocks, find_basis
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.profile import Profile
 from goldpan.llm.budget import CostBudget
 from goldpan.llm.exchange import FINAL, Usage
@@ -83,35 +83,6 @@ class ReviewResult(Result):
     def exit_code(self) -> int:
         """0, or 3 while requests remain."""
         return 0 if self.complete else 3
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the verdicts, and what they cost."""
-        counts = (self.subjects, self.keep, self.drop, self.people)
-        yield Table(
-            ("prompt", "subjects", "keep", "drop", "people"),
-            [
-                (prompt, *(by_prompt.get(prompt, 0) for by_prompt in counts))
-                for prompt in self.subjects
-            ],
-        )
-        for reason, count in self.reasons.items():
-            yield Line(f"  {reason}: {count:,}")
-        for words, count in [*self.failed.items()][:_SHOWN]:
-            yield Line(f"  no answer, {count:,} time{'' if count == 1 else 's'}: {words}")
-        estimated = " (estimated: the endpoint counts none)" if self.usage.estimated else ""
-        yield Line(
-            f"{self.sent:,} requests sent, {self.answered:,} answered from the archive, "
-            f"{self.usage.input:,} tokens read and {self.usage.output:,} written{estimated}, cost "
-            f"{self.cost:,.2f} ({self.cost_before:,.2f} before), {self.seconds:.1f} s"
-        )
-        yield from basis_blocks(self.basis)
-        if not self.complete and self.failed:
-            yield Line(
-                "Requests have no answer: check --base-url, --model and the settings, and run the "
-                "same command again"
-            )
-        elif not self.complete:
-            yield Line("Some requests remain: run the same command again")
 
 
 def open_reviews(

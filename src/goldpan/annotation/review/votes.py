@@ -22,10 +22,10 @@ from goldpan.annotation.review.request import (
     voters,
 )
 from goldpan.annotation.review.subjects import PROMPTS, CaseFile, ReviewItem
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import comment_evidence
-from goldpan.filters.basis import Basis, basis_blocks
+from goldpan.filters.basis import Basis
 from goldpan.llm.answer_text import READING
 from goldpan.llm.budget import CostBudget, RequestEstimate
 from goldpan.llm.exchange import RequestOutcome
@@ -199,22 +199,6 @@ class ReviewEstimate(RequestEstimate, Result):
     """Estimated from the times of earlier replies; None without any."""
     basis: tuple[Basis, ...] = ()
     """The pairing rules and the profile behind each repository."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the number of requests, their destination and their cost."""
-        for prompt, count in self.subjects.items():
-            yield Line(f"{prompt}: {count:,} subjects")
-        yield Line(
-            f"{self.requests:,} requests to send, about {self.input_tokens:,} tokens; "
-            f"{self.answered:,} are answered from the archive"
-        )
-        yield Line(f"They go to {self.host}, with OPENAI_API_KEY if that is set")
-        if self.cost is None:
-            yield Line("The cost is unknown: give [prices] in the settings file")
-        else:
-            most = "" if self.cost_at_most is None else f", at most {self.cost_at_most:,.2f}"
-            yield Line(f"Cost: about {self.cost:,.2f}{most}; {self.cost_before:,.2f} before")
-        yield from basis_blocks(self.basis)
 
 
 class ReviewPlanner(Planner[Texts, ReviewAnswer]):

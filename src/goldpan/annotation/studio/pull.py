@@ -11,8 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -38,7 +37,7 @@ from goldpan.annotation.studio.project import (
     open_project,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import NOT_IN_JSON, Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import replace_tables
@@ -46,7 +45,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
 
 _AT_ONCE = 250
-_MOST_SHOWN = 20
 
 
 def _fetched(studio: Studio, project: int, unreadable: list[int]) -> Iterator[bytes]:
@@ -104,24 +102,6 @@ class PullResult:
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
-
-    def lines(self) -> Iterator[Line]:
-        """Yield what was fetched and counts, and what people have to look at."""
-        yield Line(
-            f"{self.project}: {self.fetched:,} tasks fetched, {self.answers:,} answers count, "
-            f"{self.done:,} of {self.tasks:,} subjects are done, {self.seconds:.1f} s"
-        )
-        for problem, count in sorted(self.problems.items()):
-            yield Line(f"  {count:,} do not count: {problem}")
-        yield from (Line(f"  renamed: {name}") for name in self.renamed)
-        if self.configuration_changed:
-            yield Line("  The form was changed on the server")
-        if self.gone:
-            yield Line(f"  Answers of the pull before that were deleted there: {self.gone:,}")
-        if self.foreign:
-            yield Line(f"  Tasks there that Goldpan did not push: {self.foreign:,}")
-        for task in self.unreadable[:_MOST_SHOWN]:
-            yield Line(f"  The server cannot export task {task}: check it there")
 
 
 def pull(
@@ -242,11 +222,14 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
+    schema = 2
+    shown_in_json = ("counts",)
+
     requested: str
     """The project that was named, which may be an adjudication."""
     original: PullResult
     adjudications: tuple[PullResult, ...]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[Decision, ...] = field(metadata=NOT_IN_JSON)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -257,22 +240,6 @@ class CollectedAnswers(Result):
     def exit_code(self) -> int:
         """3 where the server could not export a task."""
         return 3 if any(pull.unreadable for pull in (self.original, *self.adjudications)) else 0
-
-    def plain(self) -> dict[str, Any]:
-        """Return the counts of the project, its adjudications and the decisions."""
-        return {
-            **asdict(self.original),
-            "adjudications": [asdict(pulled) for pulled in self.adjudications],
-            "decisions": self.counts,
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what each project brought, and how subjects were decided."""
-        if self.requested != self.original.project:
-            yield Line(f"{self.requested} adjudicates {self.original.project}: both are pulled")
-        for pulled in (self.original, *self.adjudications):
-            yield from pulled.lines()
-        yield from (Line(f"{how}: {count:,}") for how, count in self.counts.items())
 
 
 def collect(
