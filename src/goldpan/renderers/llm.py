@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldpan.core.result import Block, Line
+from goldpan.core.result import Block, Line, count
 from goldpan.llm.budget import RequestEstimate
 
 
@@ -13,8 +13,9 @@ def requests_and_cost(
 ) -> Iterator[Block]:
     """Yield how many requests go where and their cost; `prices` is what to give for that."""
     yield Line(
-        f"{estimate.requests:,} requests to send, about {estimate.input_tokens:,} tokens; "
-        f"{estimate.answered:,} are answered from the archive"
+        f"{count(estimate.requests, 'request')} to send, about "
+        f"{count(estimate.input_tokens, 'token')}; answered from the archive: "
+        f"{estimate.answered:,}"
     )
     yield Line(f"{indent}They go to {estimate.host}, with OPENAI_API_KEY if that is set")
     if estimate.cost is None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.evaluation.compare.result import Comparison
 from goldpan.filters.basis import basis_sentences
-from goldpan.report.annotation_page import AnnotationReport
 from goldpan.report.compared import ComparisonReport, FileComparisonReport, WrittenFile
 from goldpan.report.comparison import words
 from goldpan.report.comparison.picture import MOST_DRAWN, central, text_picture
@@ -77,14 +76,3 @@ def _picture(comparison: Comparison) -> Iterator[Block]:
 def _written(files: Sequence[WrittenFile]) -> Iterator[Block]:
     for file in files:
         yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")
-
-
-@renders(AnnotationReport)
-def rounds(result: AnnotationReport) -> Iterator[Block]:
-    """Yield a line a round, and where the files are."""
-    for each in result.rounds:
-        yield Line(
-            f"{each.project}: {each.items:,} items, {each.agreed:,} agreed, "
-            f"{each.adjudicated:,} adjudicated, {each.conflicts:,} open conflicts"
-        )
-    yield Line(f"Wrote {' and '.join(map(str, result.files))}")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from goldpan.annotation.studio.progress import Progress
     from goldpan.annotation.studio.pull import CollectedAnswers
     from goldpan.annotation.studio.push import PushResult, SuspectSelection
+    from goldpan.annotation.studio.summary import AnnotationReport
     from goldpan.datasets.tasks.task import Task
-    from goldpan.report.annotation_page import AnnotationReport
 
 
 class Annotate(Group):

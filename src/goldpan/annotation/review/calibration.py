@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from goldpan.core.storage.parquet import connect, read_table, reading
 from goldpan.core.storage.sealed import verify_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
-from goldpan.filters.basis import basis_sentences, find_basis
+from goldpan.filters.basis import Basis, find_basis
 
 Key = tuple[str, str, int, str | None, int | None]
 """A subject: repo, subject, issue, pull_repo, pull."""
@@ -52,6 +52,7 @@ class CalibrationGroup:
 class Calibration(Result):
     """Models' verdicts beside people's, as a whole and by trait."""
 
+    schema = 2
     criterion: str
     groups: tuple[CalibrationGroup, ...]
     only_model: int
@@ -59,6 +60,8 @@ class Calibration(Result):
     only_people: int
     disagreements: tuple[Key, ...]
     """Subjects on which both decided, differently."""
+    basis: tuple[Basis, ...] = ()
+    """The pairing rules and the profile behind each repository."""
 
 
 def calibrate(
@@ -129,13 +132,12 @@ def calibrate_reviews(
             f"{people} has no verdict on a reviewed subject",
             "Review the subjects that these people judged",
         )
-    return Results(
-        (
-            calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
-            for name in shared
-        ),
-        basis_sentences(find_basis(workspace, repos, profile)),
+    basis = tuple(find_basis(workspace, repos, profile))
+    calibrations = (
+        calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
+        for name in shared
     )
+    return Results(replace(calibration, basis=basis) for calibration in calibrations)
 
 
 def read_traits(

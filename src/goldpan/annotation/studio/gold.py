@@ -39,9 +39,9 @@ class Agreements(Result):
     """The agreement of people on each field, and with the dataset's labels."""
 
     schema = 2
-
     fields: tuple[Agreement, ...]
     dataset: Agreement | None
+    """That of people's decisions with the dataset's labels, where it has some."""
     annotators: tuple[AnnotatorProgress, ...]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -26,7 +26,7 @@ from goldpan.annotation.studio.annotations import (
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioError, StudioFaultError
 from goldpan.annotation.studio.configuration import digest, parse
-from goldpan.annotation.studio.decisions import Decision, write_decisions
+from goldpan.annotation.studio.decisions import write_decisions
 from goldpan.annotation.studio.exports import ExportedTask, ExportError, new_export, read_export
 from goldpan.annotation.studio.project import (
     Project,
@@ -37,7 +37,7 @@ from goldpan.annotation.studio.project import (
     open_project,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.result import NOT_IN_JSON, Result
+from goldpan.core.result import Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import replace_tables
@@ -223,23 +223,17 @@ class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
     schema = 2
-    shown_in_json = ("counts",)
-
-    requested: str
+    project: str
     """The project that was named, which may be an adjudication."""
-    original: PullResult
-    adjudications: tuple[PullResult, ...]
-    decisions: tuple[Decision, ...] = field(metadata=NOT_IN_JSON)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Return how many subjects were decided how."""
-        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
+    pulls: tuple[PullResult, ...]
+    """Those of the project that is decided and of its adjudications."""
+    decisions: Mapping[str, int]
+    """How many subjects were decided how."""
 
     @property
     def exit_code(self) -> int:
         """3 where the server could not export a task."""
-        return 3 if any(pull.unreadable for pull in (self.original, *self.adjudications)) else 0
+        return 3 if any(pulled.unreadable for pulled in self.pulls) else 0
 
 
 def collect(
@@ -267,8 +261,8 @@ def collect(
         for project in (original, *third):
             check_server(project, studio)
     options = {"named": named, "accept_configuration": accept_configuration}
-    first, *others = (
+    pulls = [
         pull(workspace, server, project.name, reporter, **options) for project in (original, *third)
-    )
-    decisions = write_decisions(workspace, original.name)
-    return CollectedAnswers(name, first, tuple(others), tuple(decisions))
+    ]
+    how = Counter(decision.how for decision in write_decisions(workspace, original.name))
+    return CollectedAnswers(name, tuple(pulls), dict(sorted(how.items())))
