@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from goldpan.core.sanitize import CUT, printable
 
@@ -90,12 +90,6 @@ class Result:
         yield from blocks_of(self)
         yield from (Line(str(error)) for error in self.errors)
 
-    def table_rows(self) -> list[dict[str, object]]:
-        """Return the first table that people see, one dictionary a row."""
-        tables = (block for block in blocks_of(self) if isinstance(block, Table))
-        table = next(tables, Table((), ()))
-        return [dict(zip(table.columns, cells, strict=True)) for cells in table.cells]
-
     @property
     def exit_code(self) -> int:
         """The exit code of the command: 0, 1 where it failed, or 3 where something is missing."""
@@ -125,13 +119,7 @@ class Results(Result, Sequence[R], Generic[R]):
     def __len__(self) -> int:
         return len(self._items)
 
-    @overload
-    def __getitem__(self, index: int) -> R: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[R, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> R | tuple[R, ...]:
+    def __getitem__(self, index: Any) -> Any:
         return self._items[index]
 
     def __repr__(self) -> str:
