@@ -60,12 +60,9 @@ class Called:
 
     printed: Any
     returned: Result
+    plain: Any
+    """What the method returned, as JSON has it."""
     exit_code: int
-
-    @property
-    def plain(self) -> Any:
-        """What the method returned, as JSON has it."""
-        return json_data(self.returned)
 
 
 def prepare(folder: Path) -> None:
@@ -86,7 +83,8 @@ def call(name: str) -> Called:
     assert done.exit_code in (0, 3) or name == "doctor", done.output  # which sees no network
     for made in _ONCE.get(name, ()):
         made.unlink()
-    return Called(orjson.loads(done.stdout), _call_method(words), done.exit_code)
+    returned = _call_method(words)
+    return Called(orjson.loads(done.stdout), returned, json_data(returned), done.exit_code)
 
 
 def _call_method(words: list[str]) -> Result:

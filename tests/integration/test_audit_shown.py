@@ -48,7 +48,7 @@ def exported(lab: Workspace, dataset: str, to: Any, folder: Path) -> list[dict[s
     result = lab.dataset(dataset).export(to=to, output=folder / to, unverified=to == "swe-bench")
     return [
         json.loads(row)
-        for split in result.counts
+        for split in result.rows
         for row in (folder / to / f"{split}.jsonl").read_text("utf-8").splitlines()
     ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -21,10 +21,10 @@ from goldpan.core.terminal import Reporter
 from goldpan.filters.funnel import Funnels
 from goldpan.git.process import check_version
 from goldpan.miners.coverage import Coverage, measure_coverage
-from goldpan.plan.due import RunSelection
+from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
-from goldpan.plan.results import Event, Listener, PlanResult
-from goldpan.plan.run import OpenPlan
+from goldpan.plan.results import PlanResult, StepResult
+from goldpan.plan.run import Listener, PlanRun, RunOptions
 
 if TYPE_CHECKING:
     from goldpan.workspace.workspace import Workspace
@@ -73,7 +73,7 @@ class DemoResult(Result):
     @property
     def exit_code(self) -> int:
         """3 where a stage failed that every machine can do."""
-        units = [unit for unit in self.plan.units if unit.unit.stage not in OPTIONAL]
+        units = [unit for unit in self.plan.units if unit.stage not in OPTIONAL]
         return 0 if all(unit.state in ("done", "fresh") for unit in units) else 3
 
 
@@ -105,9 +105,10 @@ def run_demo(lab: Workspace) -> DemoResult:
     with as_file(shipped) as folder, lab.reporting() as reporter, _bars(reporter) as listener:
         file = load_plan(folder / "plan.toml")
         if not is_reviewed:
-            file = replace(file, plan=file.plan.replaced(review=None))
-        ran = OpenPlan(file, quiet, reporter).run(RunSelection(force=True), listener)
-    made = {unit.unit.subject for unit in ran.units if unit.unit.stage == "dataset"}
+            file = file.without("review")
+        plan = open_plan(file, quiet, reporter)
+        ran = PlanRun(plan, RunOptions(force=True), listener).run()
+    made = {unit.subject for unit in ran.units if unit.stage == "dataset"}
     datasets = {data.path.name: data for data in lab.datasets() if data.path.name in made}
     answered = datasets["qa"].sql(_ROWS).to_pylist() if "qa" in datasets else []
     lab.report(output=layout.root / REPORT)
@@ -129,11 +130,11 @@ def _bars(reporter: Reporter) -> Iterator[Listener]:
     with ExitStack() as stack, ExitStack() as unit:
         bar = stack.enter_context(reporter.task("goldpan demo", 0))
 
-        def listen(event: Event) -> None:
+        def listen(step: StepResult, number: int, total: int) -> None:
             unit.close()
-            bar.extend(event.total - bar.total)
-            if event.kind == "begin":
-                unit.enter_context(reporter.task(event.unit.name, 1))
+            bar.extend(total - bar.total)
+            if step.state == "due":
+                unit.enter_context(reporter.task(step.unit, 1))
             else:
                 bar.advance()
 

@@ -45,7 +45,12 @@ class Dependents:
                 made = [(d, self._fields(d)) for d in self._made_of(stage, fields, path.name)]
             else:
                 given = [each for name in later.inputs for each in reached.get(name, ())]
-                made = [result for each in given for result in later.results(self._root, each)]
+                made = [
+                    (result, own)
+                    for each in given
+                    for result, own in later.results(self._root, each)
+                    if not each or each.keys() & own.keys()  # else nothing is known
+                ]
             found.update(dict.fromkeys(result for result, _ in made))
             reached.setdefault(later.name, []).extend(own for _, own in made)
         whole = [result for result in found if found.keys().isdisjoint(result.parents)]

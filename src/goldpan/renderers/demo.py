@@ -16,9 +16,8 @@ from goldpan.core.imports import DISTRIBUTION, EXTRAS
 from goldpan.core.result import Block, Line, Result, Table, Title, renders
 from goldpan.core.sanitize import line
 from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
-from goldpan.evaluation.run import RunResult
 from goldpan.execution.verify import Verification
-from goldpan.plan.results import UnitResult
+from goldpan.plan.results import StepResult
 from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison.words import sentences
 from goldpan.workspace.runs import Evaluation
@@ -57,7 +56,7 @@ def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:
         f"{pairs.rows:,} fixes kept, each verdict with its reason",
         "dataset": ", ".join(f"{name} {rows:,}" for name, rows in result.datasets.items()),
     }
-    for stage, group in groupby(result.plan.units, lambda unit: unit.unit.stage):
+    for stage, group in groupby(result.plan.units, lambda unit: unit.stage):
         units = list(group)
         results = [one for unit in units for one in unit.results]
         if stage in known:
@@ -65,18 +64,18 @@ def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:
         elif stage in _MADE and results:
             yield stage, _MADE[stage](results)
         elif stage == "review":
-            yield stage, "; ".join(unit.said for unit in units)
+            yield stage, "; ".join(unit.summary for unit in units)
         troubles = (_trouble(unit) for unit in units if unit.state not in ("done", "fresh"))
         yield from ((stage, trouble) for trouble in dict.fromkeys(troubles))
 
 
-def _trouble(unit: UnitResult) -> str:
+def _trouble(unit: StepResult) -> str:
     """Return what a unit lacks, or why it failed."""
     wanted = (extra for extra in EXTRAS.values() if f"{DISTRIBUTION}[{extra}]" in unit.trouble)
     extra = next(wanted, None)
     if extra:
         return f"{'partly ' if unit.state == 'partial' else ''}skipped: needs [{extra}]"
-    return f"{'skipped' if unit.unit.stage in OPTIONAL else unit.state}: {unit.trouble}"
+    return f"{'skipped' if unit.stage in OPTIONAL else unit.state}: {unit.trouble}"
 
 
 def _mined(result: DemoResult) -> str:
@@ -97,7 +96,8 @@ def _verified(results: Sequence[Result]) -> str:
 
 
 def _evaluated(results: Sequence[Result]) -> str:
-    scores = [one for one in Evaluation(_of(results, RunResult)).scores if one.value is not None]
+    evaluations = _of(results, Evaluation)
+    scores = [one for each in evaluations for one in each.scores if one.value is not None]
     return "; ".join(
         f"{task}: {', '.join(f'{one.model} {one.value:.2f}' for one in group)} {metric}"
         for (task, metric), group in groupby(scores, lambda one: (one.task, one.metric))

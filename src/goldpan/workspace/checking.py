@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
-from goldpan.core.result import Block, Result, Results, blocks_of
+from goldpan.core.result import Result, Results
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import Limits, output_file
 from goldpan.workspace.opening import OpenWorkspace
@@ -26,20 +26,11 @@ if TYPE_CHECKING:
 class RepositoryStatus(Result):
     """The state of a repository: what is stored and missing, and how it was paired and filtered."""
 
+    schema = 2
+
     coverage: Coverage
     stored: Mapping[str, Sequence[str]]
     """The profiles that filtered its pairs, by the rules of the pairs."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the coverage as plain data, and what is stored."""
-        return {**asdict(self.coverage), "stored": self.stored}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the coverage, then the rules and profiles."""
-        from goldpan.filters.basis import stored_blocks
-
-        yield from blocks_of(self.coverage)
-        yield from stored_blocks(self.stored)
 
     @property
     def exit_code(self) -> int:

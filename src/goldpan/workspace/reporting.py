@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.settings.config import DEFAULT_WORKSPACE
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import output_file
@@ -110,10 +110,6 @@ class OpenedPage(Result):
     """A page to look at."""
 
     address: str
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield its address."""
-        yield Line(self.address)
 
 
 def open_page(

@@ -216,9 +216,9 @@ def _group(
     both = counts[True, True]
     people_keep = both + counts[False, True] + counts[None, True]
     decided = [vote for vote in votes if None not in vote]
-    cells = np.array([2 * bool(ours) + bool(theirs) for ours, theirs in decided], dtype=int)
+    both_decided = np.array(decided, dtype=int).reshape(-1, 2)
     kappa = bootstrap(
-        lambda weights: cohen_kappa(np.bincount(cells, weights, 4).reshape(2, 2)),
+        lambda items: cohen_kappa(*both_decided[items].T),
         len(decided),
         np.random.default_rng(seed),
         samples,
