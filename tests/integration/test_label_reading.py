@@ -43,7 +43,7 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
     file = lab / "datasets" / "qa.readings.csv"
     with read(lab, "--sample", "4", "--reader", "ana") as screen:
         first = screen.until(ASKED)
-        assert "Row 1 of 4 · issue:prospector/sluice#" in first
+        assert "Row 1 of 4 · issue:prospector/assay#" in first
         assert "ana has judged 0, 4 left" in first
         assert "│ " in first
         assert "judge this reply" in first
@@ -71,7 +71,7 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
         code, told = screen.ended()
     flat = " ".join(told.split())
     assert "ana and ben say the same of 2 of 4 rows" in flat
-    assert "goldpan build qa --profile default --repo prospector/sluice" in flat
+    assert "goldpan build qa --profile default --" in flat
 
     command = told[told.rindex("goldpan build") :].split()[1:]
     done = attempt(*command, cwd=lab.parent)
@@ -157,7 +157,7 @@ def rewrite_provenance(source: Path, target: Path, name: str) -> None:
     (target / "provenance.json").write_bytes(sealed_json(facts))
 
 
-LINE = "prospector/sluice,56,3010000180,ana,answers,,abc,0,4\n"
+LINE = "prospector/assay,104,3030000371,ana,answers,,abc,0,4\n"
 HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
 
 
@@ -176,11 +176,11 @@ HEAD = "repo,issue,comment_id,reader,label,note,dataset,seed,sample\n"
             HEAD + LINE.replace("answers", "good"),
             "line 2, is no",
         ),
-        ("qa", "--sample 4 --output f.csv", HEAD + LINE.replace("56", "x"), "line 2, holds no"),
+        ("qa", "--sample 4 --output f.csv", HEAD + LINE.replace("104", "x"), "line 2, holds no"),
         (
             "qa",
             "--sample 4 --output f.csv",
-            HEAD + LINE.replace("prospector/sluice", "other/place"),
+            HEAD + LINE.replace("prospector/assay", "other/place"),
             "judgements of another dataset, of other/place",
         ),
         ("code-edit", "--sample 4 --output f.csv", HEAD + LINE, "holds judgements of answers"),
@@ -202,8 +202,8 @@ def test_bad_input_is_named(
 
 def test_judgements_of_rows_that_are_gone_are_counted(lab: Path) -> None:
     file = lab.parent / "f.csv"
-    gone = LINE.replace("3010000180", "1")
-    elsewhere = LINE.replace("prospector/sluice", "other/place")
+    gone = LINE.replace("3030000371", "1")
+    elsewhere = LINE.replace("prospector/assay", "other/place")
     file.write_text(HEAD + LINE + gone + elsewhere, encoding="utf-8")
     done = attempt("evaluate", "labels", "qa", "--workspace", str(lab), "--gold", str(file))
     assert "2 judged but not among these: gone, changed since, or of another" in done.out

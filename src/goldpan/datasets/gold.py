@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError, cause_of
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
+from goldpan.core.result import Result
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import hold_lock, write_whole
 from goldpan.datasets.splits import sample_by_hash
@@ -130,7 +131,7 @@ class SampleScore:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldScore:
+class GoldScore(Result):
     """The agreement of a dataset's rows with a gold set."""
 
     gold: str

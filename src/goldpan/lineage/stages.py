@@ -13,23 +13,19 @@ entry in `STAGES`::
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from glob import escape
 from pathlib import Path
 
 from goldpan.core.storage.workspace import UNPAIRED
 
 Fields = Mapping[str, str]
 """The values of fields in the path of a file, such as ``repo``."""
-_PLACE = re.compile(r"(\{\w+\}|\*\*?)")
-_REPO = "[!.]*/*"
+_FIELD = re.compile(r"\{(\w+)\}")
 _KINDS = {
     "repo": r"[^/.][^/]*/[^/]+",
     "run": r"[^/]+(?<!\.work)",  # a run that goes on, or was stopped, has written nothing yet
-    "**": ".+",
-    "*": "[^/]*",
 }
 
 
@@ -60,40 +56,40 @@ class Stage:
 
         Fields that its patterns lack are left aside.
         """
-        found = {path for pattern in self.outputs for path in root.glob(_glob(pattern, fields))}
-        return sorted(path for path in found if path.is_file() and self.wrote(root, path))
-
-    def results(self, root: Path, fields: Fields) -> Iterator[tuple[Path, Fields]]:
-        """Yield what the stage made of inputs with these fields: files, or folders of its own.
-
-        Each comes with the fields of its path. Without a field in common nothing is known.
-        """
-        for pattern in self.outputs:
-            own = set(_PLACE.findall(pattern)) & {f"{{{name}}}" for name in fields}
-            if pattern == self.digests or (fields and not own and "{" in pattern):
-                continue
-            folder, _, name = pattern.rpartition("/")
-            shown = folder if "*" in name else pattern
-            for path in sorted(root.glob(_glob(shown, fields))):
-                match = _regex(shown).fullmatch(path.relative_to(root).as_posix())
-                if match and (path.is_dir() or self.wrote(root, path)):
-                    yield path, match.groupdict()
-
-    def keeps_digests(self, root: Path, path: Path) -> bool:
-        """Tell whether a file is one in which the stage keeps digests."""
-        return bool(_regex(self.digests).fullmatch(path.relative_to(root).as_posix()))
-
-    def wrote(self, root: Path, path: Path) -> bool:
-        """Tell whether a file is one of the stage's, and of no later one's."""
-        known = stage_of(root, path)
-        return known is not None and known[0] is self
+        return sorted(path for path, _ in self.results(root, fields, whole=False))
 
     def reads(self, root: Path, **fields: str) -> list[Path]:
         """Return the files that the stage reads, chosen as in `files`."""
         return [path for name in self.inputs for path in STAGES[name].files(root, **fields)]
 
+    def results(
+        self, root: Path, fields: Fields, *, whole: bool = True
+    ) -> Iterator[tuple[Path, Fields]]:
+        """Yield the files that the stage wrote with the fields of their paths; see `files`.
+
+        Where they are `whole`, folders that are all its own come in place of what is in them, and
+        files of digests are left out.
+        """
+        given = {name: v.lower() if name == "repo" else v for name, v in fields.items()}
+        for pattern in self.outputs:
+            if whole and pattern == self.digests:
+                continue
+            known = _FIELD.sub(lambda field: given.get(field[1], field[0]), pattern)
+            folder = root / re.split(r"[{*]", known)[0].rpartition("/")[0]
+            for path in sorted(folder.rglob("*")):
+                found = _match(root, path) if path.is_file() else None
+                if found and found[:2] == (self, pattern) and _agree(found[2], given):
+                    own, _, name = pattern.rpartition("/")
+                    is_folder = whole and "*" in name
+                    yield root / own.format(**found[2]) if is_folder else path, found[2]
+
+    def keeps_digests(self, root: Path, path: Path) -> bool:
+        """Tell whether a file is one in which the stage keeps digests."""
+        return bool(_regex(self.digests).fullmatch(path.relative_to(root).as_posix()))
+
 
 _ARCHIVE = "Restore it, or run goldpan check --repair"
+_RESTORE = "Restore it from a copy, or run {command}"
 _DELETE = "Delete it and run {command}"
 _VERDICTS = "verdicts/{repo}/{rules}/{profile}"
 _JUDGED = ("mine", "mine gharchive", "normalize", "pair", "history", "filter")
@@ -196,10 +192,18 @@ STAGES: Mapping[str, Stage] = {
         Stage(
             "build",
             inputs=(*_JUDGED, "clone", "near-duplicates", "review", "annotate"),
-            outputs=("datasets/{dataset}/**", "crosscode/{dataset}/**"),
+            outputs=("datasets/{dataset}/**",),
             command="goldpan build or goldpan tasks import for the dataset again",
-            remedy="Restore it from a copy, or run {command}",
-            digests="datasets/{dataset}/provenance.json",
+            remedy=_RESTORE,
+            digests="datasets/**/provenance.json",
+        ),
+        Stage(
+            "build crosscode",
+            inputs=("build",),
+            outputs=("crosscode/**",),
+            command="goldpan build crosscode for its folder again",
+            remedy=_RESTORE,
+            digests="crosscode/**/provenance.json",
         ),
         Stage(
             "packages",
@@ -266,12 +270,8 @@ STAGES: Mapping[str, Stage] = {
 
 def stage_of(root: Path, path: Path) -> tuple[Stage, Fields] | None:
     """Return the stage that wrote a file, and the fields of its path; None for one of no stage."""
-    name = path.relative_to(root).as_posix()
-    for stage in reversed(tuple(STAGES.values())):
-        for pattern in stage.outputs:
-            if match := _regex(pattern).fullmatch(name):
-                return stage, match.groupdict()
-    return None
+    found = _match(root, path)
+    return None if found is None else (found[0], found[2])
 
 
 def remedy_for(root: Path, path: Path, command: str = "", **fields: str) -> str:
@@ -283,33 +283,32 @@ def remedy_for(root: Path, path: Path, command: str = "", **fields: str) -> str:
     return stage.remedy.format(command=command or stage.command.format(**values), **values)
 
 
+def _match(root: Path, path: Path) -> tuple[Stage, str, Fields] | None:
+    """Return the stage that wrote a file, with the pattern and the fields of its path."""
+    name = path.relative_to(root).as_posix()
+    for stage, pattern in _patterns(name.partition("/")[0]):
+        if match := _regex(pattern).fullmatch(name):
+            return stage, pattern, match.groupdict()
+    return None
+
+
+@lru_cache(maxsize=64)
+def _patterns(folder: str) -> list[tuple[Stage, str]]:
+    """Return the stages that write to a folder of the workspace, the last one first."""
+    pairs = [(stage, pattern) for stage in STAGES.values() for pattern in stage.outputs]
+    return [pair for pair in reversed(pairs) if pair[1].startswith(f"{folder}/")]
+
+
+def _agree(fields: Fields, others: Fields) -> bool:
+    return all(others.get(name, value) == value for name, value in fields.items())
+
+
 @lru_cache(maxsize=256)
 def _regex(pattern: str) -> re.Pattern[str]:
     """Return what matches the files of a pattern, with its fields as groups."""
 
-    def kind(place: str) -> str:
-        name = place.strip("{}")
-        matched = _KINDS.get(name, "[^/]+")
-        return matched if name == place else f"(?P<{name}>{matched})"
+    def group(field: re.Match[str]) -> str:
+        return f"(?P<{field[1]}>{_KINDS.get(field[1], '[^/]+')})"
 
-    return re.compile(_with_places(pattern, re.escape, kind), re.S)
-
-
-def _glob(pattern: str, fields: Fields) -> str:
-    """Return a pattern for `Path.glob`, in which fields of known values are these."""
-
-    def kind(place: str) -> str:
-        name = place.strip("{}")
-        if name == place:
-            return "**/*" if place == "**" else place
-        value = fields.get(name)
-        if name == "repo":
-            return _REPO if value is None else escape(value.lower())
-        return "*" if value is None else escape(value)
-
-    return _with_places(pattern, escape, kind)
-
-
-def _with_places(pattern: str, text: Callable[[str], str], place: Callable[[str], str]) -> str:
-    parts = enumerate(_PLACE.split(pattern))
-    return "".join(place(part) if number % 2 else text(part) for number, part in parts)
+    text = re.sub(r"\\\{(\w+)\\\}", group, re.escape(pattern))
+    return re.compile(text.replace(r"\*\*", ".+").replace(r"\*", "[^/]*"), re.S)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.result import Results
+from goldpan.core.result import Results, count
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
@@ -52,7 +52,7 @@ def filter(
         execution: Where repositories are judged, one a processor.
     """
     from goldpan.filters.funnel import write_rejects
-    from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters
+    from goldpan.filters.pipeline import CriterionList, run_filters
     from goldpan.filters.stored import find_profile
 
     if list:
@@ -65,9 +65,9 @@ def filter(
             layout, names, chosen, reporter, execution.with_workers(self.settings.processes)
         )
     if rejects is None:
-        return FilterResults(results)
-    path = Path(rejects)
-    return FilterResults(results, path, write_rejects(layout, names, chosen, path))
+        return Results(results)
+    dropped = write_rejects(layout, names, chosen, Path(rejects))
+    return Results(results, [f"{rejects} has {count(dropped, 'dropped subject')}"])
 
 
 def funnel(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.settings.config import DEFAULT_WORKSPACE
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import output_file
@@ -20,7 +20,7 @@ from goldpan.workspace.repositories import dataset_directories
 
 if TYPE_CHECKING:
     from goldpan.lineage.trace import Trace
-    from goldpan.report.compared import ComparisonReport, FileComparisonReport
+    from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
 
 _REPORTS = ("goldpan-report.html", "*.html")
@@ -36,7 +36,7 @@ def report(
     row: str | None = None,
     runs: bool = False,
     output: Path | str | None = None,
-) -> ReportFacts | RowFacts | ComparisonReport | FileComparisonReport:
+) -> ReportFacts | RowFacts | ComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     Of an audited dataset it shows the findings. With --runs, or if the workspace holds only
@@ -110,10 +110,6 @@ class OpenedPage(Result):
     """A page to look at."""
 
     address: str
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield its address."""
-        yield Line(self.address)
 
 
 def open_page(

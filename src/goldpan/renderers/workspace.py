@@ -1,0 +1,64 @@
+"""What people see of datasets, evaluations and the state of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from goldpan.core.result import Block, Line, Table, Title, blocks_of, renders
+from goldpan.renderers.evaluation import overview
+from goldpan.renderers.llm import requests_and_cost
+from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.reporting import OpenedPage
+from goldpan.workspace.runs import Evaluation, RunEstimate
+from goldpan.workspace.starting import Setting, Trusted
+
+
+@renders(Dataset)
+def dataset(result: Dataset) -> Iterator[Block]:
+    """Yield what was built, or else what there is."""
+    if result.built is not None:
+        yield from blocks_of(result.built)
+        return
+    yield Title(result.family, f": {len(result):,} examples")
+    yield Table(("split", "examples"), tuple(result.splits.items()))
+    yield Line(f"In {result.path}")
+
+
+@renders(OpenedPage)
+def opened(result: OpenedPage) -> Iterator[Block]:
+    """Yield its address."""
+    yield Line(result.address)
+
+
+@renders(Evaluation)
+def evaluated(result: Evaluation) -> Iterable[Block]:
+    """Yield what people see of one run, or a line of each where there are several."""
+    if len(result) < 2:
+        return chain.from_iterable(map(blocks_of, result))
+    return overview([run.record for run in result], [run.directory for run in result])
+
+
+@renders(RunEstimate)
+def estimated(result: RunEstimate) -> Iterator[Block]:
+    """Yield the requests, where they go and the cost."""
+    run = f"{result.task} by {result.model}, seed {result.seed}:"
+    if result.estimate is None:
+        yield Line(f"{run} it costs no money")
+        return
+    yield Line(run)
+    yield from requests_and_cost(result.estimate, prices="--set prices=FILE", indent="  ")
+
+
+@renders(Trusted)
+def trusted(result: Trusted) -> Iterator[Block]:
+    """Yield what is trusted."""
+    for text in result.trusted or ("nothing that takes your consent",):
+        yield Line(f"Trusted: {text}")
+    yield Line(f"{result.file} remembers {result.workspace} as it is now.")
+
+
+@renders(Setting)
+def setting(result: Setting) -> Iterator[Block]:
+    """Yield its name, value and source."""
+    yield Line(f"{result.name:<14} {result.value or 'none'}  ({result.source})")
