@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MethodType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+import cyclopts
+from cyclopts import Parameter
 
 from goldpan.core.errors import UsageError, choices, suggested
 from goldpan.core.plugins.loading import find_builder, names_of
@@ -16,7 +19,7 @@ from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.values import LOCAL, Execution, Positive, file_paths, several
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import call, options_of
+from goldpan.workspace.options import DatasetName, Names, call, options_of
 from goldpan.workspace.repositories import find_dataset, known_repositories
 
 Answer = Literal["best", "first", "all", "reviewed"]
@@ -25,13 +28,14 @@ Source = Literal["issues", "discussions"]
 _OWN = ("qa", "fault-localization", "code-edit", "issue-resolution")
 
 
+@Parameter(name="*", group=cyclopts.Group("Options of all families", sort_key=2))
 @dataclass(frozen=True, slots=True)
 class RowOptions:
     """Options of all families.
 
     Args:
-        profile (NAME): default, verified, or the path of your own .toml file.
-        rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
+        profile: default, verified, or the path of your own .toml file.
+        rules: The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
             landed, or a plugin's.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
@@ -39,24 +43,24 @@ class RowOptions:
         limit: At most this many rows, drawn by --seed. (default: all)
         texts: as-mined, or before-fix: issues as they stood before the fix was begun, or the
             question answered.
-        require (NAME): Only rows that this review kept, such as question-answer or fix-pair, or
+        require: Only rows that this review kept, such as question-answer or fix-pair, or
             that goldpan verify proved: verified, for issue-resolution; or without a finding of
             goldpan audit: not:solution-in-issue.
         gold: A gold set; the card says how well the rows agree with it.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
-        since (DATASET): An older version; the card says what has changed since then, and why.
+        since: An older version; the card says what has changed since then, and why.
     """
 
-    profile: str | Path = "default"
-    rules: str = "default"
+    profile: Annotated[str | Path, Parameter(metavar="NAME")] = "default"
+    rules: Annotated[str, Parameter(metavar="NAME")] = "default"
     split: str = "none"
     seed: int = 0
     limit: Positive | None = None
     texts: Texts = "as-mined"
-    require: str | Sequence[str] = ()
+    require: Annotated[Names, Parameter(metavar="NAME")] = ()
     gold: Path | str | Sequence[Path | str] = ()
     output: Path | str | None = None
-    since: Path | str | Dataset | None = None
+    since: DatasetName | None = None
 
 
 _ROWS = RowOptions()

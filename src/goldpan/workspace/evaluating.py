@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
-from goldpan.core.values import Limits, Positive, several
+from goldpan.core.values import Positive, several
 from goldpan.workspace import comparing, labeling, verifying
 from goldpan.workspace.comparing import suite_members
+from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group
+from goldpan.workspace.options import Changes, DatasetName, DatasetNames, Names, Seeds
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from goldpan.evaluation.model import ModelList
     from goldpan.evaluation.protocol import ProtocolList
     from goldpan.evaluation.run import RunResult
-    from goldpan.workspace.dataset import Dataset
     from goldpan.workspace.runs import Evaluation, RunEstimate
-
-Seed = Annotated[int, Limits(0, 2**32 - 1)]
-Names = str | Sequence[str]
 
 
 class Evaluate(Group):
@@ -35,11 +32,11 @@ class Evaluate(Group):
         *,
         task: Names = (),
         suite: str | None = None,
-        dataset: str | Path | Dataset | Sequence[str | Path | Dataset] = (),
+        dataset: DatasetNames = (),
         model: Names = ("majority",),
-        seed: Seed | Sequence[Seed] = (),
+        seed: Seeds = (),
         protocol: str = "default",
-        settings: Mapping[str, Any] | None = None,
+        settings: Changes | None = None,
         ablate: Names = (),
         hold_out: str | None = None,
         by: Names = (),
@@ -107,7 +104,7 @@ class Evaluate(Group):
         *,
         task: Names = (),
         model: Names = (),
-        dataset: str | Path | Dataset | None = None,
+        dataset: DatasetName | None = None,
         by: Names = (),
     ) -> Evaluation:
         """Recompute the scores of finished runs from their predictions; no model is run.
@@ -157,7 +154,7 @@ class Evaluate(Group):
         return Evaluation(results)
 
     def lengths(
-        self, *, task: Names = (), model: Names = (), dataset: str | Path | Dataset | None = None
+        self, *, task: Names = (), model: Names = (), dataset: DatasetName | None = None
     ) -> LengthScores:
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
@@ -218,15 +215,15 @@ class Evaluate(Group):
         task: Names,
         weights: Names,
         download: bool = False,
-        seed: Seed | Sequence[Seed] = (),
+        seed: Seeds = (),
         protocol: str = "default",
         epochs: int | None = None,
         deepspeed: str | None = None,
         workers: Positive = 1,
         launcher: str = "torchrun",
         lora: bool = False,
-        settings: Mapping[str, Any] | None = None,
-        dataset: str | Path | Dataset | None = None,
+        settings: Changes | None = None,
+        dataset: DatasetName | None = None,
     ) -> Evaluation:
         """Fine-tune language models on tasks and test them; interrupted runs resume.
 
@@ -281,14 +278,9 @@ class Evaluate(Group):
     resolved = verifying.resolved
 
     def _data(
-        self,
-        task: tuple[str, ...],
-        suite: str | None,
-        dataset: str | Path | Dataset | Sequence[str | Path | Dataset],
+        self, task: tuple[str, ...], suite: str | None, dataset: DatasetNames
     ) -> tuple[list[str | Dataset], Path | None]:
         """Return what to run on, and the directory of the rows where one holds those of a task."""
-        from goldpan.workspace.dataset import Dataset
-
         given = (dataset,) if isinstance(dataset, (str, Path, Dataset)) else tuple(dataset)
         tasks = list(dict.fromkeys([*task, *(self._members(suite) if suite else ())]))
         if tasks and len(given) == 1:

@@ -11,6 +11,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
 from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.options import DatasetName
 from goldpan.workspace.repositories import find_dataset, table_path
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def verify(
     self: OpenWorkspace,
-    dataset: Path | str | Dataset,
+    dataset: DatasetName,
     *,
     repeats: Positive = 3,
     again: bool = False,
@@ -71,7 +72,7 @@ def verify(
 
 def resolved(
     self: Group,
-    dataset: Path | str | Dataset,
+    dataset: DatasetName,
     *,
     predictions: Path | str,
     sandbox: Sandbox = SANDBOX,
@@ -153,7 +154,7 @@ def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
 
 def audit(
     self: OpenWorkspace,
-    dataset: str | Path | Dataset,
+    dataset: DatasetName,
     *,
     finding: str | Sequence[str] = (),
     limit: Count = 5,

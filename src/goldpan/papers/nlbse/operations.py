@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
 from goldpan.plugins.data import repository_name
-from goldpan.plugins.operations import LOCAL, Execution, Limits, known_repositories, several
+from goldpan.plugins.operations import LOCAL, Execution, known_repositories, several
 
 if TYPE_CHECKING:
     from goldpan.papers.nlbse.issues.profile import LabelClasses
@@ -93,7 +96,7 @@ def code_comments(
     corrections: str | Sequence[str] = (),
     split: str = "none",
     seed: int = 0,
-    timeout: Annotated[float, Limits(0.1)] = 20.0,
+    timeout: Annotated[float, Parameter(validator=Number(gte=0.1))] = 20.0,
     output: Path | str | None = None,
 ) -> Dataset:
     """Build a dataset of the sentences in class comments, from cloned repositories.
