@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import partial, update_wrapper
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,21 +19,21 @@ from goldpan.commands.launch import Launch
 from goldpan.commands.program import run_words
 
 
-def typed(*words: str) -> Callable[[], Any]:
+def typed(*words: str) -> partial[Any]:
     """Return the method that words name, with the values that they give it; nothing runs.
 
     Raises `UsageError` where the program does not understand them.
     """
-    found: list[Callable[[], Any]] = []
+    found: list[partial[Any]] = []
 
     def take(app: App, words: Sequence[str], chosen: Launch) -> int:
         method, given, _ = app.parse_args(list(words), exit_on_error=False, print_error=False)
-        found.append(update_wrapper(partial(method, *given.args, **given.kwargs), method))
+        found.append(partial(method, *given.args, **given.kwargs))
         return 0
 
     with redirect_stdout(io.StringIO()):  # of --version
         run_words(words, take)
-    return found[0] if found else main
+    return found[0] if found else partial(main)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def test_every_option_has_help_in_words_and_the_result_a_type(name: str) -> None
 def test_help_and_the_example_parse(name: str) -> None:
     words = shlex.split(example(name))
     assert words[: 1 + len(name.split())] == ["goldpan", *name.split()]
-    assert typed(*words[1:]).__qualname__ == METHODS[name].__qualname__
+    assert typed(*words[1:]).func.__qualname__ == METHODS[name].__qualname__
     done = invoke(*name.split(), "-h")
     assert done.exit_code == 0
     assert COMMANDS[name].summary.split()[0] in done.stdout

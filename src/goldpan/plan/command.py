@@ -45,7 +45,6 @@ def run(
         select: Search again for the selected repositories.
         force: Also run units that are up to date.
         dry_run: Only show what would run, why, and what it would cost.
-        execution: Where units are run; all machines have to see the workspace and the plan.
         workspace: A directory or s3://BUCKET/NAME. (default: the plan's)
         progress: Show progress on standard error.
     """

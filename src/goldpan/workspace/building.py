@@ -66,6 +66,25 @@ class RowOptions:
 _ROWS = RowOptions()
 
 
+def _family(name: str, about: str, example: str = "") -> Callable[..., Dataset]:
+    """Return the method that builds a family whose options all families have."""
+
+    def build_family(
+        self: Build, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
+    ) -> Dataset:
+        return self._build(name, repos, rows, execution)
+
+    build_family.__doc__ = about
+    if example:
+        build_family.__doc__ += (
+            "\n\nThe directory holds Parquet files, a card, Croissant metadata and provenance. "
+            f"Building twice\ngives the same bytes.\n\nExample: {example}"
+        )
+    build_family.__name__ = name.replace("-", "_")
+    build_family.__qualname__ = f"Build.{build_family.__name__}"
+    return build_family
+
+
 class Build(Group):
     """Build a dataset: Parquet files, card, Croissant metadata and provenance."""
 
@@ -105,8 +124,6 @@ class Build(Group):
                 the answer is the accepted one.
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
         """
         if answer not in (None, *get_args(Answer)):
             raise unknown_name("choice of an answer", answer, get_args(Answer))
@@ -116,53 +133,21 @@ class Build(Group):
                 raise unknown_name("source of questions", name, get_args(Source))
         return self._build("qa", repos, rows, execution, answer=answer, sources=sources)
 
-    def fault_localization(
-        self, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        """Build issues with the files and lines that their fixes changed.
-
-        The directory holds Parquet files, a card, Croissant metadata and provenance. Building twice
-        gives the same bytes.
-
-        Example: goldpan build fault-localization --profile verified
-
-        Args:
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
-        """
-        return self._build("fault-localization", repos, rows, execution)
-
-    def code_edit(
-        self, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        """Build issues with the edits that fixed them, a file each.
-
-        The directory holds Parquet files, a card, Croissant metadata and provenance. Building twice
-        gives the same bytes.
-
-        Example: goldpan build code-edit --profile verified
-
-        Args:
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
-        """
-        return self._build("code-edit", repos, rows, execution)
-
-    def issue_resolution(
-        self, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        """Build issues with fixes and the tests that can verify them, as SWE-bench has them.
-
-        The directory holds Parquet files, a card, Croissant metadata and provenance. Building twice
-        gives the same bytes.
-
-        Example: goldpan build issue-resolution --profile verified
-
-        Args:
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
-        """
-        return self._build("issue-resolution", repos, rows, execution)
+    fault_localization = _family(
+        "fault-localization",
+        "Build issues with the files and lines that their fixes changed.",
+        "goldpan build fault-localization --profile verified",
+    )
+    code_edit = _family(
+        "code-edit",
+        "Build issues with the edits that fixed them, a file each.",
+        "goldpan build code-edit --profile verified",
+    )
+    issue_resolution = _family(
+        "issue-resolution",
+        "Build issues with fixes and the tests that can verify them, as SWE-bench has them.",
+        "goldpan build issue-resolution --profile verified",
+    )
 
     def _build(
         self,
@@ -232,16 +217,8 @@ def recipe_method(build: Build, family: str) -> Callable[..., Dataset]:
     """Return what builds a family of a plugin's recipe, with the options of the own ones."""
     from goldpan.builders.recipes import find_recipe
 
-    def build_family(
-        self: Build, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        return self._build(family, repos, rows, execution)
-
-    build_family.__doc__ = (
-        f"Build a dataset of a plugin: {find_recipe(family).family.title}.\n\nArgs:\n"
-        "    execution: Where repositories are worked on, one a processor."
-    )
-    return MethodType(build_family, build)
+    title = find_recipe(family).family.title
+    return MethodType(_family(family, f"Build a dataset of a plugin: {title}."), build)
 
 
 def datasets(self: OpenWorkspace) -> list[Dataset]:

@@ -51,7 +51,6 @@ def filter(
         settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
-        execution: Where repositories are judged, one a processor.
     """
     from goldpan.filters.funnel import write_rejects
     from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters

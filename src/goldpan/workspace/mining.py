@@ -89,20 +89,12 @@ class Mine(Group):
             license (SPDX): The license of the one repository where GitHub is wrong or silent, such
                 as MIT.
             dry_run: Only predict the cost.
-            asking: How GitHub is asked, in place of the settings of the workspace.
         """
         from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import MineResult, MineResults
 
         if asking != _AS_SET:
-            mine = Mine(self.lab.opened(**asdict(asking)))
-            return mine(
-                *repos,
-                repo_file=repo_file,
-                from_backup=from_backup,
-                license=license,
-                dry_run=dry_run,
-            )
+            self = Mine(self.lab.opened(**asdict(asking)))
         names = named_repositories(repos, repo_file)
         if not names:
             raise UsageError(
@@ -192,7 +184,6 @@ class Mine(Group):
             source (PATH): A folder with YYYY-MM-DD-H.json.gz files, or a web address. (default: GH
                 Archive)
             event (TYPE): An event type to keep.
-            execution: Where hours are read.
             keep_downloads: Keep downloaded files.
             concurrency: How many requests to send at once. (default: 4)
         """
@@ -222,7 +213,6 @@ def normalize(
 
     Args:
         license (SPDX): States the license of one repository, such as MIT; `mined` takes that back.
-        execution: Where repositories are worked on, one a processor.
     """
     from goldpan.datasets.licenses import stated_license
     from goldpan.miners.tables.normalize import normalize_all
@@ -256,7 +246,6 @@ def clone(
         source (PATH): A git address, a local mirror or a bundle, instead of GitHub; for several
             repositories, put {owner} and {name} in it.
         network: Ask GitHub for what git cannot tell. (default: unless --source is local)
-        execution: Where local sources are read, one repository a processor.
     """
     from goldpan.core.settings.config import repository_name
     from goldpan.git.remote import find_remote, source_of
@@ -319,7 +308,6 @@ def pair(
 
     Args:
         rules (NAME): default, unconfirmed, landed, or a plugin's.
-        execution: Where repositories are worked on, one a processor.
     """
     from goldpan.filters.basis import find_basis
     from goldpan.miners.pairing import find_rules

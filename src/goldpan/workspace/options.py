@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
 from types import MethodType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import orjson
 from cyclopts import App, Parameter
@@ -26,6 +35,9 @@ from goldpan.core.values import several
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import find_dataset
+
+if TYPE_CHECKING:  # it takes long to import
+    from annotated_types import Interval
 
 _DATASET = "Its name in the workspace, its directory, or OWNER/NAME on the Hugging Face Hub."
 _FROM_PROGRAM = ("workspace", "progress")
@@ -152,18 +164,13 @@ class Option:
     placeholder: str
     group: str = ""
     """The parameter whose dataclass it is a field of."""
-    limits: Number | None = None
+    limits: Interval | None = None
     """The limits of a number."""
 
     @property
     def typed(self) -> Any:
         """The type of what a command line gives: of a union its list, else its first member."""
         return _typed(self.hint)
-
-    @property
-    def is_list(self) -> bool:
-        """True where it may be given several times."""
-        return get_origin(self.typed) is tuple
 
     @property
     def is_mapping(self) -> bool:
@@ -202,6 +209,8 @@ def _options_of(function: Callable[..., Any], is_bound: bool) -> tuple[Option, .
 
 
 def _read(command: Callable[..., Any]) -> Iterator[Option]:
+    from annotated_types import Interval
+
     app, group = App(default_parameter=AS_OPTIONS), ""
     app.default(command)
     for argument in app.assemble_argument_collection(parse_docstring=True):
@@ -210,7 +219,11 @@ def _read(command: Callable[..., Any]) -> Iterator[Option]:
             group = info.name
             continue
         checks: Any = parameter.validator
-        limits = (check for check in checks if isinstance(check, Number))
+        limits = (
+            Interval(gt=check.gt, ge=check.gte, lt=check.lt, le=check.lte)
+            for check in checks
+            if isinstance(check, Number)
+        )
         yield Option(
             argument.keys[-1] if argument.keys else info.name,
             argument.names[0].lstrip("-"),

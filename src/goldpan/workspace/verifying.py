@@ -44,7 +44,6 @@ def verify(
         dataset (DATASET): A dataset of the family issue-resolution, by its name or directory.
         repeats: How often tests run in each state, to detect flaky ones.
         again: Run all rows again.
-        execution: Where rows are worked on; without workers, one after the other.
     """
     from goldpan.datasets.provenance import build_options, describe_build
     from goldpan.execution.records import instance_of
@@ -89,7 +88,6 @@ def resolved(
         dataset (DATASET): A dataset built with --require verified, by its name or directory.
         predictions: JSON Lines with instance_id and model_patch, or a run's predictions; a row
             without one scores 0.
-        execution: Where rows are worked on; without workers, one after the other.
     """
     from goldpan.evaluation.resolved import patches_of, read_patches, summarize, write_resolved
     from goldpan.execution.records import instance_of
@@ -185,7 +183,6 @@ def audit(
         variants: The most variants of a fix that its tests are run with.
         seed: Draws the variants.
         again: Run tests of all rows again.
-        execution: Where tests run; without workers, one row after the other.
     """
     from goldpan.audit.audit import audit_dataset
     from goldpan.audit.finding import chosen_findings

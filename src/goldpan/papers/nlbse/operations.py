@@ -48,7 +48,6 @@ def issue_type(
         corrections (PROJECT): An annotation project whose decisions replace labels.
         labels: Only list labels with their classes; --output FILE.toml is a profile to edit.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
-        execution: Where hours or repositories are read.
     """
     from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
     from goldpan.papers.nlbse.issues.closings import EventSource
