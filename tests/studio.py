@@ -21,7 +21,7 @@ import pytest
 
 from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import StudioTask, find_form, make_task
-from goldpan.annotation.studio.project import TaskJournal, open_project
+from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.serve import Account, Running, prepare, running
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -101,6 +101,14 @@ class Annotators:
         number = open_project(lab, name).number
         return list(self.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true"))
 
+    def task_numbers(self, lab: WorkspaceLayout, name: str) -> dict[int, int]:
+        """Return the server's task numbers by issue; of copies the first."""
+        return {
+            int(task["data"]["id"].partition("#")[2].partition("+")[0]): task["id"]
+            for task in reversed(self.tasks(lab, name))
+            if "id" in task["data"]
+        }
+
 
 def part(name: str, kind: str, values: list[str], of: str = "issue") -> dict[str, Any]:
     """Return a part of an answer as Label Studio stores it, on what the form calls `of`."""
@@ -128,15 +136,6 @@ def fix_pairs(count: int, start: int = 1) -> list[StudioTask]:
         )
         for number in range(start, start + count)
     ]
-
-
-def task_numbers(lab: WorkspaceLayout, name: str) -> dict[int, int]:
-    """Return the server's task numbers by issue."""
-    journal = TaskJournal(open_project(lab, name).path("tasks.jsonl"))
-    return {
-        int(subject.partition("#")[2].partition("+")[0]): number
-        for number, subject in sorted(journal.subjects.items(), reverse=True)
-    }
 
 
 def free_port() -> int:

@@ -210,7 +210,7 @@ def _label_studio(environment: Mapping[str, str]) -> Diagnosis:
 
     try:
         with Studio(find_server(None, environment)) as studio:
-            studio.clock()
+            studio.users()
     except GoldpanError as error:
         return Diagnosis("Label Studio", "fail", error.problem, error.remedy)
     return Diagnosis("Label Studio", "ok", f"{url} answers")

@@ -22,7 +22,6 @@ from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.proof import Proof
 from goldpan.execution.verify import verify_all
-from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
@@ -272,22 +271,18 @@ class LosingANode(Engine):
             yield result
 
 
-def test_a_node_dies_while_near_duplicates_are_found(
-    cluster: TwoNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It dies while partitions of a band are searched, after portions and their shuffle."""
-    monkeypatch.setattr(shuffle, "_TEXTS", 100)
+def test_a_node_dies_while_near_duplicates_are_found(cluster: TwoNodes) -> None:
+    """It dies while texts are sketched."""
     texts = made_up_texts(500, seed=1)
     rows = pa.table({"repo": ["o/r"] * 500, "number": range(500), "text": texts})
-    sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=100)]
-    expected = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path)
+    sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=20)]
+    expected = find_duplicates(sources, DuplicateSettings())
     assert len(expected) > 100
     with open_engine(Execution("ray", cluster.address, 1)) as engine:
-        losing = LosingANode(engine, cluster, len(sources) + 12)
-        answer = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path, engine=losing)
+        losing = LosingANode(engine, cluster, 5)
+        answer = find_duplicates(sources, DuplicateSettings(), engine=losing)
         assert len(cluster.names) == 1
     assert answer.equals(expected)
-    assert list(tmp_path.iterdir()) == []
 
 
 def build(root: Path, engine: Engine, directory: str) -> Path:

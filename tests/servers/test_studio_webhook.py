@@ -19,7 +19,7 @@ from goldpan.annotation.studio.serve import prepare, running
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.local_server import Answer, Asked, Server
-from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
+from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port
 
 FORM = find_form("fix-pair")
 
@@ -59,7 +59,7 @@ def test_the_server_calls_after_each_answer(
             push(workspace, run.server, "called", FORM, fix_pairs(1), QUIET, webhook=url)
         with Studio(run.server) as connection:
             assert connection.webhooks(open_project(workspace, "called").number) == {url}
-        (task,) = task_numbers(workspace, "called").values()
+        (task,) = people.task_numbers(workspace, "called").values()
         answer = people.answer(1, task)
         assert calls.get(timeout=300) == {"action": "ANNOTATION_CREATED"}
         people.call(1, "DELETE", f"/api/annotations/{answer}/")

@@ -220,7 +220,6 @@ class Evaluate(Group):
         epochs: int | None = None,
         deepspeed: str | None = None,
         workers: Positive = 1,
-        launcher: str = "torchrun",
         lora: bool = False,
         settings: Changes | None = None,
         dataset: DatasetName | None = None,
@@ -236,10 +235,9 @@ class Evaluate(Group):
             seed: A seed. (default: the protocol's, 0)
             protocol (NAME): See goldpan evaluate protocols; those of papers may bring a recipe.
             epochs: The maximum number of passes over the data. (default: the recipe's)
-            deepspeed: none, zero2, or zero2-offload to keep the optimizer off the GPU. (default:
-                the protocol's, none)
+            deepspeed: none, zero2, or zero3 to share out the weights too; zero2-offload and
+                zero3-offload keep the optimizer off the GPU. (default: the protocol's, none)
             workers: Processes, one per GPU.
-            launcher: torchrun or deepspeed.
             lora: Train low-rank adapters instead of the whole model.
             settings: Another setting; docs/reference/models.md lists those of fine-tuning.
             dataset (DATASET): The rows: a dataset by its name or directory.
@@ -252,7 +250,6 @@ class Evaluate(Group):
         chosen: dict[str, Any] = {
             **({} if deepspeed is None else {"deepspeed": deepspeed}),
             "processes": workers,
-            "launcher": launcher,
             "lora": lora,
             "download": download,
             **({} if epochs is None else {"epochs": epochs, "word_epochs": epochs}),

@@ -17,14 +17,13 @@ import numpy as np
 from goldpan.annotation.agreement import Agreement, agree
 from goldpan.annotation.studio.annotations import (
     Annotation,
-    ExportHistory,
     People,
-    RawExports,
     counting_annotations,
     stored_annotations,
 )
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, decide
+from goldpan.annotation.studio.exports import stored_tasks
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
 from goldpan.annotation.studio.progress import progress
@@ -56,11 +55,8 @@ def read_aliases(projects: Iterable[Project], *, named: bool) -> Mapping[str, st
 
 def _pseudonyms(project: Project) -> dict[str, str]:
     people = People(project)
-    history = ExportHistory(RawExports(project.path("raw")).read())
     authors = {
-        answer.id: answer.author
-        for task in (*history.current_tasks(), *history.deleted())
-        for answer in task.annotations
+        answer.id: answer.author for task in stored_tasks(project) for answer in task.annotations
     }
     return {
         answer.annotator: people.annotator(authors.get(answer.number))

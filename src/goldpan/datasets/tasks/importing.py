@@ -44,6 +44,7 @@ Reader = Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
 """Yields the rows of a task from its authors' files; raises `DatasetError` for wrong ones."""
 _PROJECT = "repo:"
 _MOST_MISSING = 8
+_UNLABELED = "rows without an answer, left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ class ImportResult(Result):
     """Test rows that resemble train; None where there is no train or no test."""
     date_signal: DateSignal | None = None
     """The labels that dates alone tell; None where there is no train, or train has no dates."""
+    unlabeled: int = 0
+    """Rows without an answer, which were left out."""
 
     @property
     def exact(self) -> bool:
@@ -106,6 +109,7 @@ class ImportResult(Result):
             "missing": list(self.missing),
             "seen_in_train": None if self.overlap is None else self.overlap.plain(),
             "date_signal": None if self.date_signal is None else asdict(self.date_signal),
+            "unlabeled": self.unlabeled,
         }
 
     def blocks(self) -> Iterator[Block]:
@@ -113,6 +117,8 @@ class ImportResult(Result):
         yield Title(self.task.name, f": {self.written.rows:,} rows")
         yield Table(("split", "rows"), [(split.name, split.rows) for split in self.written.splits])
         yield from self.written.dropped_blocks("their text is")
+        if self.unlabeled:
+            yield Line(f"  {self.unlabeled:,} left out: without an answer")
         yield from map(Line, self.warnings())
         if self.missing:
             names = ", ".join(self.missing[:_MOST_MISSING])
@@ -173,7 +179,7 @@ def import_files(
     names = ordered_steps(task.steps, steps)
     counts: Counter[str] = Counter()
     read = find_reader(task)
-    family = task_family(task)
+    family, target = task_family(task), target_column(task.type).name
     with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
 
         def rows() -> Iterator[dict[str, Any]]:
@@ -182,6 +188,9 @@ def import_files(
                 imported = preprocess_rows(imported, names, processes)
             for row in imported:
                 progress.advance()
+                if row[target] is None:
+                    differences[_UNLABELED] = differences.get(_UNLABELED, 0) + 1
+                    continue
                 if partitions is not None:
                     row["partition"] = partitions[row["id"]]
                 yield _with_all_columns(task, row, counts)
@@ -234,6 +243,7 @@ def import_files(
         missing=_missing(task, counts),
         overlap=_overlap(task, written),
         date_signal=date_signal(task, _side(task, written, test=False)),
+        unlabeled=differences.get(_UNLABELED, 0),
     )
 
 

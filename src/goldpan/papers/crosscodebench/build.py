@@ -157,9 +157,7 @@ def build_split(
         progress.advance()
         train = spool_side(scratch / "train", trained_on, settings.train_cap, settings.seed)
         progress.advance()
-        leaks = find_leaks_of_batches(
-            evaluation.inputs(), train.inputs(), settings.duplicates, scratch=scratch
-        )
+        leaks = find_leaks_of_batches(evaluation.inputs(), train.inputs(), settings.duplicates)
         dropped = {leak.query for leak in leaks}
         counts = Counter(leaking_exact=0, leaking_near=0, examples_cut=0, inputs_cut=0)
         counts.update(f"leaking_{leak.relation}" for leak in leaks)
