@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import cyclopts
 from goldpan.core.errors import UnknownNameError, UsageError, choices, question, suggested
 from goldpan.core.plugins.loading import names_of, removed
 from goldpan.core.plugins.parts import Kind
-from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS
+from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS, repository_name
 from goldpan.workspace.options import placeholder, single_type
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def misuse(error: cyclopts.CycloptsError, words: str) -> UsageError:
         return _no_command(error, words)
     if isinstance(error, cyclopts.UnusedCliTokensError) and error.unused_tokens:
         word = error.unused_tokens[0]
-        takes_repos = error.target and "repos" in inspect.signature(error.target).parameters
-        if takes_repos and word.count("/") == 1:
-            remedy = f"Write --repo {word}"
+        if error.target and "repos" in inspect.signature(error.target).parameters:
+            with suppress(UsageError):  # which it is where the word names no repository
+                remedy = f"Write --repo {repository_name(word)}"
         return UsageError(f"{word!r} is one word too many", remedy)
     if isinstance(error, cyclopts.ValidationError) and isinstance(error.value, (list, tuple)):
         error.value = ", ".join(map(str, error.value))

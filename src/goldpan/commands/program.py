@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +33,7 @@ from goldpan.core.plugins.parts import (
 )
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.settings.config import use_plugins
+from goldpan.core.settings.config import find_trust, use_plugins
 from goldpan.demo.command import demo
 from goldpan.plan.command import run, status
 from goldpan.plan.initial import init
@@ -245,7 +246,7 @@ def _launch(app: App, words: list[str], chosen: Launch, perform: Perform) -> int
     if asks or first == "build" or first not in own_commands(lab):
         use_plugins(chosen.workspace)
     if asks or not words:
-        app.help_formatter = HelpText(OF_PROGRAM.name if first else "", _stored(lab))
+        app.help_formatter = HelpText(OF_PROGRAM.name if first else "", _stored(chosen.workspace))
     completes = chosen.install_completion or chosen.show_completion
     add_commands(app, lab, None if completes else words)
     if chosen.install_completion:
@@ -286,9 +287,9 @@ def add_commands(app: App, lab: Workspace, words: Sequence[str] | None = None) -
         apps[above].command(made)
 
 
-def _stored(lab: Workspace) -> dict[str, set[str]]:
-    """Return the profiles and rules of which the workspace has verdicts."""
-    found = lab.path.glob("verdicts/*/*/*/*.parquet")
+def _stored(workspace: Path | None) -> dict[str, set[str]]:
+    """Return the profiles and rules of which a workspace has verdicts; no token is asked for."""
+    found = find_trust(workspace)[0].workspace.glob("verdicts/*/*/*/*.parquet")
     verdicts = [path for path in found if "." not in path.stem]
     return {
         "profile": {path.stem for path in verdicts},

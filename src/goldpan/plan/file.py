@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goldpan.builders.recipes import NOT, VERIFIED
-from goldpan.core.errors import UsageError, question
+from goldpan.core.errors import UsageError, question, refuse_empty
 from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported
 from goldpan.core.remote import is_address
@@ -110,6 +110,7 @@ def _sections(value: Any, key: str = "") -> Iterator[tuple[str, StageSection]]:
 def load_plan(path: str | Path) -> PlanFile:
     """Read a plan; raises `UsageError` that names the file, the key, the cause and the remedy."""
     file = Path(path)
+    refuse_empty(file, "Run goldpan init, which writes a plan to edit")
     source = read_toml(file, "docs/plans.md")
     if not _NAME.fullmatch(file.stem):
         raise UsageError(
