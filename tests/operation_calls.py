@@ -23,7 +23,7 @@ import orjson
 import goldpan
 from docs.generate.pages import FOLDER
 from goldpan.commands.program import commands
-from goldpan.core.result import Result
+from goldpan.core.result import Result, json_data
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke, typed
 from tests.shared_folder import shared_folder
@@ -58,19 +58,16 @@ class Called:
 
     printed: Any
     returned: Result
+    plain: Any
+    """What the method returned, as JSON has it."""
     exit_code: int
-
-    @property
-    def plain(self) -> Any:
-        """What the method returned, as JSON has it."""
-        return orjson.loads(orjson.dumps(self.returned.plain(), default=str))
 
 
 def prepare(folder: Path) -> None:
     """Put the demo's workspace and the files of the calls into a folder."""
     make_demo(folder / "demo")
     shipped = files("goldpan.demo")
-    for name in ("sluice.bundle", "recipe.toml"):
+    for name in ("sluice.bundle", "assay.bundle", "recipe.toml"):
         (folder / name).write_bytes((shipped / name).read_bytes())
     for name, content in _FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -84,7 +81,8 @@ def call(name: str) -> Called:
     assert done.exit_code in (0, 3) or name == "doctor", done.output  # which sees no network
     for made in _ONCE.get(name, ()):
         made.unlink()
-    return Called(orjson.loads(done.stdout), typed(*words, "--quiet")(), done.exit_code)
+    returned = typed(*words, "--quiet")()
+    return Called(orjson.loads(done.stdout), returned, json_data(returned), done.exit_code)
 
 
 def shape(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.suggestions import _REVIEWS
 from goldpan.core.errors import UsageError
+from goldpan.core.result import json_data
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.gold import CANNOT_TELL, KINDS
 from tests.deciding import two_people_say
@@ -87,7 +88,7 @@ def test_an_answer_has_one_name_in_form_agreement_and_gold(tmp_path: Path, form:
     answers = dict.fromkeys((task.key.subject_id for task in tasks[:1]), (("not",), ("not",)))
     answers[tasks[1].key.subject_id] = (("not",), ("partly",))
     two_people_say(lab.layout, "round1", asked, tasks, answers)
-    shown = str(lab.annotate.agreement(project="round1").plain())
+    shown = str(json_data(lab.annotate.agreement(project="round1")))
     assert "'not'" in shown
     assert [item.label for item in make_gold(lab.layout, ["round1"]).items] == ["not"]
 
@@ -113,5 +114,5 @@ def test_status_says_as_of_which_pull_it_speaks(tmp_path: Path) -> None:
     assert export is not None
     now = progress(WorkspaceLayout(lab.path), "round1")
     assert now.pulled_at == pulled_at(export)
-    shown = "\n".join(str(block) for block in now.blocks())
+    shown = str(now)
     assert f"As of the pull of {pulled_at(export):%Y-%m-%d %H:%M} UTC" in shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from goldpan import Dataset, Workspace
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.result import json_data
 from tests import filtering
 from tests.auditing import find_in
 from tests.demo_workspace import make_demo
@@ -64,7 +64,7 @@ def test_rows_whose_question_holds_the_answer_stay_out_and_are_counted(
 
 def test_the_limit_draws_among_the_rows_that_are_left(questions: Workspace) -> None:
     built = build(questions, NOT_GIVEN, limit=1).built
-    assert "1 of 3 rows left out: not:solution-in-issue" in " ".join(map(str, built.blocks()))
+    assert "1 of 3 rows left out: not:solution-in-issue" in str(built)
     assert numbers(build(questions, NOT_GIVEN, limit=2)) == [1, 3]
 
 
@@ -73,7 +73,7 @@ def test_that_no_row_has_a_finding_is_said(questions: Workspace) -> None:
     questions.audit("qa")
     built = build(questions, STORED).built
     assert built.dropped[STORED] == 0
-    assert "0 of 3 rows left out: not:measures-nothing" in " ".join(map(str, built.blocks()))
+    assert "0 of 3 rows left out: not:measures-nothing" in str(built)
 
 
 def test_what_an_audit_alone_can_tell_is_read_from_it_for_rows_that_are_as_they_were(
@@ -132,6 +132,6 @@ def test_edits_are_judged_by_the_fix_before_they_become_rows(tmp_path: Path) -> 
     dataset = lab.build("code-edit", require="not:place-in-issue")
     assert len(dataset) == findings["not-found"] + findings["cannot-tell"]
     assert dataset.built.dropped["not:place-in-issue"] == findings["found"] > 0
-    every = json.loads(json.dumps(dataset.plain(), default=str))
+    every = json_data(dataset)
     assert every["dropped"]["not:place-in-issue"] == findings["found"]
     assert lab.audit("code-edit", finding="place-in-issue").findings[0].verdicts["found"] == 0

@@ -11,6 +11,7 @@ import pytest
 from goldpan.builders.build import BuildResult, DatasetRequest, build
 from goldpan.builders.recipes import find_recipe
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
+from goldpan.core.result import blocks_of
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
 from goldpan.datasets.provenance import stored_rows
@@ -111,9 +112,9 @@ def test_a_limit_draws_rows_by_the_seed(tmp_path: Path, capsys: pytest.CaptureFi
     assert "not-drawn" not in all_of_them.dropped
     assert (all_of_them.limit, all_of_them.written.rows) == (100, len(ids))
     capsys.readouterr()
-    show(all_of_them.blocks())
+    show(blocks_of(all_of_them))
     assert "12 of the 100 rows of --limit: no more were available" in capsys.readouterr().out
-    show(five.blocks())
+    show(blocks_of(five))
     assert "of --limit" not in capsys.readouterr().out
     with pytest.raises(UsageError, match="The limit is 0 rows"):
         drawn(0)

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.result import blocks_of
 from goldpan.core.schemas import ENTRIES, LEDGER, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
-from goldpan.explain import explain
+from goldpan.lineage.explain import explain
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.journal import Journal
@@ -57,7 +58,7 @@ def counted(coverage: Coverage) -> dict[str, tuple[int | None, int]]:
 
 
 def shown(coverage: Coverage, capsys: pytest.CaptureFixture[str]) -> str:
-    show(coverage.blocks())
+    show(blocks_of(coverage))
     return " ".join(capsys.readouterr().out.split())
 
 

@@ -200,7 +200,7 @@ def test_what_is_named_as_a_mistake_is_not_left_out(tmp_path: Path, message: str
 
 
 def printed(done: ReviewResult) -> str:
-    return "\n".join(str(block) for block in done.blocks())
+    return str(done)
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import goldpan
+from goldpan.core.result import blocks_of
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import show
@@ -139,7 +140,7 @@ def test_a_local_source_asks_nothing_of_the_network_unless_told(
                 1,
                 1,
             )
-        show(lab.clone(SLUICE, source=str(bundle)).blocks())
+        show(blocks_of(lab.clone(SLUICE, source=str(bundle))))
         assert "goldpan clone --network asks GitHub" in " ".join(capsys.readouterr().out.split())
         (fetched,) = lab.clone(SLUICE, source=str(bundle), network=True)
         assert (twin.count, fetched.history.unasked, fetched.history.states["diff"]) == (1, 0, 1)

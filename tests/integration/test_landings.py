@@ -165,4 +165,4 @@ def test_other_rules_ask_git_nothing_and_no_clone_is_told(tmp_path: Path) -> Non
         put_table(bare, REPO, table, [])
     result = pair(bare, REPO, find_rules("landed"))
     assert result.lacks_history
-    assert "goldpan clone" in "\n".join(map(str, result.blocks()))
+    assert "goldpan clone" in str(result)

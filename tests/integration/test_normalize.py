@@ -67,8 +67,8 @@ def test_repositories_made_at_once_have_the_same_tables(
         counts = normalize_all(
             WorkspaceLayout(tmp_path), names, reporter, None, Execution(workers=2)
         )
-    assert list(counts) == names
-    assert all(rows == counts[REPO] for rows in counts.values())
+    assert list(counts.tables) == names
+    assert all(rows == counts.tables[REPO] for rows in counts.tables.values())
     expected = table_bytes(mined)
     assert all(table_bytes(tmp_path, name) == expected for name in names)
 

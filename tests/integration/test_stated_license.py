@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from goldpan import Workspace
-from goldpan.check import check_workspace
 from goldpan.core.errors import UsageError
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import read_provenance
+from goldpan.lineage.check import check_workspace
 from tests.backups import as_lines, issue, pull
 from tests.demo_workspace import make_tables
 from tests.drawing import daily

@@ -16,7 +16,7 @@ import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.core.parallel.engine import Engine, EngineError, RayCluster, open_engine
+from goldpan.core.parallel.engine import Engine, RayCluster, open_engine
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
@@ -27,8 +27,6 @@ from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
 from goldpan.papers.nlbse.issues.closings import EventSource
 from goldpan.papers.nlbse.issues.profile import load_profile
-from goldpan.plan.cluster import PlanCluster, open_cluster
-from goldpan.plan.file import load_plan
 from tests.engine_work import take_gpus
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
@@ -139,7 +137,6 @@ name = "baselines"
 task = ["issue_type"]
 model = ["majority"]
 seed = [0, 1]
-gpus = 1
 """
 
 
@@ -186,7 +183,7 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
     (lab.path / "verdicts" / "duplicates.parquet").unlink()
     source = str(sources / "{name}.git")
     cluster = Execution("ray", address)
-    assert set(lab.normalize(execution=cluster)) == {SLUICE, PAN}
+    assert set(lab.normalize(execution=cluster).tables) == {SLUICE, PAN}
     paired = lab.pair(execution=cluster)
     assert {result.repo for result in paired} == {SLUICE, PAN}
     histories = lab.clone(source=source, execution=cluster)
@@ -206,19 +203,6 @@ def work_again(lab: goldpan.Workspace, address: str, sources: Path) -> None:
 def rows_of(dataset: Path) -> dict[str, bytes]:
     """Return the files of a dataset's rows."""
     return {path.name: path.read_bytes() for path in sorted((dataset / "data").iterdir())}
-
-
-def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(PLAN, encoding="utf-8")
-    file = load_plan(path)
-    path.unlink()
-    with open_cluster(Execution("ray", cluster.address)) as ray:
-        assert ray is not None
-        machines = PlanCluster(ray, file, goldpan.Workspace(tmp_path / "lab"), Notes())
-        with pytest.raises(EngineError, match=r"machine 127.0.0.1 .* does not see the files in"):
-            machines.checked().__enter__()
-    assert not list(tmp_path.rglob("question"))
 
 
 def kill_at_work(cluster: TwoNodes, folder: Path) -> None:

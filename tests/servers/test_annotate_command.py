@@ -120,12 +120,12 @@ def test_a_paper_is_told_what_people_did(
 ) -> None:
     project = ("--project", "told")
     folder = lab.root.parent / "appendix"
-    export = ("annotate", "export", *project, "--output", folder)
+    report = ("annotate", "report", *project, "--output", folder)
     form = ("--form", "fix-pair", "--dataset", lab.dataset("code-edit"))
     goldpan("annotate", "push", *project, *form)
     tasks = studio.task_numbers(lab, "told")
     decided, stays, agreed, *_ = sorted(tasks)
-    assert "Nothing was pulled of the project told" in goldpan(*export, code=1).err
+    assert "Nothing was pulled of the project told" in goldpan(*report, code=1).err
     for number in (decided, stays, agreed):
         studio.answer(1, tasks[number], "fixes", reason="ann@example.org saw it")
         studio.answer(2, tasks[number], "fixes" if number == agreed else "partly")
@@ -135,40 +135,53 @@ def test_a_paper_is_told_what_people_did(
     studio.answer(3, studio.task_numbers(lab, name)[decided], "not")
     goldpan("annotate", "pull", *project)
 
-    output = goldpan(*export).out
+    output = goldpan(*report).out
+    assert goldpan(*report).out == output
     assert "told: 9 items, 1 agreed, 1 adjudicated, 1 open conflicts" in output
     once = stored(folder)
-    assert [path.name for path in once] == ["annotation.json", "annotation.md"]
-    text = (folder / "annotation.md").read_text()
-    assert "Fixes a part of it (partly)" in text
+    assert [path.name for path in once] == ["annotation.html", "annotation.json"]
+    text = (folder / "annotation.html").read_text()
+    assert "<b>Fixes a part of it</b> (partly)" in text
     assert "Say whether the change fixes the issue" in text
     appendix = json.loads((folder / "annotation.json").read_bytes())
     (guideline,) = appendix["guidelines"]
     assert guideline["questions"][0]["choices"][0]["label"] == "Fixes the issue"
     (round_,) = appendix["rounds"]
-    counts = [round_[name] for name in ("items", "finished", "answers", "agreed")]
-    assert counts == [9, 3, 6, 1]
+    counts = [round_["progress"][name] for name in ("subjects", "finished", "answers")]
+    assert (counts, round_["agreed"]) == ([9, 3, 6], 1)
+    ((_, answers),) = [day.values() for day in round_["days"]]
+    assert sorted(answers.values()) == [3, 3]
+    (confusion,) = round_["confusions"]
+    assert confusion["choices"] == ["fixes", "partly"]
+    assert sorted(map(sorted, confusion["counts"])) in ([[0, 0], [1, 2]], [[0, 1], [0, 2]])
     (agreement,) = round_["agreement"]
     assert agreement["raw"]["value"] == pytest.approx(1 / 3)
     assert agreement["alpha"]["low"] is not None
-    (decision,) = round_["adjudicated"]
+    disputed = {item["item"]: item for item in round_["disputed"]}
+    assert len(disputed) == 2
+    (decision,) = [item for item in disputed.values() if item["decided"] is not None]
     assert f"#{decided}+" in decision["item"]
+    assert decision["title"] and decision["texts"]["issue"]
+    assert any(line.startswith("+ ") for line in decision["texts"]["change"].splitlines())
+    assert decision["title"] in text
     assert decision["decided"] == ["not"]
     assert sorted(decision["answers"].values()) == [["fixes"], ["partly"]]
-    assert len(round_["conflicts"]) == 1
     everybody, *times = round_["times"]
     assert (everybody["answers"], everybody["median"]) == (6, 21.5)
     assert sorted((own["answers"], own["lower"]) for own in times) == [(3, 21.0), (3, 22.0)]
     assert [own["median"] for own in round_["adjudication_times"]] == [23.0, 23.0]
 
-    assert "was pulled without names" in goldpan(*export, "--names", code=2).err
+    assert "was pulled without names" in goldpan(*report, "--names", code=2).err
     goldpan("annotate", "pull", *project, "--names")
-    goldpan(*export)
-    assert stored(folder) == once
+    goldpan(*report)
+    again = json.loads((folder / "annotation.json").read_bytes())
+    for each in (again, appendix):
+        del each["rounds"][0]["progress"]["pulled_at"]
+    assert again == appendix
     assert "@" not in text + json.dumps(appendix)
-    goldpan(*export, "--names")
+    goldpan(*report, "--names")
     assert "ann@example.org" in (folder / "annotation.json").read_text()
-    done = goldpan("annotate", "export", "--project", name, "--output", folder, code=2)
+    done = goldpan("annotate", "report", "--project", name, "--output", folder, code=2)
     assert "adjudicates told" in done.err
 
 

@@ -31,7 +31,7 @@ def test_what_people_decide_on_answers_is_a_gold_set(
     rows = {row["issue"]: row for row in pq.read_table(built / "data").to_pylist()}
     goldpan("annotate", "push", *project, "--form", "question-answer", "--dataset", built)
     export = ("annotate", "export", *project)
-    assert "There is nothing to write" in goldpan(*export, code=2).err
+    assert "--gold" in goldpan(*export, code=2).err
     tasks = studio.task_numbers(lab, "answers")
     settled, stays, wrong, *_ = sorted(tasks)
     for number, task in tasks.items():

@@ -17,6 +17,7 @@ from goldpan.audit.solution import find_solution
 from goldpan.code.grammar import Symbol, symbols_around
 from goldpan.code.languages import language_of
 from goldpan.core.errors import DatasetError, UsageError
+from goldpan.core.result import blocks_of
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import file_digest, read_lineage
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -341,7 +342,7 @@ def test_findings_are_kept_with_what_they_were_made_of(tmp_path: Path) -> None:
     before = file.read_bytes()
     assert audit(tmp_path, rows, findings=("solution-in-issue",)) == result
     assert file.read_bytes() == before
-    shown = " ".join(getattr(block, "text", "") for block in result.blocks())
+    shown = " ".join(getattr(block, "text", "") for block in blocks_of(result))
     assert "Of 2 rows, 1 is free of all findings (solution-in-issue); 0 cannot be told" in shown
 
 

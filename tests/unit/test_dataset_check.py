@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from goldpan.core.result import blocks_of
 from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import show
@@ -20,7 +21,7 @@ from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import task_family
-from goldpan.trace import trace
+from goldpan.lineage.trace import trace
 from tests.evaluating import rows
 from tests.examples import CARD, PROVENANCE, example, examples, write
 
@@ -321,7 +322,7 @@ def test_an_example_that_is_of_no_issue_is_traced_to_its_source(
     traced = trace(workspace, "story_points:00000")
     assert traced.place == {"source": "made#0"}
     assert traced.complete
-    show(traced.blocks())
+    show(blocks_of(traced))
     output = capsys.readouterr().out
     assert "source: made#0" in output
     assert "Raw replies" not in output

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from goldpan import Workspace
-from goldpan.plan.sections import dataset_section
+from goldpan.plan.file import dataset_of
 from goldpan.workspace.options import options_of
 from tests.invoking import typed
 
@@ -23,7 +23,7 @@ def test_an_option_has_its_type_default_help_and_limits() -> None:
 
 def test_a_plan_keeps_the_limits_of_an_option() -> None:
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
-        dataset_section("qa").model_validate({"name": "x", "family": "qa", "limit": 0})
+        dataset_of("qa").model_validate({"name": "x", "family": "qa", "limit": 0})
 
 
 @pytest.mark.parametrize(

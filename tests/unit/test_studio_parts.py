@@ -36,8 +36,8 @@ from goldpan.annotation.studio.serve import (
     announced,
     check_port,
     choose_server,
+    find_installation,
     find_server,
-    prepare,
     server_directory,
 )
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
@@ -326,11 +326,12 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
             check_port(busy.getsockname()[1])
     with pytest.raises(UsageError, match="not allowed"):
         check_port(99_999)
-    for address in ("", "ann", "ann@example", "a b@example.org", "ann@example.org\n"):
-        with pytest.raises(UsageError, match="is not an e-mail address"):
-            prepare(tmp_path / "none", tmp_path / "data", [address], QUIET)
+    for host in ("", "203.0.113.7", "no.such.host.invalid", "::1"):
+        with pytest.raises(UsageError, match=r"is not an IPv4 address of this machine"):
+            check_port(0, host)
+    environment = {"GOLDPAN_LABEL_STUDIO_VENV": str(tmp_path / "none")}
     with pytest.raises(StudioError, match=r"not installed.*serve --install"):
-        prepare(tmp_path / "none", tmp_path / "data", [], QUIET)
+        find_installation(environment, QUIET)
 
 
 def test_a_broken_configuration_is_told() -> None:

@@ -7,14 +7,11 @@ pass for output of the program.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from select import select
 from typing import Any
 
 from rich.text import Text
@@ -40,9 +37,7 @@ from goldpan.datasets.splits import draw_number, sample_by_hash
 Row = Mapping[str, Any]
 Part = tuple[str, str | None]
 """A heading, and the text below it."""
-_SHOWN = 2_500
-_MOST = 100_000
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
+_SHOWN = 20_000
 _READINGS = ".readings.csv"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 """The name of a folder in the Hub's cache."""
@@ -204,146 +199,43 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
 
     Raises `UsageError` where rows are left and there is no terminal.
     """
-    labels = sample.labels_by(checked_reader(reader))
-    left = len(sample.rows) - len(labels)
-    if not left:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    judged = sample.labels_by(checked_reader(reader))
+    left = [row for row in enumerate(sample.rows, 1) if row[1].item not in judged]
+    if left and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"There is no terminal in which {reader} could read {left} rows",
+            f"There is no terminal in which {reader} could read {len(left)} rows",
             "Run the command in a terminal, or have the rows read with --studio PROJECT",
         )
-    with _terminal_keys() as keys:
-        _Session(sample, reader, labels, keys).run()
-
-
-class _Session:
-    def __init__(
-        self, sample: LabelSample, reader: str, judged: dict[Item, str], keys: _Keys
-    ) -> None:
-        self._sample, self._reader, self._judged, self._keys = sample, reader, judged, keys
-        self._terminal = Terminal(stderr=True, soft_wrap=False)
-        self._words = {**sample.question.answers, CANNOT_TELL: "cannot tell"}
-        self._labels = {str(key): label for key, label in enumerate(sample.question.answers, 1)}
-        self._labels["0"] = CANNOT_TELL
-
-    def run(self) -> None:
-        place = self._next(0)
-        while place is not None:
-            drawn = self._sample.rows[place]
-            self._show(place, drawn, _SHOWN)
-            note = ""
-            key = self._ask()
-            while key not in (*self._labels, "b", "q"):
-                if key == "m":
-                    self._show(place, drawn, _MOST)
-                elif key == "n":
-                    note = self._keys.line("Note: ")
-                key = self._ask()
+    terminal = Terminal(stderr=True, soft_wrap=False)
+    answers = {**sample.question.answers, CANNOT_TELL: "cannot tell"}
+    keys = dict(zip([*"123"[: len(answers) - 1], "0"], answers, strict=True))
+    choices = "  ".join([*(f"{key} {answers[keys[key]]}" for key in keys), "q stop"])
+    for done, (place, drawn) in enumerate(left, len(judged)):
+        terminal.print()
+        terminal.rule(clean(f"Row {place:,} of {len(sample.rows):,} · {drawn.row['id']}", "bold"))
+        state = f"{reader} has judged {done:,}, {len(sample.rows) - done:,} left"
+        terminal.print(clean(state, "dim"))
+        for heading, text in sample.question.parts(drawn.row):
+            terminal.print(clean(heading, "bold"))
+            for line in _lines(text or "", terminal):
+                terminal.print(Text.assemble(("│ ", "dim"), line))
+        key = ""
+        while key not in keys:
+            terminal.print(clean(sample.question.text, "bold"))
+            terminal.print(clean(f"{choices}, then Enter", "dim"))
+            key = (sys.stdin.readline() or "q").strip()
             if key == "q":
                 return
-            if key == "b":
-                place = max(0, place - 1)
-                continue
-            label = self._labels[key]
-            self._sample.keep(drawn.item, self._reader, label, note)
-            self._judged[drawn.item] = label
-            self._terminal.print(clean(f"Kept: {self._words[label]}", "bold"))
-            place = self._next(place + 1)
-
-    def _next(self, start: int) -> int | None:
-        """Return the place of the next row that this reader has not judged; None after the last."""
-        rows = self._sample.rows
-        places = [*range(start, len(rows)), *range(start)]
-        return next((place for place in places if rows[place].item not in self._judged), None)
-
-    def _ask(self) -> str:
-        choices = [f"{key} {self._words[label]}" for key, label in self._labels.items()]
-        more = ["n note", "m more", "b back", "q stop"]
-        self._terminal.print(clean(self._sample.question.text, "bold"))
-        self._keys.forget()
-        self._terminal.print(clean("  ".join([*choices, *more]), "dim"))
-        return self._keys.next()
-
-    def _show(self, place: int, drawn: DrawnRow, most: int) -> None:
-        rows = self._sample.rows
-        judged = len(self._judged)
-        self._terminal.print()
-        title = f"Row {place + 1:,} of {len(rows):,} · {drawn.row['id']}"
-        self._terminal.rule(clean(title, "bold"))
-        state = f"{self._reader} has judged {judged:,}, {len(rows) - judged:,} left"
-        self._terminal.print(clean(state, "dim"))
-        if label := self._judged.get(drawn.item):
-            self._terminal.print(clean(f"Judged before: {self._words[label]}"))
-        for heading, text in self._sample.question.parts(drawn.row):
-            self._terminal.print(clean(heading, "bold"))
-            for line in self._lines(text or "", most):
-                self._terminal.print(Text.assemble(("│ ", "dim"), line))
-
-    def _lines(self, text: str, most: int) -> Iterator[Text]:
-        width = max(20, self._terminal.width - 2)
-        for line in printable(text[:most].replace("\r\n", "\n")).expandtabs(4).split("\n"):
-            yield from Text(line).wrap(self._terminal, width) or [Text()]
-        if (left := len(text) - most) > 0:
-            yield Text(f"… {left:,} more characters", "dim")
+        sample.keep(drawn.item, reader, keys[key])
+        terminal.print(clean(f"Kept: {answers[keys[key]]}", "bold"))
 
 
-_LOOK_SECONDS = 0.5
-
-
-class _Keys:
-    def __init__(self, descriptor: int, ordinary: list[Any]) -> None:
-        self._descriptor, self._ordinary = descriptor, ordinary
-        self._waiting = ""
-
-    def forget(self) -> None:
-        """Drop the keys that were typed before the question."""
-        import termios
-
-        termios.tcflush(self._descriptor, termios.TCIFLUSH)
-        self._waiting = ""
-
-    def next(self) -> str:
-        """Return the next key that types a character; q at the end of the input."""
-        while not self._waiting:
-            # Ctrl-C just before a read would otherwise count at the next key only.
-            if not select([self._descriptor], [], [], _LOOK_SECONDS)[0]:
-                continue
-            typed = os.read(self._descriptor, 32)
-            if not typed or typed == b"\x04":
-                return "q"
-            # Arrows and the like are sent as several characters: a digit in them is no answer.
-            self._waiting = _SEQUENCE.sub("", typed.decode("ascii", "replace")).lower()
-        key, self._waiting = self._waiting[0], self._waiting[1:]
-        return key
-
-    def line(self, prompt: str) -> str:
-        """Return a line, typed and corrected as usual."""
-        import termios
-        import tty
-
-        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._ordinary)
-        try:
-            sys.stderr.write(prompt)
-            sys.stderr.flush()
-            return " ".join(printable(sys.stdin.readline()).split())
-        finally:
-            tty.setcbreak(self._descriptor)
-
-
-@contextmanager
-def _terminal_keys() -> Iterator[_Keys]:
-    """Give single keys of the terminal, whose settings are restored at the end."""
-    import termios
-    import tty
-
-    descriptor = sys.stdin.fileno()
-    ordinary = termios.tcgetattr(descriptor)
-    tty.setcbreak(descriptor)
-    try:
-        yield _Keys(descriptor, ordinary)
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, ordinary)
+def _lines(text: str, terminal: Terminal) -> Iterator[Text]:
+    width = max(20, terminal.width - 2)
+    for line in printable(text[:_SHOWN].replace("\r\n", "\n")).expandtabs(4).split("\n"):
+        yield from Text(line).wrap(terminal, width) or [Text()]
+    if (left := len(text) - _SHOWN) > 0:
+        yield Text(f"… {left:,} more characters", "dim")
 
 
 _FORMS = {"answers": "question-answer", "fix pairs": "fix-pair", "changed files": "changed-file"}

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
@@ -31,6 +31,7 @@ from goldpan.core.plugins.parts import (
     Command,
     imported,
 )
+from goldpan.core.result import Result, blocks_of, json_data
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.settings.config import find_trust, use_plugins
@@ -42,9 +43,6 @@ from goldpan.workspace.building import recipe_method
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
 from goldpan.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from goldpan.core.result import Result
 
 _HELP = ("-h", "--help")
 _QUIETLY: Mapping[str, Any] = {
@@ -113,6 +111,7 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
             "annotate status": annotate.status,
             "annotate agreement": annotate.agreement,
             "annotate adjudicate": annotate.adjudicate,
+            "annotate report": annotate.report,
             "annotate export": annotate.export,
             "annotate serve": annotate.serve,
         },
@@ -355,9 +354,9 @@ def print_result(result: Result, as_json: bool) -> None:
     if as_json:
         import orjson
 
-        text = orjson.dumps(result.plain(), option=orjson.OPT_INDENT_2, default=str).decode()
+        text = orjson.dumps(json_data(result), option=orjson.OPT_INDENT_2).decode()
         sys.stdout.write(for_json(mask(text)) + "\n")
     else:
         from goldpan.core.terminal import show
 
-        show(result.blocks())
+        show(blocks_of(result))

@@ -1,16 +1,23 @@
-"""Results that show themselves: on a terminal, in a notebook, and as plain data.
+"""Results of operations: values that show themselves on a terminal, in a notebook, and as JSON.
 
-An operation returns a `Result`. What people see of it is a document of three kinds of blocks;
-`core.terminal` prints the blocks, and a notebook shows the same ones.
+An operation returns a `Result`: a frozen dataclass that holds data only. What people see of it is a
+document of three kinds of blocks, which a function of `goldpan.renderers` yields; `core.terminal`
+prints the blocks, and a notebook shows the same ones. `json_data` makes JSON of the fields.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
+from functools import cache
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import chain
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from goldpan.core.sanitize import CUT, printable
 
@@ -54,31 +61,38 @@ class Table:
 
 Block = Line | Title | Table
 
+NOT_IN_JSON: Mapping[str, Any] = {"json": False}
+"""The metadata of a dataclass's field that `json_data` leaves out."""
+ID_IN_JSON: Mapping[str, Any] = {"json": "{}.id"}
+NAME_IN_JSON: Mapping[str, Any] = {"json": "{}.name"}
+"""The metadata of fields of whose values `json_data` takes the `id` or the `name` alone."""
+
 
 class Result:
-    """A typed result of an operation; a frozen dataclass derives from it and gives `blocks`."""
+    """A typed result of an operation; a frozen dataclass derives from it."""
 
     __slots__ = ()
 
-    schema: int = 1
-    """The version of what `plain` returns, raised when a field goes or changes its meaning."""
-
-    def plain(self) -> Any:
-        """Return the result as plain data, which ``--json`` prints."""
-        assert is_dataclass(self) and not isinstance(self, type)
-        return asdict(self, dict_factory=_plain)
-
-    def blocks(self) -> Iterable[Block]:
-        """Yield what people see."""
-        raise NotImplementedError
+    schema: ClassVar[int] = 1
+    """The version of its JSON, raised when a field goes or changes its meaning."""
+    shown_in_json: ClassVar[tuple[str, ...]] = ()
+    """The properties that JSON has beside the fields."""
 
     def __str__(self) -> str:
-        """Return what people see of it, at most 40 lines."""
-        return text_of(self.blocks())
+        """Return what people see of it and why it failed, at most 40 lines."""
+        return _text_of(self._shown())
 
-    def rows(self) -> list[dict[str, object]]:
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return "".join(map(_html_of, self._shown()))
+
+    def _shown(self) -> Iterator[Block]:
+        yield from blocks_of(self)
+        yield from (Line(str(error)) for error in self.errors)
+
+    def table_rows(self) -> list[dict[str, object]]:
         """Return the first table that people see, one dictionary a row."""
-        tables = (block for block in self.blocks() if isinstance(block, Table))
+        tables = (block for block in blocks_of(self) if isinstance(block, Table))
         table = next(tables, Table((), ()))
         return [dict(zip(table.columns, cells, strict=True)) for cells in table.cells]
 
@@ -92,47 +106,36 @@ class Result:
         """Failures that the command reports on standard error."""
         return ()
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        return "".join(map(html_of, self.blocks()))
-
-
-def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a result with paths as texts."""
-    return {name: str(value) if isinstance(value, Path) else value for name, value in fields}
-
 
 R = TypeVar("R", bound=Result)
 
 
 class Results(Result, Sequence[R], Generic[R]):
-    """The results of one operation on several repositories, runs or the like, in their order."""
+    """The results of one operation on several repositories, runs or the like, in their order.
 
-    __slots__ = ("_items",)
+    `notes` are sentences on all of them, which stand at the end of what people see.
+    """
 
-    def __init__(self, items: Iterable[R]) -> None:
+    __slots__ = ("_items", "notes")
+
+    def __init__(self, items: Iterable[R], notes: Iterable[str] = ()) -> None:
         self._items = tuple(items)
+        self.notes = tuple(notes)
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> R: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[R, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> R | tuple[R, ...]:
         return self._items[index]
 
-    def __iter__(self) -> Iterator[R]:
-        return iter(self._items)
-
     def __repr__(self) -> str:
-        return f"Results({list(self._items)!r})"
-
-    def plain(self) -> Any:
-        """Return the plain data of each."""
-        return [item.plain() for item in self._items]
-
-    def blocks(self) -> Iterable[Block]:
-        """Yield what people see of each."""
-        for item in self._items:
-            yield from item.blocks()
+        return f"{type(self).__name__}({list(self._items)!r})"
 
     @property
     def exit_code(self) -> int:
@@ -143,6 +146,89 @@ class Results(Result, Sequence[R], Generic[R]):
     def errors(self) -> Sequence[GoldpanError]:
         """The failures of all items."""
         return [error for item in self._items for error in item.errors]
+
+
+def json_data(value: Any) -> Any:
+    """Return a value as plain data, which ``--json`` prints of a result.
+
+    A dataclass has its fields by their names and the properties in its `shown_in_json`; left out
+    are names that begin with ``_`` and fields marked `NOT_IN_JSON`. A field marked `NAME_IN_JSON`
+    or `ID_IN_JSON` has the name or the id of its value.
+    """
+    if isinstance(value, Result) and (plain := getattr(value, "plain", None)):
+        return json_data(plain())
+    if (members := _members(type(value))) is not None:  # type: ignore[arg-type]
+        return {name: json_data(of(value)) for name, of in members.items()}
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(key): json_data(item) for key, item in value.items()}
+        case AbstractSet():
+            return sorted(map(json_data, value))
+        case Sequence() if not isinstance(value, bytes):
+            return list(map(json_data, value))
+        case date():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+@cache
+def _members(kind: Any) -> dict[str, Callable[[Any], Any]] | None:
+    """Return the members of a type's JSON with what gets each of a value; None for no object."""
+    named = getattr(kind, "shown_in_json", ())
+    if not named and not is_dataclass(kind):
+        return None
+    members = {
+        field.name: attrgetter(field.metadata.get("json", "{}").format(field.name))
+        for field in (fields(kind) if is_dataclass(kind) else ())
+        if field.metadata != NOT_IN_JSON and not field.name.startswith("_")
+    }
+    return members | {name: attrgetter(name) for name in named}
+
+
+Renderer = Callable[[Any], Iterable[Block]]
+_Function = TypeVar("_Function", bound=Renderer)
+_RENDERERS: dict[object, Renderer] = {}
+
+
+def renders(kind: object) -> Callable[[_Function], _Function]:
+    """Have a function yield the blocks of results of a type, or of `Results` of them: `list[T]`."""
+
+    def register(function: _Function) -> _Function:
+        _RENDERERS[kind] = function
+        return function
+
+    return register
+
+
+def blocks_of(result: Result) -> Iterable[Block]:
+    """Return what people see of a result, by the function that `renders` its type.
+
+    The functions for types of ``goldpan.ROOM`` stand in ``goldpan.renderers.ROOM``, those for a
+    plugin's beside its types. Without a function, people see the JSON's fields.
+    """
+    if blocks := getattr(result, "blocks", None):
+        return list(blocks())
+    if found := _renderer(type(result)):
+        return found(result)
+    if not isinstance(result, Results):
+        return (Line(f"{name}: {value}") for name, value in json_data(result).items())
+    several = _renderer(type(result[0]), several=True) if len(result) else None
+    shown = several(result) if several else chain.from_iterable(map(blocks_of, result))
+    return chain(shown, map(Line, result.notes))
+
+
+def _renderer(kind: type, *, several: bool = False) -> Renderer | None:
+    for each in kind.__mro__:
+        package, _, module = each.__module__.partition(".")
+        name = f"goldpan.renderers.{module.partition('.')[0]}"
+        if package == "goldpan" and module and find_spec(name):
+            import_module(name)
+        if found := _RENDERERS.get(list[each] if several else each):  # type: ignore[valid-type]
+            return found
+    return None
 
 
 def cell_text(value: object) -> str:
@@ -160,6 +246,13 @@ def cell_text(value: object) -> str:
             return str(value)
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 task, 2 tasks."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
 def is_numeric(table: Table, column: int) -> bool:
     """Tell whether a column holds numbers alone."""
     values = [row[column] for row in table.cells if row[column] not in (None, "")]
@@ -171,13 +264,13 @@ def is_numeric(table: Table, column: int) -> bool:
 _MOST_LINES, _LONGEST = 40, 160
 
 
-def text_of(blocks: Iterable[Block]) -> str:
+def _text_of(blocks: Iterable[Block]) -> str:
     """Return blocks as a text of at most 40 lines, the last of which says where the others are."""
     lines: list[str] = []
     for block in blocks:
         lines += map(_cut, _texts(block))
         if len(lines) > _MOST_LINES:
-            more = "... and more: plain() returns all of it"
+            more = "... and more: goldpan.json_data() returns all of it"
             return "\n".join([*lines[: _MOST_LINES - 1], more])
     return "\n".join(lines)
 
@@ -202,7 +295,7 @@ def _texts(block: Block) -> Iterator[str]:
                 yield "  ".join(map(str.ljust, row, widths)).rstrip()
 
 
-def html_of(block: Block) -> str:
+def _html_of(block: Block) -> str:
     """Return a block as HTML, in which no text of a repository is markup."""
     match block:
         case Line():

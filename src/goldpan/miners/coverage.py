@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import Result
 from goldpan.core.storage.archive import Archive, Record
 from goldpan.core.storage.parquet import read_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -27,7 +27,6 @@ _COUNTED = ("comments", "reviews", "review_comments", "commits", "files")
 _ENTRIES = ("issues", "pulls")
 _DISCUSSED = ("discussions", "replies")
 """Counted where discussions were mined."""
-_MOST_GAPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,41 +83,6 @@ class Coverage(Result):
     def exit_code(self) -> int:
         """3 where something is missing."""
         return 0 if self.complete else 3
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield announced against stored counts and what is missing."""
-        since = f", entries updated since {self.since}" if self.since else ""
-        yield Title(self.repo, f" via {self.via}, {self.mined_at}{since}")
-        yield from self.counted_and_missing()
-
-    def counted_and_missing(self) -> Iterator[Block]:
-        """Yield the same without a title."""
-        cells = [
-            (count.kind, "-" if count.announced is None else count.announced, count.stored)
-            for count in self.counts
-        ]
-        yield Table(("", "announced", "stored"), cells)
-        if not self.finished:
-            yield Line("The last run did not finish: run the same goldpan mine command again.")
-        for unknown in self.unknown:
-            where = f"{unknown.count:,} times, as in #{unknown.number}"
-            yield Line(f"Unknown {unknown.kind} {unknown.name}: {where}")
-        if self.unseen:
-            beyond = "what cannot be seen without a token:"
-            yield Line(
-                f"Nothing is missing, except {beyond}" if self.complete else f"Besides, {beyond}"
-            )
-            yield from (Line(f"  {part}") for part in self.unseen)
-        elif self.complete:
-            yield Line("Nothing is missing.")
-        if self.gaps:
-            yield Line(f"{len(self.gaps):,} missing:")
-        for gap in self.gaps[:_MOST_GAPS]:
-            where = f"#{gap.number}" if gap.number is not None else "repository"
-            yield Line(f"  {where} {gap.part} {gap.state}: {gap.reason}")
-        if len(self.gaps) > _MOST_GAPS:
-            lists = f"goldpan status --repo {self.repo} --json lists them"
-            yield Line(f"  and {len(self.gaps) - _MOST_GAPS:,} more: {lists}")
 
 
 def measure_coverage(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from goldpan.core.errors import GoldpanError, MiningError, QueryError
-from goldpan.core.result import Block, Result, Results, Table, Title
+from goldpan.core.result import Result
 from goldpan.core.settings.config import Settings, repository_name
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -70,6 +70,8 @@ _NOTHING = CostEstimate(0, 0, 0.0)
 class MineResult(Result):
     """The result of mining a repository, or of predicting what that costs."""
 
+    schema = 2
+
     repo: str
     via: Path | Literal["backup"]
     requests: int = 0
@@ -90,41 +92,6 @@ class MineResult(Result):
         """True where nothing was mined and the cost alone is known."""
         return self.coverage is None and self.failure is None
 
-    def plain(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        return {
-            "repo": self.repo,
-            "via": self.via,
-            "requests": self.requests,
-            "free": self.free,
-            "points": self.points,
-            "seconds": round(self.seconds, 3),
-            "predicted": asdict(self.predicted),
-            "rows": dict(self.tables),
-            "coverage": asdict(self.coverage) if self.coverage else None,
-            "failure": str(self.failure) if self.failure else None,
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the coverage, and predicted against spent cost."""
-        if self.is_prediction:
-            yield _predictions((self,))
-        if self.coverage is None:
-            return
-        if self.via == "backup":
-            yield from self.coverage.blocks()
-            return
-        path = "GraphQL" if self.via == "graphql" else "REST"
-        yield Title(self.repo, f" over {path}, {duration(self.seconds)}")
-        cells: list[tuple[object, ...]] = [("requests", self.predicted.requests, self.requests)]
-        if self.free:
-            cells.append(("of them free", "", self.free))
-        if self.via == "graphql":
-            cells.append(("points", self.predicted.points, self.points))
-        cells.append(("time", duration(self.predicted.seconds), duration(self.seconds)))
-        yield Table(("", "predicted", "spent"), cells)
-        yield from self.coverage.counted_and_missing()
-
     @property
     def exit_code(self) -> int:
         """1 where it failed, 3 where something is missing."""
@@ -134,33 +101,6 @@ class MineResult(Result):
     def errors(self) -> Sequence[GoldpanError]:
         """Why it stopped."""
         return (self.failure,) if self.failure else ()
-
-
-class MineResults(Results[MineResult]):
-    """The results of several repositories."""
-
-    __slots__ = ()
-
-    def blocks(self) -> Iterable[Block]:
-        """Yield the blocks of each; predictions are one table."""
-        if predicted := [result for result in self if result.is_prediction]:
-            yield _predictions(predicted)
-        for result in self:
-            if not result.is_prediction:
-                yield from result.blocks()
-
-
-def _predictions(results: Sequence[MineResult]) -> Table:
-    cells = [
-        (
-            result.repo,
-            result.predicted.requests,
-            result.predicted.points or "-",
-            duration(result.predicted.seconds),
-        )
-        for result in results
-    ]
-    return Table(("repository", "requests", "points", "time"), cells)
 
 
 def mine(

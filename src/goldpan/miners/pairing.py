@@ -20,8 +20,8 @@ landed              a commit on the default branch landed the pull, which was cl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,11 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import Result, json_data
 from goldpan.core.schemas import PAIRS
 from goldpan.core.storage.parquet import open_tables, write, writer
 from goldpan.core.storage.sealed import seal_of_parquet, write_lineage
-from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout, publish
+from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.git.refs import verify_clone
 from goldpan.miners.history.landings import landed_issues
 from goldpan.text.keywords import STANCES
@@ -64,10 +64,6 @@ class Rules:
     """A keyword counts only beside a cross reference from the pull on the issue's timeline."""
     same_repository: bool = False
     default_branch: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        """Return the rules as plain data."""
-        return {**asdict(self), "signals": list(self.signals), "texts": list(self.texts)}
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it; raises `UsageError` for a bad name."""
@@ -129,26 +125,6 @@ class PairResult(Result):
     """By which other rules pairs are stored beside these."""
     lacks_history: bool = False
     """True where the signal `landed` needs a clone, and there is none."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many pairs each signal gave, and how many links are no pairs."""
-        noun = "pair" if self.pairs == 1 else "pairs"
-        yield Title(self.repo, f": {self.pairs:,} fix {noun} by rules {self.rules}")
-        yield Table(("signal", "pairs"), tuple(self.by_signal.items()))
-        if self.unconfirmed:
-            yield Line(
-                f"Closing keywords without a confirming cross reference: {self.unconfirmed:,} "
-                "(--rules unconfirmed accepts them)"
-            )
-        if self.lacks_history:
-            yield Line(f"No history: run goldpan clone --repo {self.repo}, then pair again")
-        if self.elsewhere:
-            yield Line(f"Links to issues of other repositories: {self.elsewhere:,}")
-        if self.other_rules:
-            others = ", ".join(f"--rules {name}" for name in self.other_rules)
-            yield Line(f"Also stored: {others}")
-        if self.rules != DEFAULT_RULES:
-            yield Line(f"Later commands use these pairs with --rules {self.rules}")
 
 
 _ADDED = """
@@ -316,7 +292,7 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
         )
         outputs = [workspace.pairs(repo, rules.name)]
         stage = f"pair.{rules.name}"
-        write_lineage(workspace.tables(repo), stage, seals, outputs, plugins, rules.plain())
+        write_lineage(workspace.tables(repo), stage, seals, outputs, plugins, json_data(rules))
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in pairs["signals"].to_pylist():
             for signal in signals:

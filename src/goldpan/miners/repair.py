@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.storage.archive import find_flaws, scan_runs
 from goldpan.core.storage.run_file import (
     DIGEST,
@@ -59,22 +59,6 @@ class Repair(Result):
     lost: tuple[Lost, ...]
     backups: tuple[Lost, ...]
     """Lost replies that came from a backup: no run can request them again."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what was kept and lost, and what to run next."""
-        yield Line(f"{self.directory}: {self.kept:,} intact replies kept, {len(self.lost):,} lost.")
-        for path in self.aside:
-            yield Line(f"  The damaged file is kept as {path}")
-        for lost in self.lost:
-            owner = f" of #{lost.number}" if lost.number is not None else ""
-            part = lost.part or "replies"
-            yield Line(f"  {lost.file} at byte {lost.offset}: {part}{owner} ({lost.reason})")
-        parent = self.directory.parent
-        mine = f"goldpan mine --repo {parent.name}/{self.directory.name}"
-        if self.backups:
-            yield Line(f"  Only the backup still has these: {mine} --from-backup PATH")
-        elif parent.parent.name == "raw":
-            yield Line(f"  {mine} fetches them again.")
 
 
 def check_archive(directory: Path) -> list[Flaw]:

@@ -34,11 +34,16 @@ from goldpan.core.plugins.registry import unknown_name as unknown_name
 from goldpan.core.resources import named as named
 from goldpan.core.resources import told_otherwise as told_otherwise
 from goldpan.core.resources import unwritable as unwritable
+from goldpan.core.result import NAME_IN_JSON as NAME_IN_JSON
+from goldpan.core.result import NOT_IN_JSON as NOT_IN_JSON
 from goldpan.core.result import Block as Block
 from goldpan.core.result import Line as Line
 from goldpan.core.result import Result as Result
+from goldpan.core.result import Results as Results
 from goldpan.core.result import Table as Table
 from goldpan.core.result import Title as Title
+from goldpan.core.result import json_data as json_data
+from goldpan.core.result import renders as renders
 from goldpan.core.settings.config import repository_name as repository_name
 from goldpan.core.settings.file import Source as Source
 from goldpan.core.settings.file import read_toml as read_toml

@@ -155,13 +155,6 @@ def formatted(cell: Cell) -> str:
     return f"{cell:,.3f}" if abs(cell) < 100 else f"{cell:,.1f}"
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 task, 2 tasks."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
-
-
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
     """Return a score with its interval."""
     if value is None:

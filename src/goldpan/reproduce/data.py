@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx
 
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.table_files import open_bytes, table_rows
 from goldpan.reproduce.recipe import PaperRecipe, SourceFile
@@ -245,94 +245,65 @@ def _fetch(url: str, target: Path) -> str:
 class RecipeSummary(Result):
     """A recipe in a line."""
 
-    recipe: PaperRecipe
-
-    def plain(self) -> dict[str, Any]:
-        """Return its name, citation and tables."""
-        return {
-            "name": self.recipe.name,
-            "title": self.recipe.title,
-            "citation": self.recipe.citation,
-            "tables": [table.key for table in self.recipe.tables],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield one line."""
-        tables = ", ".join(table.key for table in self.recipe.tables)
-        yield Line(f"{self.recipe.name}: {self.recipe.title} (tables {tables})")
+    name: str
+    title: str
+    citation: str
+    tables: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeDescription(Result):
     """Content of a recipe, and which of its files are there."""
 
-    recipe: PaperRecipe
-    data: DataFolder
+    name: str
+    title: str
+    citation: str
+    tables: Sequence[Mapping[str, str]]
+    files: Sequence[Mapping[str, str | None]]
+    tasks: Sequence[Mapping[str, Any]]
+    models: Sequence[Mapping[str, Any]]
 
-    def plain(self) -> dict[str, Any]:
-        """Return its tables, files, tasks and models."""
-        paths_of = {
-            source.key: [str(path) for path in self.data.candidates(source)[:1]]
-            for source in self.recipe.files
-        }
-        return {
-            **RecipeSummary(self.recipe).plain(),
-            "tables": [{"table": table.key, "title": table.title} for table in self.recipe.tables],
-            "files": [
-                {
-                    "key": source.key,
-                    "title": source.title,
-                    "path": source.paths[0],
-                    "address": source.address,
-                    "license": source.license,
-                    "found": next(iter(paths_of[source.key]), None),
-                }
-                for source in self.recipe.files
-            ],
-            "tasks": [
-                {
-                    "task": task.task,
-                    "rows": task.counts.get("total"),
-                    "data": all(paths_of[key] for key in task.files) and bool(task.files),
-                }
-                for task in self.recipe.tasks
-            ],
-            "models": [
-                {
-                    **model.model_dump(include={"name", "title", "kind", "parameters", "license"}),
-                    "weights": f"{model.hub}@{model.commit or 'COMMIT'}" if model.hub else "",
-                }
-                for model in self.recipe.models
-            ],
-        }
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the same for people."""
-        facts = self.plain()
-        yield Title(facts["title"])
-        yield Line(facts["citation"])
-        for table in facts["tables"]:
-            yield Line(f"  table {table['table']}: {table['title']}")
-        yield Title("Files")
-        for file in facts["files"]:
-            where = file["found"] or f"missing; {file['address'] or 'no address is known'}"
-            yield Line(f"  {file['path']}: {where}")
-        for task in facts["tasks"]:
-            rows = "" if task["rows"] is None else f"{task['rows']:,} rows, "
-            state = "all files are there" if task["data"] else "files are missing"
-            yield Line(f"  task {task['task']}: {rows}{state}")
-        if facts["models"]:
-            yield Title("Models")
-        columns = ("model", "kind", "million parameters", "license", "weights")
-        cells = [
-            (
-                model["name"],
-                model["kind"],
-                "" if model["parameters"] is None else round(model["parameters"] / 1e6),
-                "" if model["kind"] == "baseline" else model["license"],
-                model["weights"],
-            )
-            for model in facts["models"]
-        ]
-        if cells:
-            yield Table(columns, cells)
+def summarize(recipe: PaperRecipe) -> RecipeSummary:
+    """Return a recipe in a line."""
+    tables = tuple(table.key for table in recipe.tables)
+    return RecipeSummary(recipe.name, recipe.title, recipe.citation, tables)
+
+
+def describe(recipe: PaperRecipe, data: DataFolder) -> RecipeDescription:
+    """Return the content of a recipe, and which of its files are there."""
+    paths_of = {
+        source.key: [str(path) for path in data.candidates(source)[:1]] for source in recipe.files
+    }
+    return RecipeDescription(
+        recipe.name,
+        recipe.title,
+        recipe.citation,
+        [{"table": table.key, "title": table.title} for table in recipe.tables],
+        [
+            {
+                "key": source.key,
+                "title": source.title,
+                "path": source.paths[0],
+                "address": source.address,
+                "license": source.license,
+                "found": next(iter(paths_of[source.key]), None),
+            }
+            for source in recipe.files
+        ],
+        [
+            {
+                "task": task.task,
+                "rows": task.counts.get("total"),
+                "data": all(paths_of[key] for key in task.files) and bool(task.files),
+            }
+            for task in recipe.tasks
+        ],
+        [
+            {
+                **model.model_dump(include={"name", "title", "kind", "parameters", "license"}),
+                "weights": f"{model.hub}@{model.commit or 'COMMIT'}" if model.hub else "",
+            }
+            for model in recipe.models
+        ],
+    )

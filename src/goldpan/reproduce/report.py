@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from goldpan.core.errors import WorkspaceError
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import NOT_IN_JSON, Result, count
 from goldpan.core.sanitize import for_json
 from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.report.compared import evaluation_page
-from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section, count
+from goldpan.report.document import Content, Fold, Remark, Report, ReportTable, Section
 from goldpan.report.html import write_page
 from goldpan.report.text_forms import markdown_report
 from goldpan.reproduce.cells import MEANING, STATES, Cell, Reproduction, TableResult, count_states
-from goldpan.reproduce.recipe import SourceFile, Value
+from goldpan.reproduce.recipe import Value
 
 FORMAT = 1
 NAMES = ("result.json", "result.md", "result.html")
@@ -232,16 +232,14 @@ def _provenance(result: Reproduction) -> Section:
     return Section("provenance", "Provenance", tuple(content))
 
 
-_MOST_NAMES = 3
-"""Missing files of one source that are named on the screen."""
-_MARKS = {"run": "r", "in part": "p", "recomputed": "c", "untested": "-"}
-
-
 @dataclass(frozen=True, slots=True)
 class Reproduced(Result):
     """A reproduction and the files that hold it."""
 
-    reproduction: Reproduction
+    schema = 2
+    shown_in_json = ("results",)
+
+    reproduction: Reproduction = field(metadata=NOT_IN_JSON)
     paths: tuple[Path, ...]
 
     @property
@@ -249,85 +247,7 @@ class Reproduced(Result):
         """3 where a file is missing, is not the authors', or a computation did not run."""
         return 0 if self.reproduction.complete else 3
 
-    def plain(self) -> dict[str, Any]:
-        """Return everything as plain JSON data."""
+    @property
+    def results(self) -> dict[str, Any]:
+        """What the JSON file among them holds."""
         return as_json(self.reproduction)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield each table beside the print, and where the results lie."""
-        result = self.reproduction
-        files = {f"{problem}. {remedy}.": problem for problem, remedy in result.missing.values()}
-        noted: set[str] = set()
-        for table in result.tables:
-            if table.obtained:
-                yield Title(table.recipe.title)
-                yield _beside_print(table)
-            else:
-                yield Line("")
-            yield from map(Line, sentences(table))
-            for problem in table.problems:
-                short = files.get(problem)
-                text = problem if short is None else f"{short}. How to get it stands below."
-                yield Line(f"Problem: {text}")
-            for note in table.notes:
-                if note not in noted:  # tables may share files
-                    yield Line(f"Note: {note}")
-                noted.add(note)
-        yield Title("Marks: ", ", ".join(f"{_MARKS[name]} {name}" for name in MEANING))
-        yield Line(f"All tables: {counted(result.tables)}.")
-        yield from map(Line, _how_to_get_missing(result))
-        if fetched := sum(bool(result.context.recipe.file(key).raw_path) for key in result.missing):
-            few = f"{fetched} of the {count(len(result.missing), 'missing file')}"
-            yield Line(f"--download fetches {few}; {NAMES[1]} names each.")
-        yield from (Line(f"Wrote {path}") for path in self.paths)
-
-
-def _how_to_get_missing(result: Reproduction) -> Iterator[str]:
-    """Yield how to get missing files, a line a source: authors publish many at one address."""
-    sources: dict[str, list[tuple[SourceFile, str]]] = {}
-    folder = result.context.data.root
-    missing = {key: f"{problem}. {remedy}." for key, (problem, remedy) in result.missing.items()}
-    for file in result.context.recipe.files:
-        if file.key in missing:
-            # A note says of a single file how to make it.
-            shared = (file.path and file.repository) or (not file.note and file.url)
-            sources.setdefault(shared or file.key, []).append((file, missing[file.key]))
-    for files in sources.values():
-        first, text = files[0]
-        if len(files) == 1:
-            yield text
-            continue
-        names = ", ".join(file.paths[0] for file, _ in files[:_MOST_NAMES])
-        more = " and so on" if len(files) > _MOST_NAMES else ""
-        how = f"Get them from {first.address}, and put them below {folder}"
-        if first.repository:
-            commit = f" at {first.commit[:12]}" if first.commit else ""
-            how = f"Clone https://github.com/{first.repository}{commit} below {folder}"
-        yield f"{len(files):,} files are missing: {names}{more}. {how}."
-
-
-def _beside_print(table: TableResult) -> Table:
-    """Return a table with three lines a row: print, here and distance."""
-    cells = {(cell.row, cell.column): cell for cell in table.cells}
-    rows = dict.fromkeys(cell.row for cell in table.cells)
-    ways: dict[str, Callable[[Cell], str]] = {
-        "paper": lambda cell: shown(cell.paper, cell.decimals),
-        "here": lambda cell: f"{shown(cell.here, cell.decimals)} {_MARKS[cell.state]}".strip(),
-        "distance": distance_shown,
-    }
-
-    def text(row: str, column: str, show: Callable[[Cell], str]) -> str:
-        cell = cells.get((row, column))
-        return "" if cell is None else show(cell)
-
-    columns = [
-        name
-        for name in table.recipe.columns
-        if any(text(row, name, show) for row in rows for show in ways.values())
-    ]
-    lines = [
-        (("" if number else row), way, *(text(row, name, show) for name in columns))
-        for row in rows
-        for number, (way, show) in enumerate(ways.items())
-    ]
-    return Table(("", "", *columns), lines, repeated=2)

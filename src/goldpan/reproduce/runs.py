@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow.compute as pc
 
@@ -29,7 +29,7 @@ from goldpan.core.errors import (
     WorkspaceError,
 )
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import NOT_IN_JSON, Result
 from goldpan.core.storage.workspace import make_directory, write_whole
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.registry import find_task
@@ -267,7 +267,9 @@ done
 class ClusterJob:
     """A model of the paper on one of its tasks."""
 
-    model: ModelRecipe
+    shown_in_json: ClassVar[tuple[str, ...]] = ("name",)
+
+    model: ModelRecipe = field(metadata=NOT_IN_JSON)
     task: str
     command: tuple[str, ...]
 
@@ -291,21 +293,6 @@ class ClusterJobs(Result):
     def exit_code(self) -> int:
         """3 where a job cannot be written."""
         return 3 if self.skipped else 0
-
-    def plain(self) -> dict[str, Any]:
-        """Return the jobs with their commands."""
-        return {
-            "jobs": [{"name": job.name, "command": list(job.command)} for job in self.jobs],
-            "skipped": list(self.skipped),
-            "files": [str(path) for path in self.files],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield which jobs were written."""
-        for job in self.jobs:
-            yield Line(f"{job.name}: {job.model.gpus} GPUs, {job.model.hours} h at most")
-        yield from (Line(f"Skipped: {reason}") for reason in self.skipped)
-        yield Line(f"Wrote {len(self.jobs)} jobs; queue them with {self.files[-1]}")
 
 
 def write_jobs(context: PaperContext, directory: Path) -> ClusterJobs:

@@ -18,8 +18,8 @@ from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
     from goldpan.evaluation.lengths import LengthScores
-    from goldpan.evaluation.model import ModelList
-    from goldpan.evaluation.protocol import ProtocolList
+    from goldpan.evaluation.model import ModelEntry
+    from goldpan.evaluation.protocol import Protocol
     from goldpan.evaluation.run import RunResult
     from goldpan.workspace.runs import Evaluation, RunEstimate
 
@@ -155,7 +155,7 @@ class Evaluate(Group):
 
     def lengths(
         self, *, task: Names = (), model: Names = (), dataset: DatasetName | None = None
-    ) -> LengthScores:
+    ) -> Results[LengthScores]:
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
         Example: goldpan evaluate lengths --task issue_type --model bert-base-cased
@@ -186,28 +186,28 @@ class Evaluate(Group):
                 seed=stored.seed,
                 files=task_input.files,
             )
-            measured.append((stored, thirds))
-        return LengthScores(tuple(measured))
+            measured.append(LengthScores(stored, thirds))
+        return Results(measured)
 
-    def models(self) -> ModelList:
+    def models(self) -> Results[ModelEntry]:
         """List the models that `goldpan evaluate run` knows.
 
         Example: goldpan evaluate models
         """
-        from goldpan.evaluation.model import ModelList, catalogue
+        from goldpan.evaluation.model import catalogue
 
         _ = self.lab.settings  # which load plugins
-        return ModelList(tuple(catalogue().values()))
+        return Results(catalogue().values())
 
-    def protocols(self) -> ProtocolList:
+    def protocols(self) -> Results[Protocol]:
         """List the evaluation protocols, with the known defects of those from papers.
 
         Example: goldpan evaluate protocols
         """
-        from goldpan.evaluation.protocol import ProtocolList, protocols
+        from goldpan.evaluation.protocol import protocols
 
         _ = self.lab.settings  # which load plugins
-        return ProtocolList(tuple(protocols().values()))
+        return Results(protocols().values())
 
     def finetune(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldpan.core.result import Results
+from goldpan.core.result import Results, count
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from goldpan.annotation.review.run import ReviewResult
     from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.storage.workspace import WorkspaceLayout
-    from goldpan.explain import Explanation
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
     from goldpan.filters.profile import Profile
+    from goldpan.lineage.explain import Explanation
 
 
 def filter(
@@ -53,7 +53,7 @@ def filter(
         list: Only list the criteria and which ones decide.
     """
     from goldpan.filters.funnel import write_rejects
-    from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters
+    from goldpan.filters.pipeline import CriterionList, run_filters
     from goldpan.filters.stored import find_profile
 
     if list:
@@ -66,9 +66,9 @@ def filter(
             layout, names, chosen, reporter, execution.with_workers(self.settings.processes)
         )
     if rejects is None:
-        return FilterResults(results)
-    path = Path(rejects)
-    return FilterResults(results, path, write_rejects(layout, names, chosen, path))
+        return Results(results)
+    dropped = write_rejects(layout, names, chosen, Path(rejects))
+    return Results(results, [f"{rejects} has {count(dropped, 'dropped subject')}"])
 
 
 def funnel(
@@ -111,7 +111,7 @@ def why(self: OpenWorkspace, subject: str, *, rules: str = "default") -> Explana
         rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, landed, or a
             plugin's.
     """
-    from goldpan.explain import explain
+    from goldpan.lineage.explain import explain
 
     return explain(existing(self.layout).by_rules(rules), subject)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.miners.gharchive.mine import ArchiveResult
     from goldpan.miners.history.revisions import FetchedHistory
-    from goldpan.miners.mine import MineResult, MineResults
+    from goldpan.miners.mine import MineResult
     from goldpan.miners.pairing import PairResult
     from goldpan.miners.tables.normalize import TableCounts
 
@@ -72,7 +72,7 @@ class Mine(Group):
         license: str | None = None,
         dry_run: bool = False,
         asking: Asking = _AS_SET,
-    ) -> MineResults:
+    ) -> Results[MineResult]:
         """Mine the issues and pull requests of repositories, and say what is missing.
 
         The token comes from GITHUB_TOKEN or GH_TOKEN (several separated by commas are used as a
@@ -91,7 +91,7 @@ class Mine(Group):
             dry_run: Only predict the cost.
         """
         from goldpan.datasets.licenses import stated_license
-        from goldpan.miners.mine import MineResult, MineResults
+        from goldpan.miners.mine import MineResult
 
         if asking != _AS_SET:
             self = Mine(self.lab.opened(**asdict(asking)))
@@ -104,7 +104,7 @@ class Mine(Group):
             raise UsageError("--license applies to one repository", "Give exactly one --repo")
         stated = stated_license(license)
         if from_backup is None:
-            return MineResults(self._predicted(names) if dry_run else self._mined(names, stated))
+            return Results(self._predicted(names) if dry_run else self._mined(names, stated))
         if len(names) != 1:
             raise UsageError("A backup holds one repository", "Give exactly one --repo")
         if dry_run:
@@ -114,7 +114,7 @@ class Mine(Group):
         with self.lab.reporting() as reporter:
             backup, name = Path(from_backup), names[0]
             coverage = mine_backup(self.lab.settings, backup, name, reporter, license=stated)
-        return MineResults([MineResult(name, "backup", coverage=coverage)])
+        return Results([MineResult(name, "backup", coverage=coverage)])
 
     def _mined(self, names: Sequence[str], license: str | None) -> list[MineResult]:
         """Mine repositories; the progress of one alone does not begin with its name."""

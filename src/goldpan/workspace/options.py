@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, wraps
 from pathlib import Path
 from types import MethodType, NoneType, UnionType
@@ -237,13 +237,13 @@ def _read(command: Callable[..., Any]) -> Iterator[Option]:
         )
 
 
-def options_of_group(kind: type[Any]) -> tuple[Option, ...]:
-    """Return the options that are fields of a dataclass."""
+def options_of_group(kind: type[Any], name: str = "") -> tuple[Option, ...]:
+    """Return the options that are fields of a dataclass, as those of a parameter of a name."""
 
     def taking(*, group: Any = None) -> None: ...
 
     taking.__annotations__ = {"group": kind}
-    return tuple(_read(taking))
+    return tuple(replace(option, group=name) for option in _read(taking))
 
 
 def call(lab: OpenWorkspace, method: Callable[..., Any], values: Mapping[str, Any]) -> Any:

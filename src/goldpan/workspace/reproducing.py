@@ -60,7 +60,7 @@ def reproduce(
     """
     from goldpan.evaluation.protocol import find_protocol
     from goldpan.reproduce.cells import Effort, PaperContext
-    from goldpan.reproduce.data import DataFolder, RecipeDescription, RecipeSummary
+    from goldpan.reproduce.data import DataFolder, describe, summarize
     from goldpan.reproduce.recipe import (
         find_recipe,
         find_tables,
@@ -70,7 +70,7 @@ def reproduce(
     )
 
     if paper is None:
-        return Results(RecipeSummary(find_recipe(name)) for name in recipe_names())
+        return Results(summarize(find_recipe(name)) for name in recipe_names())
     recipe = find_recipe(str(paper))
     chosen = find_tables(recipe, split_names(several(table)))
     chosen_tasks = find_tasks(recipe, split_names(several(task))) if task else ()
@@ -106,7 +106,7 @@ def reproduce(
             download=download,
         )
         if list:
-            return RecipeDescription(recipe, context.data)
+            return describe(recipe, context.data)
         if slurm:
             from goldpan.reproduce.runs import write_jobs
 

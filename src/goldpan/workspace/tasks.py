@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Results
 from goldpan.core.values import file_paths, several
 from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.options import Files
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles
     from goldpan.datasets.tasks.importing import ImportResult
     from goldpan.datasets.tasks.own_task import AddedTask
-    from goldpan.datasets.tasks.registry import TaskList, TaskPage
+    from goldpan.datasets.tasks.registry import TaskFacts, TaskPage
     from goldpan.datasets.tasks.sources import SourceImport
 
 
 class Tasks(Group):
     """The tasks of a workspace: those that ship, a plugin's and one's own."""
 
-    def list(self, *, suite: str | None = None, type: str | None = None) -> TaskList:
+    def list(self, *, suite: str | None = None, type: str | None = None) -> Results[TaskFacts]:
         """List the tasks, and which have data in the workspace.
 
         Example: goldpan tasks list --type binary

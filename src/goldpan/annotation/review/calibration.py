@@ -17,7 +17,7 @@ from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
-from goldpan.core.result import Block, Line, Result, Results, Table, Title
+from goldpan.core.result import Block, Line, Result, Results, Table, Title, blocks_of
 from goldpan.core.schemas import PAIRS
 from goldpan.core.storage.parquet import connect, read_table, reading
 from goldpan.core.storage.sealed import verify_parquet
@@ -95,7 +95,8 @@ class Calibrations(Results[Calibration]):
 
     def blocks(self) -> Iterator[Block]:
         """Yield each calibration, then the basis of all."""
-        yield from super().blocks()
+        for each in self:
+            yield from blocks_of(each)
         yield from basis_blocks(self.basis)
 
 
@@ -215,9 +216,9 @@ def _group(
     both = counts[True, True]
     people_keep = both + counts[False, True] + counts[None, True]
     decided = [vote for vote in votes if None not in vote]
-    cells = np.array([2 * bool(ours) + bool(theirs) for ours, theirs in decided], dtype=int)
+    both_decided = np.array(decided, dtype=int).reshape(-1, 2)
     kappa = bootstrap(
-        lambda weights: cohen_kappa(np.bincount(cells, weights, 4).reshape(2, 2)),
+        lambda items: cohen_kappa(*both_decided[items].T),
         len(decided),
         np.random.default_rng(seed),
         samples,

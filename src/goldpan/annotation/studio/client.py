@@ -175,6 +175,13 @@ class Studio(AbstractContextManager["Studio"]):
             users = [_checked(user, User) for user in self._sdk.users.list()]
         return sorted(users, key=lambda user: user.id)
 
+    def invitation(self) -> str:
+        """Return the page, from the server's address on, where whoever has its link signs up."""
+        with self._telling():
+            return msgspec.convert(
+                self._sdk.organizations.invites.get_invite_link().invite_url, str
+            )
+
     def import_tasks(self, project: int, tasks: Sequence[Mapping[str, object]]) -> list[int]:
         """Create tasks in one transaction and return their numbers, in the same order."""
         with self._telling():

@@ -194,9 +194,31 @@ def make_gold(workspace: WorkspaceLayout, names: Iterable[str]) -> GoldSet:
     return GoldSet(_column(form), tuple(items[item] for item in sorted(items)), undecided)
 
 
-def write_gold(gold: GoldSet, path: Path) -> None:
-    """Write a gold set as CSV."""
+@dataclass(frozen=True, slots=True)
+class GoldExport(Result):
+    """A gold set that was written."""
+
+    gold: Path
+    items: int
+    labels: Mapping[str, int]
+    """How many items have each label."""
+    undecided: int
+    """Subjects in conflict, or with too few answers, which are left out."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what the gold set holds."""
+        counts = ", ".join(f"{label} {count:,}" for label, count in self.labels.items())
+        yield Line(f"{self.gold}: {self.items:,} items ({counts})")
+        if self.undecided:
+            yield Line(f"{self.undecided:,} more are not decided: adjudicate them, then pull")
+
+
+def export_gold(workspace: WorkspaceLayout, names: Iterable[str], path: Path) -> GoldExport:
+    """Write the gold set of projects as CSV; raises as `make_gold` does."""
+    gold = make_gold(workspace, names)
     write_whole(path, gold.as_csv())
+    labels = Counter(item.label for item in gold.items)
+    return GoldExport(path, len(gold.items), dict(sorted(labels.items())), gold.undecided)
 
 
 def _form(workspace: WorkspaceLayout, name: str) -> Form:

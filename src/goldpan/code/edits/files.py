@@ -15,7 +15,7 @@ from goldpan.code.edits.apply import EditError, FileEdits, FileError, Forgivenes
 from goldpan.code.edits.diffs import change_files, encode, is_unified
 from goldpan.code.edits.parse import parse_edits
 from goldpan.core.errors import UsageError, refuse_empty
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.git.apply import EXECUTABLE, FILE, FileState
 from goldpan.git.objects import encodings
 from goldpan.git.trees import SYMLINK, path_text
@@ -41,19 +41,6 @@ class Applied(Result):
 
     files: tuple[AppliedFile, ...]
     written: bool
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield which files were changed, and what was ignored for that."""
-        for file in self.files:
-            yield Line(f"{file.action} {file.path} ({_count(file.blocks, 'block')})")
-            for forgiven in file.forgiven:
-                yield Line(f"  ignored: {forgiven}")
-        verb = "changed" if self.written else "would change"
-        yield Line(f"{_count(len(self.files), 'file')} {verb}")
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun if count == 1 else f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True)

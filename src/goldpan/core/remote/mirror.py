@@ -40,7 +40,7 @@ from goldpan.core.remote.manifest import (
 from goldpan.core.remote.places import FILES, STATE
 from goldpan.core.remote.store import Lease, ObjectStore, UnchangedError
 from goldpan.core.resources import named
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.terminal import Terminal
 
 
@@ -110,10 +110,6 @@ class Pruned(Result):
 
     pieces: int
     bytes: int
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how much it was."""
-        yield Line(f"{self.pieces:,} pieces deleted, {self.bytes / 1e6:,.1f} MB")
 
 
 class Mirror:

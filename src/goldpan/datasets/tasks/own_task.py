@@ -6,13 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from goldpan.core import sanitize
 from goldpan.core.errors import GoldpanError, UsageError, suggested
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.settings.file import toml_value
 from goldpan.datasets.table_files import table_rows
 from goldpan.datasets.tasks.doubts import Doubt, LabeledTexts
@@ -23,7 +21,6 @@ from goldpan.datasets.tasks.task import TaskType
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _MOST_LABELS = 100
 _FEWEST_ROWS = 10
-_MOST_LISTED, _LONGEST_LISTED = 24, 40
 _POSITIVE = ("1", "1.0", "true", "yes", "y")
 """Values of which the label is the positive class, whatever the numbers of rows."""
 
@@ -44,6 +41,8 @@ class TaskOfTable:
 class AddedTask(Result):
     """A task that was made of a table, with the rows that were imported."""
 
+    schema = 2
+
     imported: ImportResult
     file: Path
     labels: Mapping[str, int]
@@ -55,40 +54,6 @@ class AddedTask(Result):
     def exit_code(self) -> int:
         """The exit code of the import."""
         return self.imported.exit_code
-
-    def plain(self) -> dict[str, Any]:
-        """Return the import, the file, the type, the labels and the doubts."""
-        return {
-            **self.imported.plain(),
-            "file": str(self.file),
-            "type": self.imported.task.type,
-            "labels": dict(self.labels),
-            "doubts": [asdict(doubt) for doubt in self.doubts],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the import, the labels, what looks wrong, and the next step."""
-        yield from self.imported.blocks()
-        task, rows = self.imported.task, sum(self.labels.values())
-        names = [name for name in task.label_names if name in self.labels]
-        cells = [
-            (sanitize.line(name, _LONGEST_LISTED), count, f"{count / rows:.1%}")
-            for name, count in ((name, self.labels[name]) for name in names[:_MOST_LISTED])
-        ]
-        more = len(names) - _MOST_LISTED
-        if cells:
-            yield Table(("label", "rows", "share"), cells)
-        if more > 0:
-            yield Line(f"and {more:,} more label{'s' if more > 1 else ''}")
-        answers = {
-            "regression": "numbers",
-            "binary": f"the positive class is {', the other '.join(row[0] for row in cells)}",
-        }.get(task.type, f"{len(names):,} labels")
-        yield Line(f"{self.file}: {task.type}, {answers}")
-        if self.doubts:
-            yield Line("Look at these rows before you trust a score:")
-        yield from (Line(f"  {doubt}") for doubt in self.doubts)
-        yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
 
 
 def describe_task(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.table_files import stem_of
 from goldpan.datasets.tasks.importing import ImportResult
@@ -24,33 +23,16 @@ _ANY_TABLE = "table"
 class SourceImport(Result):
     """The imports of a source's tasks."""
 
-    imports: tuple[ImportResult, ...]
-    left: tuple[str, ...]
+    schema = 2
+
+    tasks: tuple[ImportResult, ...]
+    not_given: tuple[str, ...]
     """Tasks whose files were not given."""
 
     @property
     def exit_code(self) -> int:
         """3 where a count differs from the published one, or files are missing."""
-        return max((3 if self.left else 0, *(result.exit_code for result in self.imports)))
-
-    def plain(self) -> dict[str, Any]:
-        """Return the imports and the tasks whose files were not given."""
-        return {"tasks": [result.plain() for result in self.imports], "not_given": list(self.left)}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield a table of the imports, with differences from the source's counts."""
-        cells = []
-        for result in self.imports:
-            rows = {split.name: split.rows for split in result.written.splits}
-            wrong = [check.what for check in result.checks if not check.exact]
-            text = "differ: " + ", ".join(wrong) if wrong else f"all {len(result.checks)} match"
-            sides = (rows.get("train", 0), rows.get("test", 0))
-            cells.append((result.task.name, result.written.rows, *sides, text))
-        yield Table(("task", "rows", "train", "test", "counts"), cells)
-        for result in self.imports:
-            yield from (Line(f"{result.task.name}: {text}") for text in result.warnings())
-        if self.left:
-            yield Line(f"Files not given: {', '.join(self.left)}")
+        return max((3 if self.not_given else 0, *(result.exit_code for result in self.tasks)))
 
 
 def tasks_of_source(source: str, tasks: Mapping[str, Task]) -> list[Task]:

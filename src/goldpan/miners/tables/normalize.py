@@ -9,10 +9,10 @@ that the largest does not come last.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -26,7 +26,7 @@ from goldpan.core.imports import do_without_pandas
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
 from goldpan.core.resources import frugal
-from goldpan.core.result import Block, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.schemas import (
     COMMENTS,
     ENTRIES,
@@ -294,29 +294,14 @@ def deal(sizes: Mapping[str, int], processes: int, worth: int) -> list[str]:
 _WORTH_PROCESSES = 8 << 20  # bytes of replies; starting processes takes as long as reading them
 
 
-class TableCounts(Result, Mapping[str, Mapping[str, int]]):
-    """How many rows each table of each repository has."""
+@dataclass(frozen=True, slots=True)
+class TableCounts(Result):
+    """How many rows the tables of repositories have."""
 
-    def __init__(self, counts: Mapping[str, Mapping[str, int]]) -> None:
-        self._counts = dict(counts)
+    schema = 2
 
-    def __getitem__(self, repo: str) -> Mapping[str, int]:
-        return self._counts[repo]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._counts)
-
-    def __len__(self) -> int:
-        return len(self._counts)
-
-    def plain(self) -> dict[str, dict[str, int]]:
-        """Return the counts by repository and table."""
-        return {repo: dict(rows) for repo, rows in self._counts.items()}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield one table of all."""
-        cells = [(repo, *row) for repo, rows in self._counts.items() for row in rows.items()]
-        yield Table(("repository", "table", "rows"), cells)
+    tables: Mapping[str, Mapping[str, int]]
+    """By repository and table."""
 
 
 def normalize_all(

@@ -6,20 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
+from goldpan.core.result import count
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.score import ranking_metric
 from goldpan.evaluation.slices import FEWEST_ROWS, headline
-from goldpan.report.document import (
-    Content,
-    Remark,
-    ReportTable,
-    Row,
-    Section,
-    count,
-    formatted,
-    listed,
-)
+from goldpan.report.document import Content, Remark, ReportTable, Row, Section, formatted, listed
 
 _MOST_MODELS = 8
 _MOST_TASKS = 60

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from goldpan.core.result import count
 from goldpan.evaluation.compare.question import ComparisonResult, System, mean_of
 from goldpan.evaluation.compare.result import (
     ChosenTest,
@@ -17,7 +18,7 @@ from goldpan.evaluation.compare.result import (
 from goldpan.evaluation.compare.scores import as_decimal
 from goldpan.evaluation.score import is_bounded, ranking_score
 from goldpan.evaluation.training import TEST
-from goldpan.report.document import count, formatted, listed
+from goldpan.report.document import formatted, listed
 
 # The words for decisions on pairs: `better` is only said by the calibrated method.
 

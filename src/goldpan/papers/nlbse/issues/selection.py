@@ -204,8 +204,8 @@ def group_rows(sketched: Sequence[data.Sketches], ages: data.Ids) -> data.Ids:
     """Return for each row of all units the row that stands for its group of near duplicates.
 
     `ages` ranks the rows, in the order of the units: the lowest of a group stands for it. A row
-    without near duplicates stands for itself. Memory follows the number of texts, about 1.5 KB
-    each.
+    without near duplicates stands for itself. Memory follows the number of texts, about
+    2.4 KB each.
     """
     settings = data.DuplicateSettings()
     every = data.joined(sketched, settings)

@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import duckdb
+import pyarrow.parquet as pq
 
-from goldpan.chain import Link, verify_chain
-from goldpan.core.errors import UsageError, WorkspaceError, choices, question
-from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.errors import UsageError, choices, question
+from goldpan.core.result import Result
 from goldpan.core.storage.archive import Archive
-from goldpan.core.storage.parquet import connect
+from goldpan.core.storage.parquet import read_table, reading
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 from goldpan.datasets.provenance import PROVENANCE, finished_datasets, read_provenance, shard_paths
-from goldpan.explain import Explanation, evidence_blocks, explain, plain_row
 from goldpan.git.objects import Objects
+from goldpan.lineage.chain import OBJECTS, Link, verify_chain
+from goldpan.lineage.explain import Explanation, explain
 
-_OBJECTS = ("base_sha", "head_sha", "blob_before", "blob_after", "commit", "blob")
 _MOST_ALIKE = 4
-_ALIKE = """
-WITH sought AS (SELECT lower(regexp_replace($id, '^[\\w-]+:', '')) AS name),
-ids AS (SELECT CAST(id AS VARCHAR) AS id, lower(regexp_replace(id, '^[\\w-]+:', '')) AS name
-        FROM read_parquet($paths, union_by_name = true))
-SELECT DISTINCT ids.id FROM ids, sought
-WHERE ids.name = sought.name OR starts_with(ids.name, sought.name || ':')
-ORDER BY ids.id LIMIT 4
-"""
 _PLACE = ("source", "path", "class", "line", "end_line", "start", "end")
 """Columns that say where a row was read that is of no issue or pull request."""
-_HOLDS = {True: "", False: "does not hold: ", None: "cannot be verified: "}
-_CONCLUSIONS = {
-    True: "The whole chain holds.",
-    False: "The chain is broken: goldpan check names damaged files and what makes them anew.",
-    None: "What could be verified holds; the rest is named above.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +51,8 @@ class GitObject:
 @dataclass(frozen=True, slots=True)
 class Trace(Result):
     """Where one example comes from."""
+
+    shown_in_json: ClassVar[tuple[str, ...]] = ("holds",)
 
     id: str
     dataset: str
@@ -95,47 +83,6 @@ class Trace(Result):
         """1 where a link is broken, 3 where a source is gone or a link cannot be made anew."""
         is_open = self.holds is None and bool(self.chain)
         return 1 if self.holds is False else 3 if is_open or not self.complete else 0
-
-    def plain(self) -> dict[str, Any]:
-        """Return where the example comes from, and whether all of that holds."""
-        return {**asdict(self), "holds": self.holds}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield where the example comes from, from its row to its sources."""
-        yield Line(self.id)
-        yield Line(f"split {self.split} of {self.dataset}")
-        for name, value in self.place.items():
-            yield Line(f"  {name}: {value}")
-        yield from self._entries()
-        if self.objects:
-            yield Title("Git objects")
-        for git_object in self.objects:
-            size = git_object.size
-            state = "not there" if size is None else f"{git_object.kind}, {size:,} bytes"
-            yield Line(f"  {git_object.column} {git_object.sha}  {state}")
-        if self.replies:
-            yield Title("Raw replies")
-        for reply in self.replies:
-            state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
-            yield Line(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
-        if self.chain:
-            yield Title("Verified, from the sources to the example")
-            for link in self.chain:
-                yield Line(f"  {link.step}: {_HOLDS[link.holds]}{link.found}")
-            yield Line(_CONCLUSIONS[self.holds])
-
-    def _entries(self) -> Iterator[Block]:
-        if self.entries:
-            yield Title("Entries")
-        for entry in self.entries:
-            if entry.entry:
-                kind, title = entry.entry["kind"], entry.entry["title"]
-                yield Line(f"  {entry.repo}#{entry.number} {kind}: {title}")
-        numbers = {entry.number for entry in self.entries}
-        for pair in (pair for entry in self.entries[:1] for pair in entry.pairs):
-            if pair["pull"] in numbers:
-                yield Title(f"Evidence: {', '.join(pair['signals'])}")
-                yield from evidence_blocks(pair, "  ")
 
 
 def trace(
@@ -176,7 +123,7 @@ def trace(
         example_id,
         str(directory),
         split,
-        plain_row(example),
+        example,
         tuple(_replies(workspace, repo, example.get("raw") or ()) if repo is not None else ()),
         tuple(_objects(workspace.clone(repo), example) if repo is not None else ()),
         _entries(workspace, directory, repo, numbers),
@@ -200,31 +147,24 @@ def _entries(
 
 def _alike(directory: Path, example_id: str) -> list[str]:
     """Return ids of a dataset that are the same but for the dataset's name, case or the end."""
-    paths = [str(path) for path in shard_paths(directory)]
-    if not paths:
-        return []
-    with connect() as connection:
-        found = connection.execute(_ALIKE, {"paths": paths, "id": example_id}).fetchall()
-    return [row[0] for row in found]
+    sought, found = _without_dataset(example_id), set[str]()
+    for path in shard_paths(directory):
+        ids = map(str, read_table(path, ["id"])["id"].to_pylist())
+        found |= {one for one in ids if _without_dataset(one).startswith(sought)}
+    return sorted(found)
+
+
+def _without_dataset(example_id: str) -> str:
+    return re.sub(r"^[\w-]+:", "", example_id).lower() + ":"
 
 
 def _find(directory: Path, example_id: str) -> tuple[str, dict[str, Any]] | None:
     """Return the split and the row of an example, if the dataset holds it."""
     for path in shard_paths(directory):
-        try:
-            with connect() as connection:
-                rows = (
-                    connection.read_parquet(str(path))
-                    .filter(duckdb.ColumnExpression("id") == duckdb.ConstantExpression(example_id))
-                    .to_arrow_table()
-                    .to_pylist()
-                )
-        except duckdb.Error as error:
-            raise WorkspaceError(
-                f"{path} cannot be read ({str(error).splitlines()[0]})", "Build the dataset again"
-            ) from error
-        if rows:
-            return path.name.rsplit("-", 3)[0], rows[0]
+        with reading(path, "Build the dataset again"):
+            found = pq.read_table(path, filters=[("id", "=", example_id)], partitioning=None)
+            for row in found.to_pylist():
+                return path.name.rsplit("-", 3)[0], row
     return None
 
 
@@ -239,7 +179,7 @@ def _replies(workspace: WorkspaceLayout, repo: str, names: Sequence[str]) -> lis
 
 
 def _objects(clone: Path, example: dict[str, Any]) -> list[GitObject]:
-    named = [(column, example[column]) for column in _OBJECTS if example.get(column)]
+    named = [(column, example[column]) for column in OBJECTS if example.get(column)]
     if not clone.exists():
         return [GitObject(column, sha, None, None) for column, sha in named]
     with Objects(clone) as objects:

@@ -1,0 +1,220 @@
+"""What people see of mining, its tables, histories and pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from itertools import groupby
+
+from goldpan.core.result import Block, Line, Table, Title, count, renders
+from goldpan.core.storage.workspace import DEFAULT_RULES
+from goldpan.miners.coverage import Coverage
+from goldpan.miners.gharchive.mine import ArchiveResult
+from goldpan.miners.gharchive.store import HourReport
+from goldpan.miners.history.revisions import FetchedHistory
+from goldpan.miners.mine import MineResult, duration
+from goldpan.miners.pairing import PairResult
+from goldpan.miners.repair import Repair
+from goldpan.miners.tables.normalize import TableCounts
+
+_MOST_GAPS = _MOST_NUMBERS = _MOST_RUNS = 20
+
+
+@renders(Coverage)
+def covered(result: Coverage) -> Iterator[Block]:
+    """Yield announced against stored counts and what is missing."""
+    since = f", entries updated since {result.since}" if result.since else ""
+    yield Title(result.repo, f" via {result.via}, {result.mined_at}{since}")
+    yield from counted_and_missing(result)
+
+
+def counted_and_missing(result: Coverage) -> Iterator[Block]:
+    """Yield the same without a title."""
+    cells = [
+        (count.kind, "-" if count.announced is None else count.announced, count.stored)
+        for count in result.counts
+    ]
+    yield Table(("", "announced", "stored"), cells)
+    if not result.finished:
+        yield Line("The last run did not finish: run the same goldpan mine command again.")
+    for unknown in result.unknown:
+        where = f"{unknown.count:,} times, as in #{unknown.number}"
+        yield Line(f"Unknown {unknown.kind} {unknown.name}: {where}")
+    if result.unseen:
+        beyond = "what cannot be seen without a token:"
+        yield Line(
+            f"Nothing is missing, except {beyond}" if result.complete else f"Besides, {beyond}"
+        )
+        yield from (Line(f"  {part}") for part in result.unseen)
+    elif result.complete:
+        yield Line("Nothing is missing.")
+    if result.gaps:
+        yield Line(f"{len(result.gaps):,} missing:")
+    for gap in result.gaps[:_MOST_GAPS]:
+        where = f"#{gap.number}" if gap.number is not None else "repository"
+        yield Line(f"  {where} {gap.part} {gap.state}: {gap.reason}")
+    if len(result.gaps) > _MOST_GAPS:
+        lists = f"goldpan status --repo {result.repo} --json lists them"
+        yield Line(f"  and {len(result.gaps) - _MOST_GAPS:,} more: {lists}")
+
+
+@renders(MineResult)
+def mined(result: MineResult) -> Iterator[Block]:
+    """Yield the coverage, and predicted against spent cost."""
+    if result.is_prediction:
+        yield _predictions((result,))
+    if result.coverage is None:
+        return
+    if result.via == "backup":
+        yield from covered(result.coverage)
+        return
+    path = "GraphQL" if result.via == "graphql" else "REST"
+    yield Title(result.repo, f" over {path}, {duration(result.seconds)}")
+    cells: list[tuple[object, ...]] = [("requests", result.predicted.requests, result.requests)]
+    if result.free:
+        cells.append(("of them free", "", result.free))
+    if result.via == "graphql":
+        cells.append(("points", result.predicted.points, result.points))
+    cells.append(("time", duration(result.predicted.seconds), duration(result.seconds)))
+    yield Table(("", "predicted", "spent"), cells)
+    yield from counted_and_missing(result.coverage)
+
+
+@renders(list[MineResult])
+def mined_each(results: Sequence[MineResult]) -> Iterator[Block]:
+    """Yield the predictions as one table, then each repository that was mined."""
+    if predicted := [result for result in results if result.is_prediction]:
+        yield _predictions(predicted)
+    for result in results:
+        if not result.is_prediction:
+            yield from mined(result)
+
+
+def _predictions(results: Sequence[MineResult]) -> Table:
+    cells = [
+        (
+            result.repo,
+            result.predicted.requests,
+            result.predicted.points or "-",
+            duration(result.predicted.seconds),
+        )
+        for result in results
+    ]
+    return Table(("repository", "requests", "points", "time"), cells)
+
+
+@renders(ArchiveResult)
+def archived(result: ArchiveResult) -> Iterator[Block]:
+    """Yield the figures, and the hours that are not whole."""
+    totals = result.totals
+    yield Title(
+        "GH Archive",
+        f": {totals['hours']:,} hours, {result.reused:,} of them there before, "
+        f"in {result.seconds:.1f} s",
+    )
+    cells = [(f"hours {state}", count) for state, count in result.states.items()]
+    cells += [(name, totals[name]) for name in ("bytes", "lines", "corrupt")]
+    cells.append((f"events kept ({', '.join(result.types)})", totals["events"]))
+    yield Table(("", "count"), cells)
+    if totals["corrupt"]:
+        yield Line("Corrupt lines are in gharchive/corrupt/, one file per hour.")
+    runs = list(_runs(result.not_whole))
+    for first, *later in runs[:_MOST_RUNS]:
+        hours = " to ".join(map(_name, (first, *later[-1:])))
+        yield Line(f"  {hours} {first.state}: {first.reason or ''}")
+    if len(runs) > _MOST_RUNS:
+        yield Line(f"  and {len(runs) - _MOST_RUNS:,} more: see gharchive/hours.parquet")
+    if result.complete:
+        yield Line("Every hour is complete.")
+
+
+def _runs(reports: Iterable[HourReport]) -> Iterator[Sequence[HourReport]]:
+    """Yield the hours that follow each other with the same state."""
+
+    def run_of(numbered: tuple[int, HourReport]) -> tuple[object, ...]:
+        index, report = numbered
+        return report.hour - timedelta(hours=index), report.state, report.reason
+
+    for _, run in groupby(enumerate(reports), run_of):
+        yield [report for _, report in run]
+
+
+def _name(report: HourReport) -> str:
+    return report.file.removesuffix(".json.gz")
+
+
+@renders(FetchedHistory)
+def fetched(result: FetchedHistory) -> Iterator[Block]:
+    """Yield how many pull requests have which state, and which have oddities."""
+    history = result.history
+    if not result.is_mined:
+        yield Title(history.repo, f": {result.clone.refs:,} refs")
+        yield Line("The repository was not mined, so no pull requests were read")
+        return
+    yield Title(
+        history.repo,
+        f": {result.clone.refs:,} refs, {history.pulls:,} pull requests "
+        f"read, {history.changes:,} changed files, {history.fetched:,} files fetched",
+    )
+    if result.clone.kept:
+        yield Line(f"{result.clone.kept:,} commits that the source no longer has are kept")
+    cells = [*history.states.items(), *history.notes.items()]
+    yield Table(("state or note", "pull requests"), cells)
+    if history.unasked:
+        yield Line(
+            f"git cannot tell what {history.unasked:,} pull requests changed, and the network "
+            "was not asked: goldpan clone --network asks GitHub for their diffs"
+        )
+    if history.disagreeing:
+        numbers = ", ".join(f"#{number}" for number in history.disagreeing[:_MOST_NUMBERS])
+        hidden = len(history.disagreeing) - _MOST_NUMBERS
+        remainder = f" and {hidden:,} more" if hidden > 0 else ""
+        yield Line(f"Size differs from GitHub's figures: {numbers}{remainder}")
+
+
+@renders(PairResult)
+def paired(result: PairResult) -> Iterator[Block]:
+    """Yield how many pairs each signal gave, and how many links are no pairs."""
+    noun = "pair" if result.pairs == 1 else "pairs"
+    yield Title(result.repo, f": {result.pairs:,} fix {noun} by rules {result.rules}")
+    yield Table(("signal", "pairs"), tuple(result.by_signal.items()))
+    if result.unconfirmed:
+        yield Line(
+            f"Closing keywords without a confirming cross reference: {result.unconfirmed:,} "
+            "(--rules unconfirmed accepts them)"
+        )
+    if result.lacks_history:
+        yield Line(f"No history: run goldpan clone --repo {result.repo}, then pair again")
+    if result.elsewhere:
+        yield Line(f"Links to issues of other repositories: {result.elsewhere:,}")
+    if result.other_rules:
+        others = ", ".join(f"--rules {name}" for name in result.other_rules)
+        yield Line(f"Also stored: {others}")
+    if result.rules != DEFAULT_RULES:
+        yield Line(f"Later commands use these pairs with --rules {result.rules}")
+
+
+@renders(Repair)
+def mended(result: Repair) -> Iterator[Block]:
+    """Yield what was kept and lost, and what to run next."""
+    kept = f"{count(result.kept, 'intact reply')} kept"
+    yield Line(f"{result.directory}: {kept}, {len(result.lost):,} lost.")
+    for path in result.aside:
+        yield Line(f"  The damaged file is kept as {path}")
+    for lost in result.lost:
+        owner = f" of #{lost.number}" if lost.number is not None else ""
+        part = lost.part or "replies"
+        yield Line(f"  {lost.file} at byte {lost.offset}: {part}{owner} ({lost.reason})")
+    parent = result.directory.parent
+    mine = f"goldpan mine --repo {parent.name}/{result.directory.name}"
+    if result.backups:
+        yield Line(f"  Only the backup still has these: {mine} --from-backup PATH")
+    elif parent.parent.name == "raw":
+        yield Line(f"  {mine} fetches them again.")
+
+
+@renders(TableCounts)
+def counted(result: TableCounts) -> Iterator[Block]:
+    """Yield one table of all."""
+    cells = [(repo, *row) for repo, rows in result.tables.items() for row in rows.items()]
+    yield Table(("repository", "table", "rows"), cells)
