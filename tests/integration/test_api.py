@@ -68,7 +68,7 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     )
     assert "rejects.csv has 73 dropped subjects" in written
     (stored,) = lab.status()
-    assert stored.coverage.complete
+    assert stored.complete
     assert stored.stored["default"] == ["default", "verified"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#56").complete

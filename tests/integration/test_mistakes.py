@@ -156,3 +156,35 @@ def test_the_local_github_tells_what_to_mine(tmp_path: Path) -> None:
         served.terminate()
     assert told.startswith("Serves prospector/sluice")
     assert command == f"GITHUB_TOKEN=any goldpan mine --repo prospector/sluice --api-url {url}"
+
+
+def test_a_split_that_comes_out_empty_names_one_that_can(tmp_path: Path) -> None:
+    rows = [f"text number {n} of house {n * n},{'yes' if n % 2 else 'no'}" for n in range(12)]
+    (tmp_path / "few.csv").write_text("\n".join(["body,urgent", *rows]))
+    done = run(
+        *["tasks", "add", "few", "few.csv", "--text", "body", "--label", "urgent"], folder=tmp_path
+    )
+    assert done.code == 0, done.err
+    done = run(
+        *["tasks", "import", "few", "few.csv", "--split", "random:0.98,0.01,0.01"], folder=tmp_path
+    )
+    assert "Of 12 rows none is in validation and test: --split stratified:" in done.out
+    done = run(
+        *["tasks", "import", "few", "few.csv", "--split", "stratified:0.8,0.2"], folder=tmp_path
+    )
+    assert "none is in" not in done.out
+    table = "\n".join(["body,urgent", *["the same,yes", "the same,no"] * 20])
+    (tmp_path / "equal.csv").write_text(table)
+    done = run(
+        *["tasks", "add", "equal", "equal.csv", "--text", "body", "--label", "urgent"],
+        folder=tmp_path,
+    )
+    assert "rows with other texts are needed" in done.out
+    assert "Next:" not in done.out
+
+
+def test_issue_types_are_built_of_what_there_is(folder: Path) -> None:
+    line = "build issue-type --workspace demo --profile nlbse23 --split none --output types"
+    done = run(*line.split(), folder=folder)
+    assert done.code == 0, done.err
+    assert "repositories" in done.out + done.err

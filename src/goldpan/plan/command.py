@@ -14,10 +14,10 @@ from goldpan.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from goldpan.core.result import Results
     from goldpan.core.terminal import Reporter
+    from goldpan.miners.coverage import Coverage
     from goldpan.plan.opened import OpenPlan, PlanFile
     from goldpan.plan.results import DryRun, PlanResult, PlanStatus
     from goldpan.report.workspace_page import Addition
-    from goldpan.workspace.checking import RepositoryStatus
 
 
 def run(
@@ -89,7 +89,7 @@ def open_plan(
 
 def status(
     lab: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
-) -> Results[RepositoryStatus] | PlanStatus:
+) -> Results[Coverage] | PlanStatus:
     """Compare announced with stored counts, and list what is missing and why.
 
     Example: goldpan status --repo numpy/numpy

@@ -252,7 +252,7 @@ class PlanRun:
 
     def _end(self, result: StepResult) -> None:
         self._ended[result.unit] = result
-        if result.ran or result.state == "skipped":
+        if result.ran or result.state in ("failed", "skipped"):
             self._report(result)
 
     def _report(self, result: StepResult) -> None:

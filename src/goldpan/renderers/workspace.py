@@ -6,21 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from goldpan.core.result import Block, Line, Table, Title, blocks_of, renders
-from goldpan.evaluation.overview import overview
-from goldpan.filters.basis import stored_blocks
-from goldpan.renderers.miners import covered
-from goldpan.workspace.checking import RepositoryStatus
+from goldpan.renderers.evaluation import overview
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.reporting import OpenedPage
 from goldpan.workspace.runs import Evaluation, RunEstimate
 from goldpan.workspace.starting import Setting, Trusted
-
-
-@renders(RepositoryStatus)
-def status(result: RepositoryStatus) -> Iterator[Block]:
-    """Yield the coverage, then the rules and profiles."""
-    yield from covered(result.coverage)
-    yield from stored_blocks(result.stored)
 
 
 @renders(Dataset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def issue_type(
     lab: Workspace,
     *repos: str,
-    source: Literal["gharchive", "mined"] = "gharchive",
+    source: Literal["gharchive", "mined"] | None = None,
     profile: str | Path = "default",
     split: str | None = None,
     balance: str | None = None,
@@ -38,7 +39,7 @@ def issue_type(
     Example: goldpan build issue-type --profile nlbse23
 
     Args:
-        source: Hours of GH Archive, or mined repositories.
+        source: Hours of GH Archive, or mined repositories. (default: the hours, if there are any)
         profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml file.
         split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
             project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
@@ -50,13 +51,14 @@ def issue_type(
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
     """
     from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
-    from goldpan.papers.nlbse.issues.closings import EventSource
+    from goldpan.papers.nlbse.issues.closings import EventSource, present_source
     from goldpan.papers.nlbse.issues.profile import list_labels, load_profile
     from goldpan.plugins.data import open_engine
     from goldpan.plugins.operations import Dataset
 
     chosen = load_profile(str(profile))
     lab.settings.trust.require("plugins")
+    source = source or present_source(lab.layout)
     names = (
         known_repositories(lab.layout, repos, "tables")
         if source == "mined" or labels
@@ -64,8 +66,9 @@ def issue_type(
     )
     if labels:
         return list_labels(lab.layout, names, chosen, output)
+    layout = replace(lab.layout, root=lab.layout.root.absolute())  # machines share it
     request = make_request(
-        EventSource(lab.layout, source, tuple(names)),
+        EventSource(layout, source, tuple(names)),
         chosen,
         split=split,
         balance=balance,
