@@ -14,7 +14,8 @@ from goldpan.filters.basis import basis_sentences
 def built(result: BuildResult) -> Iterator[Block]:
     """Yield what the dataset holds, and what became of the rest."""
     written = result.written
-    yield Title(written.family.name, f": {written.rows:,} examples in {result.seconds:.1f} s")
+    examples = "example" if written.rows == 1 else "examples"
+    yield Title(written.family.name, f": {written.rows:,} {examples} in {result.seconds:.1f} s")
     yield written.table()
     yield Line(f"{result.considered:,} considered, {result.kept:,} kept by the filters")
     whole = written.rows + written.report.dropped

@@ -16,6 +16,7 @@ from goldpan.core.values import output_file
 from goldpan.workspace.comparing import compare
 from goldpan.workspace.filtering import choose_profile
 from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.options import Switch
 from goldpan.workspace.repositories import dataset_directories
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class OpenedPage(Result):
 
 
 def open_page(
-    self: OpenWorkspace, *, project: str | None = None, browser: bool = True
+    self: OpenWorkspace, *, project: str | None = None, browser: Switch = True
 ) -> OpenedPage:
     """Open the newest report, or an annotation project in Label Studio, in the browser.
 
