@@ -58,7 +58,8 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("", "repositories is missing", "docs/plans.md"),
+    ("", "is empty", "goldpan init"),
+    ("# nothing", "repositories is missing", "docs/plans.md"),
     (f'{LISTED}[[dataset]]\nname = "qa"', "dataset[0].family is missing", "docs/plans.md"),
     ("[repositories]", "repositories: it names no repository", "listed ="),
     ("[repositories]\nlist = []", "line 2: the key repositories.list is unknown", "listed"),

@@ -48,7 +48,6 @@ def run(
         select: Search again for the selected repositories.
         force: Also run units that are up to date.
         dry_run: Only show what would run, and why.
-        execution: Where stages work, unless the plan says where for one of them.
         workspace: A directory or s3://BUCKET/NAME. (default: the plan's)
         progress: Show progress on standard error.
     """

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import create_model
 
 from goldpan.builders.recipes import NOT
-from goldpan.core.errors import UsageError, question
+from goldpan.core.errors import UsageError, question, refuse_empty
 from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported
 from goldpan.core.settings.file import Location, Problem, read_toml
@@ -88,6 +88,7 @@ def plan_of(built: tuple[str, ...]) -> type[Plan]:
 def load_plan(path: str | Path) -> PlanFile:
     """Read a plan; raises `UsageError` that names all faults with line, key, cause and remedy."""
     file = Path(path)
+    refuse_empty(file, "Run goldpan init, which writes a plan to edit")
     source = read_toml(file, "docs/plans.md")
     if not _NAME.fullmatch(file.stem):
         raise UsageError(

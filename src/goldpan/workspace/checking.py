@@ -7,11 +7,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
 from goldpan.core.result import Results
 from goldpan.core.storage.workspace import existing
-from goldpan.core.values import Limits, output_file
+from goldpan.core.values import output_file
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import known_repositories
 
@@ -66,7 +69,9 @@ def check(
         return replace(check_workspace(layout, reporter), repaired=repaired)
 
 
-def prune(self: OpenWorkspace, *, older_than: Annotated[float, Limits(0)] = 7.0) -> Pruned:
+def prune(
+    self: OpenWorkspace, *, older_than: Annotated[float, Parameter(validator=Number(gte=0))] = 7.0
+) -> Pruned:
     """Delete from a store what its workspace no longer uses.
 
     See docs/workspaces.md.

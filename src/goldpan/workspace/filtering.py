@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldpan.core.result import Results, count
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.options import Changes
 from goldpan.workspace.repositories import dataset_directory, known_repositories
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def filter(
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
     rejects: Path | str | None = None,
     list: bool = False,
     execution: Execution = LOCAL,
@@ -49,7 +50,6 @@ def filter(
         settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
-        execution: Where repositories are judged, one a processor.
     """
     from goldpan.filters.funnel import write_rejects
     from goldpan.filters.pipeline import CriterionList, run_filters
@@ -75,7 +75,7 @@ def funnel(
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
     output: Path | str | None = None,
 ) -> Funnels:
     """Show what each criterion drops, on its own and in sequence.
@@ -141,7 +141,7 @@ def choose_profile(
     repos: Sequence[str],
     profile: str | Path,
     rules: str,
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
 ) -> tuple[WorkspaceLayout, list[str], Profile]:
     """Return the paths by pairing rules, the repositories, and the profile that judges them.
 
@@ -162,7 +162,7 @@ def review(
     model: str | Sequence[str] = (),
     base_url: str | None = None,
     settings_file: Path | str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
     subject: str | Sequence[str] = (),
     dataset: str | Path | None = None,
     limit: Count | None = None,

@@ -116,7 +116,7 @@ def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return Source(name, tomllib.loads(text), page, text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name} is not valid TOML: {error}", "Correct it") from None
+        raise UsageError(f"{name} is not valid TOML: {cause_of(error)}", "Correct it") from None
 
 
 def toml_text(values: Mapping[str, Any]) -> str:
