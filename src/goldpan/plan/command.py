@@ -14,10 +14,10 @@ from goldpan.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from goldpan.core.result import Results
     from goldpan.core.terminal import Reporter
+    from goldpan.miners.coverage import Coverage
     from goldpan.plan.opened import OpenPlan, PlanFile
     from goldpan.plan.results import DryRun, PlanResult, PlanStatus
     from goldpan.report.workspace_page import Addition
-    from goldpan.workspace.checking import RepositoryStatus
 
 
 def run(
@@ -77,11 +77,12 @@ def open_plan(
     keep: bool = True,
 ) -> OpenPlan:
     """Check a plan in its workspace and open it with its repositories; see `selection.select`."""
-    from goldpan.plan.file import check_in
+    from goldpan.core.storage.workspace import tasks_directory
+    from goldpan.plan.file import check_plan
     from goldpan.plan.opened import OpenPlan
     from goldpan.plan.selection import select as select_repositories
 
-    check_in(file, lab)
+    check_plan(file, tasks_directory(lab.path))
     stored = OpenPlan(file, lab).folder / "selection.json"
     planned = file.head.repositories
     repos = select_repositories(planned, stored, lab.settings, reporter, anew=select, keep=keep)
@@ -90,7 +91,7 @@ def open_plan(
 
 def status(
     lab: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
-) -> Results[RepositoryStatus] | PlanStatus:
+) -> Results[Coverage] | PlanStatus:
     """Compare announced with stored counts, and list what is missing and why.
 
     Example: goldpan status --repo numpy/numpy

@@ -19,7 +19,6 @@ from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
 from goldpan.execution.verify import Verification
 from goldpan.plan.results import StepResult
 from goldpan.report.compared import ComparisonReport
-from goldpan.report.comparison.words import sentences
 from goldpan.workspace.runs import Evaluation
 
 _LONGEST = 180
@@ -105,7 +104,7 @@ def _evaluated(results: Sequence[Result]) -> str:
 
 
 def _compared(results: Sequence[Result]) -> str:
-    return "; ".join(sentences(one.result)[0] for one in _of(results, ComparisonReport))
+    return "; ".join(one.summary[0] for one in _of(results, ComparisonReport))
 
 
 def _audited(results: Sequence[Result]) -> str:

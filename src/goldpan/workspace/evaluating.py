@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
-from goldpan.core.values import Limits, Positive, several
+from goldpan.core.values import LOCAL, Execution, Limits, Positive, several
 from goldpan.workspace import comparing, labeling, verifying
 from goldpan.workspace.comparing import suite_members
-from goldpan.workspace.opening import Group
+from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Evaluate(Group):
         hold_out: str | None = None,
         by: Names = (),
         dry_run: bool = False,
+        execution: Execution = LOCAL,
+        gpus: Annotated[float, Limits(0)] = 0.0,
     ) -> Evaluation | Results[RunEstimate]:
         """Run models on tasks, once per seed; finished runs are not repeated.
 
@@ -69,8 +72,11 @@ class Evaluate(Group):
             by (COLUMN): Score by a column, such as document. Scores by
                 repo are always included, and by place-in-issue where goldpan audit told it.
             dry_run: Only estimate what paid models would cost.
+            execution: Where runs are done, each by itself; models behind an endpoint are asked from
+                this machine.
+            gpus: How many GPUs of one machine of a cluster a run needs.
         """
-        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs
+        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs, run_on_cluster
 
         self.lab.settings.trust.require("plugins")
         data, directory = self._data(several(task), suite, dataset)
@@ -91,6 +97,11 @@ class Evaluate(Group):
                 RunEstimate(planned.task, planned.model.name, planned.seed, planned.estimate())
                 for planned in plan
             )
+        if execution.engine == "ray" and not any(one.estimate for one in plan.models):
+            work = partial(_run_there, self.lab.path.absolute())
+            common = {"protocol": protocol, "settings": settings, "ablate": ablate}
+            inputs = {**common, "hold_out": hold_out, "by": by}
+            return run_on_cluster(plan, several(model), inputs, work, execution, gpus)
         finished: list[RunResult] = []
         failures: list[GoldpanError] = []
         for planned in plan:
@@ -310,3 +321,10 @@ class Evaluate(Group):
                 f"Run goldpan tasks import for {', '.join(task.name for task in members)}",
             )
         return present
+
+
+def _run_there(root: Path, values: Mapping[str, Any]) -> RunResult:
+    """Do one run on a machine of a cluster; raises what it raises."""
+    found = Evaluate(OpenWorkspace(root)).run(**values)
+    run: RunResult = found[0]
+    return run

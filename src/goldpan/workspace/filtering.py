@@ -15,9 +15,8 @@ from goldpan.workspace.repositories import dataset_directory, known_repositories
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from goldpan.annotation.review.calibration import Calibrations
+    from goldpan.annotation.review.calibration import Calibration
     from goldpan.annotation.review.run import ReviewResult
-    from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
@@ -171,7 +170,7 @@ def review(
     batch: bool = False,
     dry_run: bool = False,
     calibrate: str | Path | None = None,
-) -> ReviewResult | ReviewEstimate | Calibrations:
+) -> ReviewResult | Results[Calibration]:
     """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
 
     The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
@@ -197,12 +196,7 @@ def review(
             project's name, or a Parquet file.
     """
     from goldpan.annotation.review.request import load_review_settings
-    from goldpan.annotation.review.run import (
-        estimate_labels,
-        estimate_review,
-        review_labels,
-        run_review,
-    )
+    from goldpan.annotation.review.run import review_labels, run_review
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))
@@ -221,17 +215,14 @@ def review(
     with self.reporting() as reporter:
         if dataset is not None:
             directory = dataset_directory(self.layout, dataset)
-            if dry_run:
-                return estimate_labels(self.layout, directory, reviewing)
-            return review_labels(self.layout, directory, reviewing, reporter)
+            return review_labels(self.layout, directory, reviewing, reporter, dry_run=dry_run)
         layout, names, chosen = choose_profile(self, repos, profile, rules)
-        work = estimate_review if dry_run else run_review
-        return work(layout, names, chosen, reviewing, reporter)
+        return run_review(layout, names, chosen, reviewing, reporter, dry_run=dry_run)
 
 
 def _calibrations(
     self: OpenWorkspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
-) -> Calibrations:
+) -> Results[Calibration]:
     """Return how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews
 
