@@ -69,7 +69,7 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(
     assert reproduced["complete"]
     cells = [cell for table in reproduced["tables"] for cell in table["cells"]]
     assert {cell["state"] for cell in cells} == {"run"}
-    assert [cell["same"] for cell in cells] == [True] * 14
+    assert [cell["verdict"] for cell in cells] == ["equal"] * 14
     ((name, digest),) = reproduced["plugins"].items()
     assert name == "commit_messages 1.0"
     assert len(digest) == 64
