@@ -24,10 +24,10 @@ endif
 
 .PHONY: demo demo-annotate quick test scale nightly check bench chaos docs lock clean
 
-demo: $(DEMO_READY)  ## run the whole pipeline offline on a small repository
+demo: $(DEMO_READY)  ## run the whole pipeline offline on two small repositories
 	$(BIN)/goldpan demo
 
-demo-annotate: demo  ## open the demo's code edits in a Label Studio of one's own
+demo-annotate: demo $(TEST_READY)  ## open the demo's code edits in a Label Studio of one's own
 	$(BIN)/goldpan annotate serve --install --workspace demo-workspace --dataset demo-workspace/datasets/code-edit
 
 quick: $(QUICK_READY)  ## run the tests to run while working

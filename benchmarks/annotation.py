@@ -28,7 +28,7 @@ from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_ta
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.pull import pull
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.serve import SERVER, prepare, running
+from goldpan.annotation.studio.serve import SERVER, serve
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 
@@ -220,8 +220,7 @@ def main() -> None:
     print(f"{TASKS:,} tasks of {size:,.0f} bytes, two answers each, best of {ROUNDS} rounds")
     with scratch() as directory:
         data = Path(directory) / "server"
-        accounts = prepare(folder, data, ["one@example.org"], _QUIET)
-        with running(folder, data, free_port(), accounts) as run:
+        with serve(folder, data, free_port()) as run:
             measure(Path(directory), Bench(run.server, folder / "bin" / "python", form, tasks))
 
 

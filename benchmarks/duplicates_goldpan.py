@@ -48,5 +48,5 @@ def main() -> None:
             opened = stack.enter_context(open_engine(Execution("ray", address, workers)))
         else:
             opened = stack.enter_context(open_engine(Execution(workers=workers)))
-        table = find_duplicates(parts, DuplicateSettings(), scratch=directory, engine=opened)
+        table = find_duplicates(parts, DuplicateSettings(), engine=opened)
     pq.write_table(table.select(["number", "cluster"]), directory / "goldpan.parquet")

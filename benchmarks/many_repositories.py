@@ -23,12 +23,11 @@ from pathlib import Path
 from benchmarks.backup import Run, watch
 from benchmarks.scale import mine_world, scratch
 from goldpan.core.terminal import Reporter
-from goldpan.plan.due import recipe_of
+from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
-from goldpan.plan.make import open_workspace
-from goldpan.plan.run import OpenPlan
-from goldpan.plan.step import RENAMED
-from goldpan.plan.unit import UnitRecord
+from goldpan.plan.opened import open_workspace
+from goldpan.plan.record import Record
+from goldpan.plan.stages import make_steps
 from goldpan.workspace.workspace import Workspace
 from tests.twin import workload_world
 
@@ -76,12 +75,9 @@ def write_plan(directory: Path, repositories: int) -> Path:
         encoding="utf-8",
     )
     file = load_plan(path)
-    with Reporter(quiet=True) as reporter:
-        opened = OpenPlan(file, open_workspace(file), reporter)
-        for step in opened.steps:
-            facts = {RENAMED: step.unit.subject} if step.unit.stage == "mine" else {}
-            record = UnitRecord(step.unit.name, "done", recipe_of(step), _WHEN, facts=facts)
-            opened.context.keep(record)
+    opened = open_plan(file, open_workspace(file), Reporter(quiet=True))
+    for step in make_steps(opened):
+        opened.keep(Record(step.name, "done", step.basis(), _WHEN))
     return path
 
 

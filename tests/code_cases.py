@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tests.twin.sluice import files
+from tests.twin.code import files
 
 Case = tuple[str, str, str, bool]
 """A name, a text before and after, and whether the change has substance."""

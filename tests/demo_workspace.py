@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from goldpan import Workspace
-from goldpan.demo.pipeline import REPO
+from goldpan.demo.pipeline import REPO, replies_of
 from tests import program
 from tests.program import Done
+from tests.screens import run_on_screen
 from tests.shared_folder import made_once
 
 TASK, MODELS = "nlbse23_issue_type", ("majority", "tfidf-xgboost")
 """What the demo's plan evaluates."""
+PROGRAM = Path(sys.executable).with_name("goldpan")
 _WORKSPACE = "work space"
 
 
@@ -48,11 +51,19 @@ def make_demo(root: Path) -> Path:
     return shutil.copytree(run_demo()[0], root, dirs_exist_ok=True)
 
 
+def make_sluice(root: Path) -> Path:
+    """Make a directory the workspace of a demo without what it mined of its other repository."""
+    make_demo(root)
+    for folder in root.glob("*/prospector/assay*"):
+        shutil.rmtree(folder)
+    return root
+
+
 def make_tables(root: Path) -> Workspace:
     """Make a workspace of the demo's replies and their tables alone; return it."""
     replies = root / "raw" / REPO
     replies.mkdir(parents=True)
-    shipped = files("goldpan.demo") / "replies" / "run-0001.zst"
+    shipped = files("goldpan.demo") / replies_of(REPO)
     (replies / "run-0001.zst").write_bytes(shipped.read_bytes())
     lab = Workspace(root)
     lab.normalize()
@@ -60,11 +71,18 @@ def make_tables(root: Path) -> Workspace:
 
 
 def run_demo() -> tuple[Path, str]:
-    """Return the workspace in which the demo ran, not to be changed, and what it printed."""
+    """Return the workspace in which the demo ran, not to be changed, and what was shown of it."""
     made = made_once("demo", _run_demo)
     return made / _WORKSPACE, (made / "printed.txt").read_text(encoding="utf-8")
 
 
 def _run_demo(folder: Path) -> None:
-    printed = goldpan("demo", "--workspace", str(folder / _WORKSPACE))
-    (folder / "printed.txt").write_text(printed, encoding="utf-8")
+    command = (PROGRAM, "demo", "--workspace", _WORKSPACE)
+    shown = run_on_screen(command, 110, {**offline(), "PATH": _path_without_goldpan()}, folder)
+    (folder / "printed.txt").write_text("\n".join(shown), encoding="utf-8")
+
+
+def _path_without_goldpan() -> str:
+    """Return a search path that does not find `goldpan`, as that of a shell beside a clone."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if not (Path(folder) / "goldpan").exists())

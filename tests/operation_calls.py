@@ -60,19 +60,16 @@ class Called:
 
     printed: Any
     returned: Result
+    plain: Any
+    """What the method returned, as JSON has it."""
     exit_code: int
-
-    @property
-    def plain(self) -> Any:
-        """What the method returned, as JSON has it."""
-        return json_data(self.returned)
 
 
 def prepare(folder: Path) -> None:
     """Put the demo's workspace and the files of the calls into a folder."""
     make_demo(folder / "demo")
     shipped = files("goldpan.demo")
-    for name in ("sluice.bundle", "recipe.toml"):
+    for name in ("sluice.bundle", "assay.bundle", "recipe.toml"):
         (folder / name).write_bytes((shipped / name).read_bytes())
     for name, content in _FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -86,7 +83,8 @@ def call(name: str) -> Called:
     assert done.exit_code in (0, 3) or name == "doctor", done.output  # which sees no network
     for made in _ONCE.get(name, ()):
         made.unlink()
-    return Called(orjson.loads(done.stdout), _call_method(words), done.exit_code)
+    returned = _call_method(words)
+    return Called(orjson.loads(done.stdout), returned, json_data(returned), done.exit_code)
 
 
 def _call_method(words: list[str]) -> Result:

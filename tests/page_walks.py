@@ -27,8 +27,8 @@ from tests.prompting import question_of
 from tests.verifying import ISOLATIONS
 
 LAB = "goldpan-workspace"
-SLUICE = files("goldpan") / "demo" / "sluice.bundle"
-"""The history of the demo's repository."""
+HISTORIES = files("goldpan") / "demo" / "{name}.bundle"
+"""The histories of the demo's repositories."""
 HERE = {"numpy/numpy": "prospector/sluice"}
 """What stands here for what pages name: the repository of the demo."""
 NEEDS = {
@@ -201,7 +201,7 @@ WALKS: Mapping[str, Walk] = {
     "docs/code-comments.md": Walk(
         _official,
         here={
-            "goldpan clone": f"goldpan clone --source {SLUICE}",
+            "goldpan clone": f"goldpan clone --source {HISTORIES}",
             "google/guava": "prospector/sluice",
             "pallets/flask --revision 3.0.0": "prospector/sluice --revision main",
             "pillar-markup/pillar": "prospector/sluice",

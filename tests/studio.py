@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,8 @@ import pytest
 
 from goldpan.annotation.studio.client import StudioError
 from goldpan.annotation.studio.forms import StudioTask, find_form, make_task
-from goldpan.annotation.studio.project import TaskJournal, open_project
-from goldpan.annotation.studio.serve import Account, Running, prepare, running
+from goldpan.annotation.studio.project import open_project
+from goldpan.annotation.studio.serve import Account, Running, serve, studio_environment
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from tests.console import run
@@ -34,6 +35,10 @@ QUIET = Reporter(quiet=True)
 REPO = "octo/gem"
 Goldpan = Callable[..., Done]
 PEOPLE = ("ann@example.org", "ben@example.org", "cleo@example.org")
+ACCOUNTS = tuple(
+    Account(address, f"password of {address}", str(number) * 40)
+    for number, address in enumerate(PEOPLE, 1)
+)
 DIFF = """\
 --- a/src/pan.py
 +++ b/src/pan.py
@@ -50,7 +55,7 @@ class Annotators:
 
     def __init__(self, run: Running) -> None:
         self.server = run.server
-        self.accounts = run.accounts
+        self.accounts = (run.owner, *ACCOUNTS)
         self._clients = [
             httpx.Client(
                 base_url=run.server.url,
@@ -58,7 +63,7 @@ class Annotators:
                 timeout=300,
                 trust_env=False,
             )
-            for account in run.accounts
+            for account in self.accounts
         ]
 
     def close(self) -> None:
@@ -101,6 +106,14 @@ class Annotators:
         number = open_project(lab, name).number
         return list(self.call(0, "GET", f"/api/projects/{number}/export?download_all_tasks=true"))
 
+    def task_numbers(self, lab: WorkspaceLayout, name: str) -> dict[int, int]:
+        """Return the server's task numbers by issue; of copies the first."""
+        return {
+            int(task["data"]["id"].partition("#")[2].partition("+")[0]): task["id"]
+            for task in reversed(self.tasks(lab, name))
+            if "id" in task["data"]
+        }
+
 
 def part(name: str, kind: str, values: list[str], of: str = "issue") -> dict[str, Any]:
     """Return a part of an answer as Label Studio stores it, on what the form calls `of`."""
@@ -130,15 +143,6 @@ def fix_pairs(count: int, start: int = 1) -> list[StudioTask]:
     ]
 
 
-def task_numbers(lab: WorkspaceLayout, name: str) -> dict[int, int]:
-    """Return the server's task numbers by issue."""
-    journal = TaskJournal(open_project(lab, name).path("tasks.jsonl"))
-    return {
-        int(subject.partition("#")[2].partition("+")[0]): number
-        for number, subject in sorted(journal.subjects.items(), reverse=True)
-    }
-
-
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -159,11 +163,28 @@ def prepared(request: pytest.FixtureRequest, installed: Path) -> Path:
 
 def prepare_once(installation: Path, above: Path) -> Path:
     """Return a database with an owner and three annotators, which one process makes."""
-    directory = above / "prepared-2"
+    directory = above / "prepared-3"
     with (above / "prepared.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        prepare(installation, directory, PEOPLE, QUIET)
+        if not directory.exists():
+            unfinished = above / "unfinished"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            with serve(installation, unfinished, free_port()):
+                for account in ACCOUNTS:
+                    make_account(installation, unfinished, account)
+            unfinished.rename(directory)
     return directory
+
+
+def make_account(installation: Path, directory: Path, account: Account) -> None:
+    """Make an account as nobody's invitation does it: with a token that is known before."""
+    subprocess.run(
+        [installation / "bin" / "label-studio", "init", "--quiet"],
+        env=studio_environment(directory, account),
+        cwd=directory,
+        capture_output=True,
+        check=True,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -173,8 +194,7 @@ def studio(
     """Give a running server on a copy of the prepared database."""
     directory = tmp_path_factory.mktemp("server") / "data"
     shutil.copytree(prepared, directory)
-    accounts: tuple[Account, ...] = prepare(installed, directory, PEOPLE, QUIET)
-    with log_on_failure(directory), running(installed, directory, free_port(), accounts) as run:
+    with log_on_failure(directory), serve(installed, directory, free_port()) as run:
         annotators = Annotators(run)
         yield annotators
         annotators.close()

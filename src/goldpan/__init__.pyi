@@ -1,6 +1,5 @@
 from goldpan._version import __version__ as __version__
 from goldpan.builders.build import BuildResult as BuildResult
-from goldpan.check import CheckResult as CheckResult
 from goldpan.core.errors import DatasetError as DatasetError
 from goldpan.core.errors import EvaluationError as EvaluationError
 from goldpan.core.errors import GoldpanError as GoldpanError
@@ -16,8 +15,9 @@ from goldpan.datasets.compare.diff import DiffResult as DiffResult
 from goldpan.evaluation.label_errors import LabelErrors as LabelErrors
 from goldpan.evaluation.record import RunRecord as RunRecord
 from goldpan.evaluation.run import RunResult as RunResult
-from goldpan.explain import Explanation as Explanation
 from goldpan.filters.pipeline import FilterResult as FilterResult
+from goldpan.lineage.check import CheckResult as CheckResult
+from goldpan.lineage.explain import Explanation as Explanation
 from goldpan.miners.coverage import Coverage as Coverage
 from goldpan.miners.mine import MineResult as MineResult
 from goldpan.miners.pairing import PairResult as PairResult

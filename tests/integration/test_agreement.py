@@ -48,11 +48,13 @@ def ratings(*rows: str) -> list[Rating]:
 
 
 def test_cohen_1960() -> None:
-    assert cohen_kappa(COHEN) == pytest.approx(0.492, abs=5e-4)
+    table = np.array(COHEN)
+    first, other = (np.repeat(side.ravel(), table.ravel()) for side in np.indices(table.shape))
+    assert cohen_kappa(first, other) == pytest.approx(0.492, abs=5e-4)
 
 
 def test_fleiss_1971() -> None:
-    counts = np.array([[int(count) for count in row] for row in FLEISS.split()], float)
+    counts = np.array([[int(count) for count in row] for row in FLEISS.split()])
     assert counts.sum(axis=0).tolist() == [26, 26, 30, 55, 43]
     assert raw_agreement(counts) == pytest.approx(0.5556, abs=5e-5)
     assert fleiss_kappa(counts) == pytest.approx(0.430, abs=5e-4)
@@ -81,7 +83,7 @@ def test_what_is_not_defined_is_none() -> None:
     assert agreement.pairs[0].kappa.value is None
     empty = agree("x", [])
     assert (empty.items, empty.raw.value, empty.categories) == (0, None, ())
-    assert cohen_kappa([[0, 0], [0, 0]]) is None
+    assert cohen_kappa([], []) is None
 
 
 def test_disagreements_are_listed_with_who_chose_what() -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 import pyarrow.parquet as pq
 import pytest
 
 import goldpan
+from goldpan.annotation.studio.exports import new_export, newest_export, pulled_at
 from goldpan.annotation.studio.forms import find_form, read_tasks
 from goldpan.annotation.studio.gold import make_gold
 from goldpan.annotation.studio.progress import progress
-from goldpan.annotation.studio.project import ProjectFacts, begin_project, dataset_place
-from goldpan.annotation.studio.pull import PullState
+from goldpan.annotation.studio.project import (
+    ProjectFacts,
+    begin_project,
+    dataset_place,
+    open_project,
+)
 from goldpan.annotation.studio.suggestions import _REVIEWS
 from goldpan.core.errors import UsageError
 from goldpan.core.result import json_data
@@ -104,10 +107,12 @@ def test_status_says_as_of_which_pull_it_speaks(tmp_path: Path) -> None:
     sent(lab, "round1", "fix-pair", built)
     tasks = list(read_tasks(built, find_form("fix-pair")))
     two_people_say(lab.layout, "round1", find_form("fix-pair"), tasks, {})
-    root = lab.path / "annotations" / "round1"
-    state = PullState(pull=3, since="2026-01-02T03:04:05.000000Z")
-    (root / "pull.json").write_bytes(msgspec.json.encode(state))
+    project = open_project(lab.layout, "round1")
+    with new_export(project, [b"[]"]):
+        pass
+    export = newest_export(project)
+    assert export is not None
     now = progress(WorkspaceLayout(lab.path), "round1")
-    assert (now.pull, now.pulled_at) == (3, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    assert now.pulled_at == pulled_at(export)
     shown = str(now)
-    assert "As of pull 3, 2026-01-02 03:04 UTC" in shown
+    assert f"As of the pull of {pulled_at(export):%Y-%m-%d %H:%M} UTC" in shown

@@ -16,7 +16,7 @@ import goldpan
 from goldpan.core.result import json_data
 from goldpan.core.storage.sealed import read_json
 from tests.demo_workspace import goldpan as program
-from tests.demo_workspace import make_demo
+from tests.demo_workspace import make_sluice
 from tests.hub import Hub
 from tests.program import goldpan as run
 
@@ -26,7 +26,7 @@ TASK = "nlbse23_issue_type"
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_demo(tmp_path_factory.mktemp("demo"))
+    return make_sluice(tmp_path_factory.mktemp("demo"))
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def test_the_stages_say_what_the_commands_say(lab: goldpan.Workspace) -> None:
     written = program(
         "filter", "--rejects", "rejects.csv", "--workspace", str(lab.path), cwd=lab.path
     )
-    assert "73 dropped subjects are in rejects.csv" in written
+    assert "rejects.csv has 73 dropped subjects" in written
     (stored,) = lab.status()
-    assert stored.coverage.complete
+    assert stored.complete
     assert stored.stored["default"] == ["default", "verified"]
     assert lab.why(f"{REPO}#1").entry
     assert lab.trace(f"qa:{REPO}#56").complete
@@ -109,10 +109,12 @@ def test_a_family_is_a_method_and_a_dataset_a_result(
 ) -> None:
     built = lab.build("code-edit", limit=3, output=tmp_path / "edits")
     assert json_data(built)["examples"] == len(built) == 3
-    assert built.rows() == [{"split": "test", "examples": 3, "bytes": built.rows()[0]["bytes"]}]
+    assert built.table_rows() == [
+        {"split": "test", "examples": 3, "bytes": built.table_rows()[0]["bytes"]}
+    ]
     loaded = goldpan.load(built.path)
     assert json_data(loaded)["splits"] == {"test": 3}
-    assert loaded.rows() == [{"split": "test", "examples": 3}]
+    assert loaded.table_rows() == [{"split": "test", "examples": 3}]
     assert "code-edit" in loaded._repr_html_()
     whole = goldpan.diff(built, "code-edit", workspace=lab.path)
     assert (whole.same, whole.gone) == (3, 0)
@@ -207,7 +209,7 @@ def test_a_dataset_on_the_hub_is_loaded(
 
         load = partial(run, program=script)
         done = load("lab/questions")
-        assert done.out.split() == ["5", "5", "qa"], done.err
+        assert done.out.split() == ["56", "56", "qa"], done.err
         assert "holds no provenance.json" in load("lab/other").err
         assert "PublishError" in load("lab/nothing").err
     gone = load("lab/questions").err

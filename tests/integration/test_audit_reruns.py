@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.check import check_workspace
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import read_json
+from goldpan.lineage.check import check_workspace
 from tests.git_repositories import REPO
 from tests.mining import Notes
 from tests.places import ROOT

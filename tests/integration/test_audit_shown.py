@@ -13,13 +13,13 @@ import pytest
 
 from goldpan import Workspace
 from goldpan.audit.stored_audit import STAGE
-from goldpan.check import check_workspace
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.storage.sealed import read_lineage, write_lineage
 from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import Reporter
 from goldpan.datasets import card
 from goldpan.datasets.hub.check import check_dataset
+from goldpan.lineage.check import check_workspace
 from tests.auditing import find_in
 from tests.demo_workspace import attempt, make_demo
 from tests.invoking import invoke
@@ -48,7 +48,7 @@ def exported(lab: Workspace, dataset: str, to: Any, folder: Path) -> list[dict[s
     result = lab.dataset(dataset).export(to=to, output=folder / to, unverified=to == "swe-bench")
     return [
         json.loads(row)
-        for split in result.counts
+        for split in result.rows
         for row in (folder / to / f"{split}.jsonl").read_text("utf-8").splitlines()
     ]
 
@@ -67,7 +67,7 @@ def test_the_card_states_an_audit_of_exactly_the_rows_that_it_is_of(lab: Workspa
     audited = lab.dataset("qa")
     first_screen = audited.card.partition("## Use")[0]
     assert (
-        "Of 5 rows, 5 are free of all findings (solution-in-issue); 0 cannot be told."
+        "Of 56 rows, 56 are free of all findings (solution-in-issue); 0 cannot be told."
         in first_screen
     )
     recorded = audited.provenance["files"]
@@ -92,7 +92,7 @@ def test_a_page_beside_the_card_tells_rows_with_findings_from_the_evidence(lab: 
     assert "- place-in-issue: **found**. partly: 0 of 1 files" in evidence
     assert "block in body, 2023-01-22" in evidence
     assert 'return "-+-".join("-" * width for width in widths)' in evidence
-    assert "solution-in-issue cannot tell 1: the fix adds no line" in page
+    assert "solution-in-issue cannot tell 2: the fix adds no line" in page
 
 
 def test_evidence_on_the_page_commands_nothing_and_tells_no_secret(lab: Workspace) -> None:
@@ -111,9 +111,9 @@ def test_evidence_on_the_page_commands_nothing_and_tells_no_secret(lab: Workspac
 
 def test_a_place_that_is_named_is_no_defect(lab: Workspace) -> None:
     result = lab.audit("code-edit", finding=["solution-in-issue", "place-in-issue"])
-    assert result.findings[1].verdicts["found"] == 8
-    assert (result.counts.flagged, result.counts.free, result.counts.untold) == (1, 7, 1)
-    sentence = "Of 9 rows, 7 are free of all findings (solution-in-issue); 1 cannot be told"
+    assert result.findings[1].verdicts["found"] == 25
+    assert (result.counts.flagged, result.counts.free, result.counts.untold) == (1, 26, 2)
+    sentence = "Of 29 rows, 26 are free of all findings (solution-in-issue); 2 cannot be told"
     assert sentence in lab.dataset("code-edit").card
     result = lab.audit("code-edit", finding="place-in-issue")
     assert "free of all" not in str(result)

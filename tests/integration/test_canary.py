@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import jwt
 import pytest
 
 from goldpan.annotation.studio.configuration import load
@@ -53,8 +54,8 @@ GITHUB = "ghp_Serinus00a1b2c3d4e5f6g7h8canaria"
 HUB = "hf_Atlantic00Z9y8X7w6V5u4T3s2R1bird"
 OPENAI = "sk-Domestic/+00QqWwEeRrTtYyUuIiSinger"
 STUDIO = "c4na27f0a5bd1e9c6d8f7a3b2c1d0e9f8a7b6c5d"
-REFRESH = "Finch01Header.Finch02Refresh.Finch03Signed"
-ACCESS = "Wren04granted.Wren05later.Wren06signature"
+REFRESH = jwt.encode({"token_type": "refresh", "exp": 4_000_000_000}, "Finch" * 8)
+ACCESS = jwt.encode({"token_type": "access", "exp": 4_000_000_000}, "Wren4" * 8)
 SECRETS = (GITHUB, HUB, OPENAI, STUDIO, REFRESH, ACCESS)
 CONTROLS = set(ESCAPES) - set("]0;owned[21mJsluatc")
 COUNTS = {"total": 4, '"label:bug"': 2, '"label:wish"': 2}
@@ -121,7 +122,7 @@ def lab(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub-cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "no-login"))
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("goldpan.annotation.studio.client.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("label_studio_sdk.core.http_client.time.sleep", lambda seconds: None)
     monkeypatch.setattr("goldpan.miners.github.client.Pace", lambda: PACE)
     (tmp_path / "temporary").mkdir()
     (tmp_path / "w").mkdir()

@@ -65,11 +65,11 @@ Check = Callable[[re.Match[str], Built], bool]
 RULES: tuple[tuple[str, Check], ...] = (
     (r"Given .*|It resolves the issue where.*|The (input|output|reference) is.*", always),
     (
-        r"(\d+) examples from 1 repository, mined until 2024-08-01\.",
+        r"(\d+) examples from 2 repositories, mined until 2024-08-01\.",
         lambda found, built: (
             count(found, built)
             and built.name in MINED
-            and len({row["repo"] for row in built.rows}) == 1
+            and len({row["repo"] for row in built.rows}) == 2
         ),
     ),
     (
@@ -93,7 +93,7 @@ RULES: tuple[tuple[str, Check], ...] = (
         ),
     ),
     (r"In (?:seven|nine) .*", of("qa", "fault-localization", "code-edit")),
-    (r"How right they are .*|Of 9 rows, .* proved .*", of("issue-resolution")),
+    (r"How right they are .*|Of 21 rows, .* proved .*", of("issue-resolution")),
     (r"The rows are made of (\d+) of \d+ (?:issues|fix pairs).*", count),
     (
         r"A model is given (.*) and should answer with `(\w+)`\.",
@@ -114,7 +114,7 @@ RULES: tuple[tuple[str, Check], ...] = (
         lambda _, built: {source["via"] for source in built.sources} <= {"graphql", "rest"},
     ),
     (r"The column `raw` names the replies\.", lambda _, built: "raw" in built.columns),
-    (r"Goldpan \S+ made it of 49 closings of issues in mined .*", of("issue-nlbse23")),
+    (r"Goldpan \S+ made it of 277 closings of issues in mined .*", of("issue-nlbse23")),
     (r"Goldpan \S+ read the file t\.csv without changing texts\.", of(*OWN)),
     (r"Goldpan \S+ read the file toy\.csv of Toy issues of nobody \(.*", of(*IMPORTED)),
     (r"`provenance\.json` holds all settings, .*", always),

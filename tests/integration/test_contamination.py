@@ -79,7 +79,7 @@ def test_planted_rows_are_found_by_the_evidence_that_they_have(tmp_path: Path) -
         "p/q#2": [("near", item), ("ngram", item)],
         "p/q#3": [("ngram", item)],
     }
-    assert (result.contaminated, result.total, result.share) == (3, 5, 0.6)
+    assert (result.contaminated, result.rows, result.share) == (3, 5, 0.6)
     (bench,) = result.against
     assert (bench.items, bench.rows) == (7, 3)
     assert bench.kinds == {"exact": 1, "near": 1, "ngram": 3}

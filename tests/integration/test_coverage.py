@@ -15,7 +15,7 @@ from goldpan.core.schemas import ENTRIES, LEDGER, REPOSITORIES, UNKNOWN
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter, show
-from goldpan.explain import explain
+from goldpan.lineage.explain import explain
 from goldpan.miners.coverage import Coverage, Gap, Unknown, measure_coverage
 from goldpan.miners.github.announced import Path as Via
 from goldpan.miners.journal import Journal

@@ -6,6 +6,8 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,19 +17,31 @@ import pytest
 
 import goldpan as api
 from goldpan.core.errors import WorkspaceError
+from goldpan.core.imports import EXTRAS
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.demo import pipeline as demo
 from goldpan.miners.journal import Journal
 from tests.console import NOWHERE
-from tests.demo_workspace import make_demo, run_demo
-from tests.program import Done, goldpan
+from tests.demo_workspace import PROGRAM, make_demo, offline, run_demo
+from tests.program import MAIN, Done, goldpan
+from tests.screens import run_on_screen
 from tests.twin.history import changed_files, git
 from tests.twin.ship import ship
+from tests.verifying import ISOLATIONS
 
 _SHIPPED = Path(str(files("goldpan.demo")))
 _LOST = 33
 _CLIMBING = "../../etc/passwd"
+_WITHOUT_EXTRAS = """
+import sys
+class Absent:
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Absent())
+{main}
+"""
 
 
 def _goldpan(*arguments: str | Path, **environment: str) -> Done:
@@ -41,20 +55,14 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> WorkspaceLayout:
     """Return the workspace of a demo that ran."""
     _, printed = run_demo()
     root = make_demo(tmp_path_factory.mktemp("demo") / "lab")
-    assert "32 fix pairs by rules default" in printed
-    assert "Nothing is missing." in printed
-    assert "issues: 68 in, 18 kept" in printed
-    assert "fix pairs: 32 in, 9 kept" in printed
-    assert "0 requests sent, 27 answered from the archive" in printed
-    for built in ("qa: 5", "fault-localization: 8", "code-edit: 9"):
-        assert f"{built} examples" in printed
-    assert "issue-resolution: 9 examples" in printed
-    assert re.search(r"verified +9", printed) or "No tests were run." in printed
-    assert re.search(r"Open \S*/work space/report.html in a browser", printed)
-    assert "issue #1 fixed by prospector/sluice#2" in printed
-    assert re.search(r"goldpan status --workspace '\S*/work space'", printed)
-    assert "nlbse23_issue_type by tfidf-xgboost, seed 0, protocol default" in printed
-    assert "cannot be told apart from" in " ".join(printed.split())
+    assert "304 issues and 76 pull requests, nothing missing" in printed
+    assert "64 pull requests that fix an issue" in printed
+    assert "187 of 304 issues and 29 of 64 fixes kept" in printed
+    assert "63 kept, 3 dropped, 1 for people" in printed
+    for built in ("qa 56", "fault-localization 28", "code-edit 29", "nlbse23_issue_type 243"):
+        assert built in printed
+    assert "majority 0.40, tfidf-xgboost 0.86 micro_f1" in printed
+    assert "tfidf-xgboost is better than majority" in " ".join(printed.split())
     assert "The steps of ECSER" in (root / "comparisons" / "issue-types.html").read_text(
         encoding="utf-8"
     )
@@ -97,21 +105,54 @@ def test_runs_again_with_the_same_tables_and_keeps_the_reviews_of_others(tmp_pat
     assert not list((workspace.root / "tmp").iterdir())
 
 
-def test_each_command_to_try_next_works(tmp_path: Path) -> None:
+def test_the_screen_is_short_and_has_no_bar() -> None:
     _, printed = run_demo()
-    root = make_demo(tmp_path / "lab")
-    named = printed.partition("Try next")[2].partition(f"{demo.REPO} went from")[0]
-    commands = re.sub(r"/\S*/work space", str(root), " ".join(named.split())).split("goldpan ")[1:]
-    assert len(commands) == 6
+    lines = printed.rstrip().splitlines()
+    assert len(lines) <= 40
+    assert not re.search("━|/22|skipped|failed|Traceback", printed)
+    assert "qa:prospector/assay#110, a row of work space/datasets/qa" in lines
+    assert " title   How do I read a file with semicolons?" in lines
+    assert "Report: work space/report.html" in lines
+
+
+@pytest.mark.skipif(not ISOLATIONS, reason="nothing isolates foreign code here")
+def test_fixes_of_the_demo_are_proved() -> None:
+    assert "21 of 21 fixes proved by running their tests" in run_demo()[1]
+
+
+def test_each_command_to_try_next_works_as_it_is_typed() -> None:
+    root, printed = run_demo()
+    commands = printed.partition("Try next\n")[2].strip().splitlines()
+    assert len(commands) == 3
     for command in commands:
-        done = _goldpan(*shlex.split(command))
-        assert done.code == 0, f"{command}\n{done.err}"
+        assert shlex.split(command)[0] == str(PROGRAM)
+        done = subprocess.run(
+            command, shell=True, cwd=root.parent, env=offline(BROWSER="true"), capture_output=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr.decode()}"
+
+
+def test_a_machine_that_lacks_things_is_told_once_and_shortly(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(str(shutil.which("git")))
+    bare = _WITHOUT_EXTRAS.format(names=list(EXTRAS), main=MAIN)
+    command = (sys.executable, "-c", bare, "demo", "--workspace", "w")
+    lines = run_on_screen(command, 60, offline(PATH=str(tmp_path / "bin")), tmp_path)
+    printed = "\n".join(lines).rstrip()
+    assert len(printed.splitlines()) <= 40
+    assert not re.search("━|failed|Traceback", printed)
+    assert printed.count("partly skipped: needs [evaluation]") == 1
+    assert " compare   skipped: needs [evaluation]" in lines
+    assert printed.count("bwrap") == 1
+    assert "majority 0.40" in printed
+    assert "  goldpan open --workspace w" in lines
+    assert (tmp_path / "w" / "report.html").exists()
 
 
 def test_a_dataset_takes_what_the_review_kept(workspace: WorkspaceLayout) -> None:
     done = _goldpan("build", "qa", "--require", "question-answer", "--workspace", workspace.root)
     assert done.code == 0, done.err
-    assert "qa: 4 examples" in done.out
+    assert "qa: 14 examples" in done.out
 
 
 def test_the_report_passes_over_imported_tasks(workspace: WorkspaceLayout, tmp_path: Path) -> None:
@@ -198,7 +239,7 @@ def test_history_holds_the_hard_cases(clone: Path) -> None:
 def test_shipped_files_are_what_ship_makes(tmp_path: Path) -> None:
     """Contents are compared: compressed bytes also depend on the versions of zstd and zlib."""
     ship(tmp_path)
-    for name in ("replies", "reviews"):
+    for name in ("replies/sluice", "replies/assay", "reviews"):
         made, shipped = (Archive(path / name).records for path in (tmp_path, _SHIPPED))
         unpacked = [
             [({**record.meta, "packed": 0, "seal": 0}, record.read()) for record in records]
@@ -207,18 +248,19 @@ def test_shipped_files_are_what_ship_makes(tmp_path: Path) -> None:
         assert unpacked[0] == unpacked[1]
         assert {record.meta["at"] for record in shipped} == {"2024-08-01T00:00:00+00:00"}
         assert not any(b"127.0.0.1" in body for _, body in unpacked[1])
-    heads = [git("bundle", "list-heads", path / "sluice.bundle") for path in (tmp_path, _SHIPPED)]
-    assert heads[0] == heads[1]
+    for bundle in ("sluice.bundle", "assay.bundle"):
+        heads = [git("bundle", "list-heads", path / bundle) for path in (tmp_path, _SHIPPED)]
+        assert heads[0] == heads[1]
 
 
 def test_refuses_what_it_did_not_make(tmp_path: Path) -> None:
     workspace = WorkspaceLayout(tmp_path)
     with Archive(workspace.raw(demo.REPO)) as archive:
         Journal(archive).begin({"via": "rest", "repo": demo.REPO, "since": None})
-    before = (workspace.raw(demo.REPO) / demo.REPLIES).read_bytes()
+    before = (workspace.raw(demo.REPO) / "run-0001.zst").read_bytes()
     with pytest.raises(WorkspaceError, match="not the demo's"):
         demo.run_demo(api.Workspace(tmp_path))
-    assert (workspace.raw(demo.REPO) / demo.REPLIES).read_bytes() == before
+    assert (workspace.raw(demo.REPO) / "run-0001.zst").read_bytes() == before
     assert not workspace.tables(demo.REPO).exists()
 
 

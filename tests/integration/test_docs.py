@@ -14,7 +14,7 @@ from goldpan.datasets.tasks.checks import check_task
 from goldpan.datasets.tasks.registry import parse_task, read_task
 from goldpan.miners.pairing import RULES, SIGNALS
 from tests import pages
-from tests.demo_workspace import make_demo
+from tests.demo_workspace import make_demo, run_demo
 from tests.mining import ONE_PATH_ONLY
 from tests.pages import run_python, script
 from tests.places import ROOT
@@ -71,6 +71,13 @@ def test_every_example_runs(text: str, shown: str, tmp_path: Path) -> None:
         assert shown in script(example, tmp_path, **environment)
 
 
+def test_the_demo_prints_what_the_readme_shows() -> None:
+    shown = {" ".join(line.split()) for line in run_demo()[1].splitlines()}
+    (lines,) = (block for block in blocks("text") if "stage" in block)
+    missing = {" ".join(line.split()) for line in lines.splitlines()} - shown
+    assert missing <= {"verify 21 of 21 fixes proved by running their tests"}  # without isolation
+
+
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
     make_demo(tmp_path / "demo-workspace")
     environment = {"GOLDPAN_WORKSPACE": "demo-workspace", "COLUMNS": "160"}
@@ -85,7 +92,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
             assert done.code == 0, f"{line}\n{done.err}"
             output = " ".join(done.out.split())
     (example,) = blocks("python", page("tutorial.md"))
-    assert "5 rows: id, repo" in script(example, tmp_path, **environment)
+    assert "56 rows: id, repo" in script(example, tmp_path, **environment)
 
 
 def test_a_task_of_ones_own_is_compared_as_the_page_shows(tmp_path: Path) -> None:

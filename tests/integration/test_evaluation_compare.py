@@ -120,6 +120,16 @@ def test_rows_on_which_the_two_best_differ_decide(workspace: WorkspaceLayout) ->
     assert twins is not None and twins.differ == 0
 
 
+def test_two_wrong_labels_of_a_row_differ(workspace: WorkspaceLayout) -> None:
+    task = find_task("issue_type")
+    first, second, third = task.label_names
+    data = split_rows(task, [(f"text {at}", first) for at in range(60)], 40)
+    add_run(workspace, data, "one", 0.0, wrong=second)
+    add_run(workspace, data, "other", 0.0, wrong=third)
+    deciding = compared(workspace).deciding
+    assert deciding is not None and (deciding.differ, deciding.rows) == (20, 20)
+
+
 def test_rows_of_four_documents_say_too_little_of_new_ones(workspace: WorkspaceLayout) -> None:
     add_runs(workspace, two_labels(test=200), {"good": 0.9, "bad": 0.5})
     ranking = comparison(compared(workspace))

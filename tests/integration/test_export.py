@@ -222,7 +222,7 @@ def test_swe_bench_gets_its_own_columns_of_proved_rows(tmp_path: Path) -> None:
     assert row["created_at"] == "2024-03-01T12:30:00Z"
     assert row["problem_statement"] == f"Crash\n{HOSTILE}"
     result = load(dataset).export(to="swe-bench", output=tmp_path / "all", unverified=True)
-    assert (sum(result.counts.values()), result.left_out) == (3, {})
+    assert (sum(result.rows.values()), result.left_out) == (3, {})
     _, unproved, timeless = rows_of(tmp_path / "all")
     assert (unproved["FAIL_TO_PASS"], timeless["created_at"]) == ("[]", "")
 
@@ -310,7 +310,7 @@ def test_an_edit_that_does_not_fit_its_file_is_left_out(tmp_path: Path) -> None:
     rows = [hostile(CODE_EDIT, 1), {**hostile(CODE_EDIT, 2), "file_before": "other\n"}]
     dataset = write(tmp_path / "lab", CODE_EDIT, rows).directory
     result = load(dataset).export(to="inspect", output=tmp_path / "out")
-    assert (result.counts, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
+    assert (result.rows, result.left_out) == ({"test": 1}, {"does-not-apply": 1})
     (row,) = rows_of(tmp_path / "out")
     assert score("code-edit", row["target"], row["target"], row["metadata"])["exact_file"] == 1
 

@@ -51,7 +51,7 @@ def test_harbor_gets_a_folder_a_task_with_no_text_in_its_scripts(tmp_path: Path)
     ]
     dataset = write(tmp_path / "lab", ISSUE_RESOLUTION, rows).directory
     result = load(dataset).export(to="harbor", output=tmp_path / "out")
-    assert result.counts == {"test": 1}
+    assert result.rows == {"test": 1}
     assert result.left_out == {"flaky": 1, "no-environment": 5, "same-instance": 1}
     task = tmp_path / "out" / "test" / "o__n-101"
     settings = tomllib.loads((task / "task.toml").read_text())

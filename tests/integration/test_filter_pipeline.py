@@ -20,11 +20,11 @@ from goldpan.core.schemas import LEDGER, VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import Execution
-from goldpan.explain import explain
 from goldpan.filters.funnel import Funnel, count_funnel, read_funnels, write_rejects
 from goldpan.filters.pipeline import FilterResult, run_filters
 from goldpan.filters.profile import criteria, load_profile
 from goldpan.filters.stored import current_verdicts
+from goldpan.lineage.explain import explain
 from tests.filtering import REPO, build, comment, issue, pair, pull
 
 DECIDE = ("comment-scale", "participants", "merged")

@@ -10,14 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldpan.evaluation.finetune import launch
-from goldpan.evaluation.finetune.engines import accumulation, deepspeed_config
 from goldpan.evaluation.finetune.heads import covering, windows
-from goldpan.evaluation.finetune.job import TrainingJob, TrainingSettings
+from goldpan.evaluation.finetune.job import TrainingSettings, with_enough_steps
+from goldpan.evaluation.finetune.steps import StepSampler, device_share, parts_of, steps_of_epoch
 from goldpan.evaluation.finetune.text_heads import scale_of
-from goldpan.evaluation.finetune.training import parts_of, steps_of_epoch
 from goldpan.evaluation.finetune.word_heads import word_spans
-from tests.finetuning import example_rows
-from tests.tiny_models import tiny
 
 LENGTHS = st.lists(st.integers(1, 500), min_size=1, max_size=300)
 
@@ -26,10 +23,10 @@ LENGTHS = st.lists(st.integers(1, 500), min_size=1, max_size=300)
 def test_an_epoch_has_every_row_once(
     lengths: list[int], batch: int, epoch: int, group: bool
 ) -> None:
-    steps = steps_of_epoch(lengths, batch, 3, epoch, group=group)
+    steps = steps_of_epoch(lengths, batch, 3, epoch, grouped=group)
     assert sorted(row for step in steps for row in step) == list(range(len(lengths)))
     assert len(steps) == math.ceil(len(lengths) / batch)
-    assert steps == steps_of_epoch(lengths, batch, 3, epoch, group=group)
+    assert steps == steps_of_epoch(lengths, batch, 3, epoch, grouped=group)
     if group and epoch == 0:
         assert lengths[steps[0][0]] == max(lengths)
 
@@ -38,12 +35,14 @@ def test_grouped_rows_are_of_like_length_and_their_order_differs_by_epoch_and_se
     lengths = [1 + (at * 7919) % 500 for at in range(4_000)]
 
     def padding(group: bool) -> float:
-        steps = steps_of_epoch(lengths, 32, 0, 1, group=group)
+        steps = steps_of_epoch(lengths, 32, 0, 1, grouped=group)
         return sum(len(step) * max(lengths[row] for row in step) for step in steps) / sum(lengths)
 
     assert padding(True) < 1.05 < 1.5 < padding(False)
     orders = [
-        steps_of_epoch(lengths, 32, seed, epoch, group=True) for seed in (0, 1) for epoch in (1, 2)
+        steps_of_epoch(lengths, 32, seed, epoch, grouped=True)
+        for seed in (0, 1)
+        for epoch in (1, 2)
     ]
     assert len({str(order) for order in orders}) == 4
 
@@ -54,11 +53,24 @@ def test_grouped_rows_are_of_like_length_and_their_order_differs_by_epoch_and_se
     st.integers(1, 64),
 )
 def test_processes_share_a_step(step: list[int], world: int, device_batch: int) -> None:
-    parts = [parts_of(step, rank, world, device_batch) for rank in range(world)]
+    parts = [list(parts_of(step, rank, world, device_batch)) for rank in range(world)]
     assert len({len(part) for part in parts}) == 1
-    taken = [row for share in parts for part in share if part.counts for row in part.rows]
+    taken = [row for share in parts for part in share for row, counts in part if counts]
     assert sorted(taken) == sorted(step)
-    assert all(1 <= len(part.rows) <= device_batch for share in parts for part in share)
+    assert all(1 <= len(part) <= device_batch for share in parts for part in share)
+
+
+@given(LENGTHS, st.integers(1, 5), st.integers(1, 8), st.integers(1, 40))
+def test_every_step_but_the_last_has_as_many_parts(
+    lengths: list[int], world: int, share: int, most: int
+) -> None:
+    batch = world * share
+    size = device_share(batch, world, most)
+    assert share % size == 0 and size <= max(1, most)
+    for rank in range(world):
+        sampler = StepSampler(lengths, batch, size, 0, True, rank, world)
+        assert len(list(sampler)) == len(sampler)
+        assert sampler.steps == -(-len(sampler) // sampler.parts)
 
 
 @given(st.lists(st.text("ab ", max_size=4), max_size=8))
@@ -103,40 +115,12 @@ def test_numbers_below_a_logarithm_stay_as_they_are() -> None:
     assert scale_of([1.0, 5.0], logarithm=False).inner(4.0) == 4.0
 
 
-def test_deepspeed_starts_on_the_gpus_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, table = example_rows("issue_type", 4)
-    settings = TrainingSettings(launcher="deepspeed", processes=2)
-    job = TrainingJob(task, table, None, settings, 0, tiny("bert"), Path())
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6")
-    command = launch._launcher(job)
-    assert command[command.index("--include") + 1] == "localhost:4,5"
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    first, second = launch._launcher(job), launch._launcher(job)
-    assert first[first.index("--num_gpus") + 1] == "2"
-    port = first.index("--master_port") + 1
-    assert first[port] != second[port]
-
-
 def test_the_cause_is_told_and_not_the_launchers_own_error(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("IndexError: the real cause\ntorch.ChildFailedError: \nRoot Cause\n")
     assert launch._last_line(log) == "IndexError: the real cause"
 
 
-def test_deepspeed_is_told_what_the_settings_say() -> None:
-    settings = TrainingSettings(
-        deepspeed="zero2-offload", processes=8, learning_rate=1e-5, batch=64
-    )
-    config = deepspeed_config(settings, device_batch=2, half=True, gpu=True)
-    assert config["zero_optimization"]["stage"] == 2
-    assert config["zero_optimization"]["offload_optimizer"] == {"device": "cpu", "pin_memory": True}
-    assert config["optimizer"]["params"]["lr"] == 1e-5
-    assert config["optimizer"]["params"]["torch_adam"] is True
-    assert config["bf16"]["enabled"] is True
-    assert config["gradient_accumulation_steps"] == 4
-    assert config["train_micro_batch_size_per_gpu"] * 4 * 8 == 64
-    plain = deepspeed_config(
-        TrainingSettings(deepspeed="zero2"), device_batch=2, half=False, gpu=False
-    )
-    assert "offload_optimizer" not in plain["zero_optimization"]
-    assert accumulation(TrainingSettings(batch=64, processes=3), 8) == 3
+def test_a_batch_is_shared_evenly() -> None:
+    settings = TrainingSettings(processes=3, batch=66)
+    assert with_enough_steps(settings, 50, words=False, chosen=()).batch % 3 == 0

@@ -171,7 +171,7 @@ def test_recipes_and_settings(tmp_path: Path) -> None:
         ({"deepspeed": "zero9"}, "deepspeed cannot be 'zero9'"),
         ({"warmup": 2}, "warmup cannot be 2"),
         ({"learning_rate": "nan"}, "learning_rate of the model finetuned cannot be 'nan'"),
-        ({"processes": 100}, "leaves some of 100 processes idle"),
+        ({"processes": 100}, "100 processes cannot share a batch of 64 rows"),
     ]
     for wrong, message in mistakes:
         with pytest.raises(UsageError, match=message):
@@ -183,3 +183,13 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(GoldpanError, match=r'pip install "goldpan-mining\[training\]"'):
         fit("bert", context)
+
+
+def test_a_tool_to_report_to_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """Who is told is no part of what a run is."""
+    told = finetuned({"weights": str(tiny("bert")), "report_to": "wandb"})
+    assert told.settings == finetuned({"weights": str(tiny("bert"))}).settings
+    for tool in ("wandb", "no-such-tool"):
+        context = lesson(*example_rows("requirement_type"), tmp_path / tool)
+        with pytest.raises(EvaluationError, match=f"cannot report to {tool}"):
+            fit("bert", context, report_to=tool)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from goldpan.check import check_workspace
 from goldpan.core.storage.workspace import WorkspaceLayout
+from goldpan.lineage.check import check_workspace
 from tests.mining import (
     Notes,
     assert_same,

@@ -40,7 +40,7 @@ def test_text_label_and_file_make_a_task_that_runs(tmp_path: Path, table: Path) 
     assert "binary, the positive class is 1, the other 0" in done.stdout
     assert not check_files(tasks_directory(root)).problems
     ran = say(root, "evaluate", "run", "--task", "urgent", "--model", "majority", "--json")
-    (result,) = orjson.loads(ran.stdout)
+    (result,) = (each["result"] for each in orjson.loads(ran.stdout))
     assert result["scores"]["examples"] == 12
     assert set(result["scores_by"]) == {"repo"}
 
@@ -81,7 +81,12 @@ def test_lists_and_missing_numbers_are_no_labels(tmp_path: Path) -> None:
     assert "tags holds lists, such as \"['ui', 'db']\"" in several.stderr
     assert "multi-label" in several.stderr
     missing = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y")
-    assert "rows without y: 10" in missing.stderr
+    assert "rows without y: 10 (rows 3, 6, 9, 12, 15 and 5 more)" in missing.stderr
+    dropped = say(tmp_path / "lab", "tasks", "add", "mine", *columns, "y", "--drop-empty")
+    assert "20 rows" in dropped.stdout
+    assert "10 left out: without an answer" in dropped.stdout
+    again = say(tmp_path / "lab", "tasks", "import", "mine", columns[0], "--json")
+    assert orjson.loads(again.stdout)["unlabeled"] == 10
 
 
 def test_a_label_may_hold_a_comma(tmp_path: Path, table: Path) -> None:
@@ -167,3 +172,32 @@ def test_every_command_takes_tasks_from_a_directory(tmp_path: Path, table: Path)
     assert "is not a directory" in missing.stderr
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "The registry does not know" not in page
+
+
+def test_what_looks_wrong_with_a_table_is_listed_with_its_rows(tmp_path: Path) -> None:
+    kinds = ("Crash", "feature", "question")
+    rows = [f"{at},text {at} on {kinds[at % 3]},{kinds[at % 3]}" for at in range(60)]
+    odd = ["60,it crashes on save,crash", "61,,feature", "62,text 0 on Crash,Crash"]
+    odd += ["63,text 0 on Crash,question", "64,dark mode,featrue", "65,all else,N/A"]
+    odd += ["66,a hole,security", "67,C is old,C", "68,C++ is not,C++"]
+    table = tmp_path / "kinds.csv"
+    table.write_text("\n".join(["id,body,kind", *rows, *odd]), encoding="utf-8")
+    root = tmp_path / "lab"
+    columns = (str(table), "--text", "body", "--label")
+    made = say(root, "tasks", "add", "kinds", *columns, "kind", "--json")
+    result = orjson.loads(made.stdout)
+    assert result["labels"]["Crash"] == 21
+    told = {doubt["about"]: (doubt["rows"], doubt["examples"]) for doubt in result["doubts"]}
+    assert told == {
+        "'crash' may be the same label as 'Crash'": (1, ["61"]),
+        "'featrue' may be a misspelling of 'feature'": (1, ["65"]),
+        "'N/A' looks like a label that is missing": (1, ["66"]),
+        "'security' has one row, too few to train and test": (1, ["67"]),
+        "'C' has one row, too few to train and test": (1, ["68"]),
+        "'C++' has one row, too few to train and test": (1, ["69"]),
+        "Empty texts": (1, ["62"]),
+        "Equal texts with the same answer": (1, ["63 = 1"]),
+        "Equal texts with different answers": (1, ["64 = 1"]),
+    }
+    numbers = say(root, "tasks", "add", "numbers", *columns, "id")
+    assert "id numbers the rows, 0 to 68" in numbers.stderr

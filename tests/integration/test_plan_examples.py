@@ -35,7 +35,7 @@ def project(tmp_path: Path) -> Iterator[Place]:
 
 @pytest.mark.parametrize("name", ["answers.toml", "faun-eval.toml", "monthly.toml"])
 def test_examples_are_plans(name: str) -> None:
-    plan = load_plan(EXAMPLES / name).plan
+    plan = load_plan(EXAMPLES / name).head
     selected = sum(select.limit for select in plan.repositories.select)
     expected = {"answers.toml": 3, "faun-eval.toml": 30, "monthly.toml": 5}[name]
     assert len(plan.repositories.listed) + selected == expected

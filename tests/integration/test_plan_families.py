@@ -61,8 +61,8 @@ def test_they_are_built_once(github: tuple[Twin, Path]) -> None:
     names = {f"dataset/{name}" for name in ("types", "comments", "unseen")}
     assert {name: outcomes[name] for name in names} == dict.fromkeys(names, "done")
     files = made(folder / "lab")
-    ran = {unit["unit"]: unit["said"] for unit in first["units"]}
-    assert "fix pairs by default" in ran[f"pair/{SLUICE}"]
+    ran = {unit["unit"]: unit["summary"] for unit in first["units"]}
+    assert "fix pairs by rules default" in ran[f"pair/{SLUICE}"]
     assert "pairs by unconfirmed" in ran[f"filter/{SLUICE}"]
     assert ran["evaluate/copied"] == "2 runs"  # one of each dataset, though of one task
     assert len(list((folder / "lab" / "runs").rglob("result.json"))) == 2
@@ -104,7 +104,7 @@ def test_a_repository_that_lacks_is_left_out_where_the_plan_says_so(
     for family in ("issue-type", "code-comments"):
         assert outcomes[f"dataset/{family}-all"] == "skipped"
         assert outcomes[f"dataset/{family}-rest"] == "partial"
-    lacks = {unit["unit"]: unit["lacks"] for unit in result["units"]}
+    lacks = {unit["unit"]: unit["missing"] for unit in result["units"]}
     assert lacks["dataset/issue-type-rest"] == ["prospector/none is left out"]
     path = tmp_path / "lab" / "datasets" / "code-comments-rest" / "provenance.json"
     provenance = json.loads(path.read_bytes())
@@ -141,7 +141,7 @@ model = ["copy-ins-input"]
 """
     write_plan(tmp_path, text)
     first = run_json(twin, tmp_path)
-    summaries = {unit["unit"]: unit["said"] for unit in first["units"]}
+    summaries = {unit["unit"]: unit["summary"] for unit in first["units"]}
     built = [name for name in summaries if name.startswith("dataset/")]
     assert built == ["dataset/answers", "dataset/unseen"]
     assert "evaluate/copied" in summaries
@@ -152,5 +152,5 @@ model = ["copy-ins-input"]
     outcomes = states(second)
     names = {name for name, outcome in outcomes.items() if outcome == "done"}
     assert names == {"dataset/answers", "dataset/unseen", "evaluate/copied"}
-    summaries = {unit["unit"]: unit["said"] for unit in second["units"]}
+    summaries = {unit["unit"]: unit["summary"] for unit in second["units"]}
     assert "5 to evaluate on" in summaries["dataset/unseen"]

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.plan.due import Assessment
-from goldpan.plan.status import page_addition
-from goldpan.plan.unit import Change, Unit, UnitRecipe, UnitRecord
+from goldpan.plan.command import page_addition
+from goldpan.plan.results import PlanStatus, StepResult
 from goldpan.report.workspace_page import write_workspace_page
 from tests.browser import ONE_OUTLINE, OUTLINE, Browser, needs_chromium
 from tests.demo_workspace import make_demo
@@ -24,20 +23,31 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("overview")
     make_workspace(root / "ws")
     workspace = make_workspace(root / "ws", repo=OTHER, issues=5)
-    failed = UnitRecord(
-        f"mine/{REPO}", "failed", UnitRecipe("", {}, {}), "2026-01-01", problem=HOSTILE
-    )
     judged = [
-        Assessment(Unit("mine", REPO), failed, None, (Change(f"the last run failed ({HOSTILE})"),)),
-        Assessment(Unit("filter", OTHER), None, None, (), (f"mine/{OTHER}",)),
+        StepResult(
+            unit=f"mine/{REPO}",
+            stage="mine",
+            subject=REPO,
+            state="failed",
+            why=(f"the last run failed ({HOSTILE})",),
+            at="2026-01-01",
+        ),
+        StepResult(
+            unit=f"filter/{OTHER}",
+            stage="filter",
+            subject=OTHER,
+            state="after",
+            after=(f"mine/{OTHER}",),
+        ),
     ]
-    write_workspace_page(workspace, root / "page.html", addition=page_addition(judged))
+    units = PlanStatus(judged, root / "plan.toml", workspace.root)
+    write_workspace_page(workspace, root / "page.html", addition=page_addition(units))
     return root / "page.html"
 
 
 def test_all_repositories_and_the_units_of_a_plan_are_on_the_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for part in (REPO, OTHER, "perhaps, after mine", f"1 units of the plan failed: mine/{REPO}"):
+    for part in (REPO, OTHER, "perhaps, after mine", f"1 unit of the plan failed: mine/{REPO}"):
         assert part in text, part
     assert "<script>" not in text
     assert "No dataset was built." in text

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import MiningError, WorkspaceError
-from goldpan.plan.due import RunSelection
+from goldpan.plan.command import open_plan
 from goldpan.plan.file import load_plan
-from goldpan.plan.make import open_workspace
-from goldpan.plan.mining import select_repositories
-from goldpan.plan.run import OpenPlan
-from goldpan.plan.sections import Repositories, Select
+from goldpan.plan.opened import open_workspace
+from goldpan.plan.section import Repositories, Select
+from goldpan.plan.selection import search
 from tests.mining import Notes, twin_settings
 from tests.planning import PAN, SLUICE, write_plan
 from tests.twin import Twin, synthetic_world
@@ -47,10 +46,7 @@ def twin() -> Iterator[Twin]:
 def find(twin: Twin, folder: Path, *selects: Select, listed: tuple[str, ...] = ()) -> list[str]:
     selection = Repositories(listed=listed, select=selects)
     settings = twin_settings(twin, folder, "graphql")
-    return [
-        repository.repo
-        for repository in select_repositories(settings, selection, Notes()).repositories
-    ]
+    return [repository.repo for repository in search(selection, settings, Notes()).repositories]
 
 
 def test_the_most_starred_are_selected_once_each(twin: Twin, tmp_path: Path) -> None:
@@ -81,7 +77,7 @@ def test_a_search_that_gives_fewer_than_wanted_is_told(
     text = PLAN.replace("min_stars = 100", "min_stars = 201").replace("limit = 2", "limit = 4")
     file = load_plan(write_plan(tmp_path, text))
     notes = Notes()
-    OpenPlan(file, open_workspace(file), notes)
+    open_plan(file, open_workspace(file), notes)
     few = 'language:"Python" stars:>=201 archived:false gives 1 of 4'
     assert notes.lines[-1] == f"GitHub's search selects 1 repository; {few}"
 
@@ -99,11 +95,8 @@ def test_a_plan_keeps_what_was_selected(
 
     def repositories(*, select: bool = False, keep: bool = True) -> tuple[str, ...]:
         file = load_plan(path)
-        opened = OpenPlan(file, open_workspace(file), Notes(), select=select, keep=keep)
-        assert [
-            assessment.unit.subject for assessment in opened.assess(RunSelection(("mine",)))
-        ] == [*opened.repositories]
-        return opened.repositories
+        opened = open_plan(file, open_workspace(file), Notes(), select=select, keep=keep)
+        return tuple(opened.repos)
 
     path = write_plan(tmp_path, PLAN)
     expected = ("prospector/listed", SLUICE, "prospector/claim-100")

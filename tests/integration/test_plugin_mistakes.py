@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo_workspace import attempt, make_demo
+from tests.demo_workspace import attempt, make_sluice
 from tests.integration.test_plugins import PLUGINS, write
 from tests.pages import script
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_demo(tmp_path_factory.mktemp("demo"))
+    return make_sluice(tmp_path_factory.mktemp("demo"))
 
 
 def test_a_settings_file_that_names_no_plugin_is_told(tmp_path: Path) -> None:
-    root = make_demo(tmp_path)
+    root = make_sluice(tmp_path)
     for text, message in (
         ('plugins = ["gone.py"]', "goldpan.toml: There is no plugin"),
         ('plugins = "gone.py"', "is not a list of files. Write plugins ="),

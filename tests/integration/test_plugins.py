@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.demo_workspace import attempt, goldpan, goldpan_json, make_demo, offline
+from tests.demo_workspace import attempt, goldpan, goldpan_json, make_sluice, offline
 from tests.places import ROOT, files_below
 from tests.program import MAIN
 
@@ -25,7 +25,7 @@ WITH_CODE = 'decide = ["has-code"]\n[has-code]\nlines = 2\n'
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_demo(tmp_path_factory.mktemp("demo"))
+    return make_sluice(tmp_path_factory.mktemp("demo"))
 
 
 @pytest.fixture
@@ -125,6 +125,8 @@ def test_a_chain_that_needs_a_plugin_is_verified_with_the_command_that_is_told(
     common = ("--workspace", str(root))
     row = "qa:prospector/sluice#56"
     rules = str(PLUGINS / "branch_names.py")
+    goldpan("filter", *common)
+    goldpan("build", "qa", *common)
     goldpan("--plugin", rules, "pair", "--rules", "with-branches", *common)
     other_pairs = attempt("trace", row, "--verify", *common)
     assert "The whole chain holds." in other_pairs.out, other_pairs.out

@@ -72,7 +72,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """Return the demo's workspace with a dataset of proved fixes."""
     root = make_demo(tmp_path_factory.mktemp("resolved") / "lab")
     lab = Workspace(root, progress=False)
-    lab.build("issue-resolution", profile="verified", require="verified", output=root / "proved")
+    options = {"profile": "verified", "require": "verified", "output": root / "proved"}
+    lab.build("issue-resolution", "prospector/sluice", **options)
     return lab
 
 

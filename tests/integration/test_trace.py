@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from goldpan.core.storage.sealed import file_digest, read_lineage, sealed_json, 
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import read_provenance
 from goldpan.demo.pipeline import REPO
+from goldpan.lineage.trace import Trace, trace
 from goldpan.miners.pairing import find_rules, pair
-from goldpan.trace import Trace, trace
 from tests.console import run
 from tests.demo_workspace import make_demo
 from tests.drawing import daily
@@ -41,8 +42,9 @@ def examples(workspace: WorkspaceLayout, family: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pq.read_table(
         workspace.dataset(family) / "data" / "test-00000-of-00001.parquet"
     ).to_pylist()
-    assert rows
-    return rows
+    ours = [row for row in rows if row["repo"] == REPO]
+    assert ours
+    return ours
 
 
 def git(workspace: WorkspaceLayout, *arguments: str) -> bytes:
@@ -127,6 +129,19 @@ def test_what_is_gone_is_told(workspace: WorkspaceLayout, tmp_path: Path) -> Non
 def test_an_unknown_example_is_told_with_where_it_was_sought(workspace: WorkspaceLayout) -> None:
     with pytest.raises(UsageError, match=r"No example 'qa:x/y#1' is in .*or qa\. Give"):
         trace(workspace, "qa:x/y#1")
+
+
+@pytest.mark.parametrize("words", [["why", f"{REPO}#56"], ["trace", "qa:prospector/sluice#56"]])
+def test_a_reader_that_has_enough_ends_the_command_quietly(
+    words: list[str], workspace: WorkspaceLayout
+) -> None:
+    command = [sys.executable, "-m", "goldpan", *words, "--workspace", str(workspace.root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout
+        program.stdout.close()
+        assert program.stderr
+        assert program.stderr.read() == b""
+    assert program.returncode == 141
 
 
 @pytest.fixture
@@ -216,8 +231,8 @@ def test_a_forger_who_seals_each_file_anew_is_found(copy: WorkspaceLayout, tmp_p
 
 def test_a_row_that_was_changed_and_sealed_anew_is_found(copy: WorkspaceLayout) -> None:
     directory = copy.dataset("qa")
-    name = examples(copy, "qa")[1]["id"]
     path = directory / "data" / "test-00000-of-00001.parquet"
+    name = read_table(path)["id"][1].as_py()
     rewrite(path, "title", 1, "Another title")
     facts = read_provenance(directory)
     facts["files"]["data/test-00000-of-00001.parquet"]["sha256"] = file_digest(path)

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from goldpan import load
-from goldpan.check import check_workspace
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import WorkspaceError
 from goldpan.execution.checkout import check_out
@@ -22,6 +21,7 @@ from goldpan.execution.resolve import resolve_all
 from goldpan.execution.verify import verify_all, verify_instance
 from goldpan.git.apply import DiffError, apply_in
 from goldpan.git.clone import clone
+from goldpan.lineage.check import check_workspace
 from tests.demo_workspace import attempt, goldpan, make_demo
 from tests.git_repositories import REPO, Odd, Repository
 from tests.git_server import GitServer
@@ -286,11 +286,11 @@ def test_the_demos_proved_fixes_are_built_and_resolve_what_they_say(tmp_path: Pa
         goldpan("verify", str(candidates), "--workspace", str(lab), "--recipe", recipe,
                 "--timeout", "60", "--memory", "1", "--json")
     )  # fmt: skip
-    assert verified["counts"] == {"verified": 9}
+    assert verified["counts"] == {"verified": 21}
     output = tmp_path / "proved"
     built = goldpan("build", "issue-resolution", "--profile", "verified", "--require", "verified",
                     "--workspace", str(lab), "--output", str(output))  # fmt: skip
-    assert "issue-resolution: 9 examples" in built
+    assert "issue-resolution: 21 examples" in built
     rows = load(output).to_arrow().to_pylist()
     assert {row["verification"] for row in rows} == {"verified"}
     assert all(row["FAIL_TO_PASS"] and row["environment_setup_commit"] for row in rows)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pytest
+import safetensors.torch as safetensors
 
 from goldpan.core.errors import EvaluationError
 from goldpan.evaluation.finetune.heads import NOT_ASKED, LoadedModel, out_of_memory, padded
@@ -31,6 +33,13 @@ def _load(kind: str, name: str, **settings: Any) -> LoadedModel:
     job = TrainingJob(task, table, None, TrainingSettings(**settings), 0, tiny(kind), Path())
     torch.manual_seed(1)
     return load_model(job, pick_device("cpu"))
+
+
+def _saved(directory: Path, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the weights of the checkpoint that answers."""
+    (path,) = (directory / facts["learned"]).glob("*model.safetensors")
+    weights: dict[str, Any] = safetensors.load_file(path)
+    return weights
 
 
 def _pairs() -> Iterator[tuple[str, str]]:
@@ -186,16 +195,16 @@ def test_only_the_words_that_are_named_are_masked_half_of_them_at_a_time() -> No
     table = rows(loaded.head.task, [(text, spans)] * 400)
     examples = loaded.head.examples(table, learn=True)
     batch = loaded.head.batch(examples, "0 0")
-    hidden = batch.inputs["input_ids"] == mask
-    assert torch.equal(hidden, batch.targets != NOT_ASKED)
+    hidden = batch["input_ids"] == mask
+    assert torch.equal(hidden, batch["labels"] != NOT_ASKED)
     allowed = {at for _, first, after in examples[0].words for at in range(first, after)}
     assert set(hidden.any(0).nonzero().flatten().tolist()) == allowed
     share = float(hidden[:, sorted(allowed)].float().mean())
     assert 0.42 < share < 0.58
-    again = loaded.head.batch(examples, "0 0").inputs["input_ids"]
-    later = loaded.head.batch(examples, "0 1").inputs["input_ids"]
-    assert torch.equal(batch.inputs["input_ids"], again)
-    assert not torch.equal(batch.inputs["input_ids"], later)
+    again = loaded.head.batch(examples, "0 0")["input_ids"]
+    later = loaded.head.batch(examples, "0 1")["input_ids"]
+    assert torch.equal(batch["input_ids"], again)
+    assert not torch.equal(batch["input_ids"], later)
 
 
 def test_masked_words_are_answered_alike_each_time_and_scored(tmp_path: Path) -> None:
@@ -223,16 +232,17 @@ def test_prompts_do_not_count_as_answers(kind: str) -> None:
     _, table = example_rows("qa")
     examples = loaded.head.examples(table, learn=True)[:2]
     batch = loaded.head.batch(examples, "")
-    asked = [[token for token in row if token != NOT_ASKED] for row in batch.targets.tolist()]
+    asked = [[token for token in row if token != NOT_ASKED] for row in batch["labels"].tolist()]
     assert [loaded.head.tokenizer.decode(tokens) for tokens in asked] == ["the pan", "wash"]
     labels = [list(example.target) for example in examples]
     longest = max(len(target) for target in labels)
     theirs = torch.tensor([[*target, *[NOT_ASKED] * (longest - len(target))] for target in labels])
-    inputs = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}
+    right = batch.pop("labels")
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
     loaded.module.eval()
     expected = loaded.module(**inputs, labels=theirs).loss
-    logits = loaded.module(**batch.inputs).logits
-    loss = loaded.head.loss(logits, batch.targets) / batch.count
+    logits = loaded.module(**batch).logits
+    loss = loaded.head.loss(logits, right) / (right != NOT_ASKED).sum()
     assert torch.allclose(loss, expected, atol=1e-5)
 
 
@@ -271,9 +281,10 @@ def test_adapters_learn_instead_of_the_model(kind: str, tmp_path: Path) -> None:
     learned = fit(kind, lesson(task, table, tmp_path), lora=True, lora_rank=2, epochs=4)
     assert min(learned.facts["losses"][8:]) < learned.facts["losses"][0]
     assert learned.facts["trained_parameters"] < learned.facts["parameters"] / 3
-    saved = torch.load(tmp_path / "learned.pt", weights_only=True)
-    assert all("lora" in name or "modules_to_save" in name for name in saved)
-    assert any("modules_to_save" in name for name in saved)
+    saved = _saved(tmp_path, learned.facts)
+    heads = ("classifier", "score", "classification_head", "pooler")
+    assert all("lora" in name or any(head in name for head in heads) for name in saved)
+    assert not all("lora" in name for name in saved)
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert"])
@@ -287,9 +298,10 @@ def test_adapters_keep_the_layers_that_the_weights_lack(kind: str, tmp_path: Pat
         torch.manual_seed(seed)
         answers.append(model.fit(context).answer(context.train))
     assert answers[0] == answers[1]
-    saved = torch.load(tmp_path / "work" / "learned.pt", weights_only=True)
+    facts = orjson.loads((tmp_path / "work" / "trained.json").read_bytes())
+    saved = _saved(tmp_path / "work", facts)
     drawn = "pooler" if kind == "bert" else "pre_classifier"
-    assert any(drawn in name and "modules_to_save" in name for name in saved)
+    assert any(drawn in name and "lora" not in name for name in saved)
 
 
 @pytest.mark.parametrize(("kind", "lora"), [("bert", False), ("llama", True)])
@@ -297,7 +309,7 @@ def test_computes_in_bfloat16_where_told(kind: str, lora: bool, tmp_path: Path) 
     task, table = example_rows("requirement_type")
     learned = fit(kind, lesson(task, table, tmp_path), precision="bf16", lora=lora, recompute=True)
     assert learned.facts["precision"] == "bf16"
-    saved = torch.load(tmp_path / "learned.pt", weights_only=True)
+    saved = _saved(tmp_path, learned.facts)
     assert {weight.dtype for weight in saved.values()} == {torch.float32}
     assert min(learned.facts["losses"][4:]) < learned.facts["losses"][0]
 

@@ -25,15 +25,6 @@ from tests.finetuning import (
 
 __all__ = ["losses_alone"]
 
-_CROWDED = """
-import json, sys
-from pathlib import Path
-directory, size = sys.argv[1:]
-with open(Path(directory) / "sizes", "a") as sizes:
-    sizes.write(f"{size} ")
-told = {"too_large": True} if int(size) > 2 else {"problem": f"{size} rows fit", "remedy": "None"}
-(Path(directory) / "outcome.json").write_text(json.dumps(told))
-"""
 _STARTED = """
 import sys
 from pathlib import Path
@@ -57,15 +48,15 @@ if "LOCAL_RANK" in os.environ:
 _CROWDED_PROCESS = """
 import os
 if "LOCAL_RANK" in os.environ:
-    from goldpan.evaluation.finetune.training import _Training
-    learn = _Training._learn
+    import torch
+    forward = torch.nn.Embedding.forward
 
-    def crowded(self, part, batch, total, *, last):
-        if len(part.rows) > 2:
+    def crowded(self, ids):
+        if ids.shape[0] > 2:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return learn(self, part, batch, total, last=last)
+        return forward(self, ids)
 
-    _Training._learn = crowded
+    torch.nn.Embedding.forward = crowded
 """
 
 
@@ -76,17 +67,6 @@ def test_two_processes_train_as_one(tmp_path: Path, losses_alone: list[float]) -
     assert (made.facts["processes"], made.facts["device_batch"]) == (2, 4)
     assert len(made.answer(context.train).values) == len(context.train)
     assert context.costs.input_tokens > made.facts["tokens"]
-
-
-def test_what_does_not_fit_into_a_process_is_halved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = [sys.executable, "-c", _CROWDED]
-    monkeypatch.setattr("goldpan.evaluation.finetune.launch._launcher", lambda job: command)
-    with pytest.raises(EvaluationError, match="2 rows fit"):
-        fit("llama", lesson(*example_rows(TOGETHER_TASK), tmp_path), **TOGETHER)
-    (sizes,) = tmp_path.rglob("sizes")
-    assert sizes.read_text() == "4 2 "
 
 
 def test_what_goes_wrong_in_a_process_is_told(tmp_path: Path) -> None:
@@ -105,12 +85,16 @@ def test_two_processes_halve_what_does_not_fit(
     assert (made.facts["processes"], made.facts["device_batch"]) == (2, 2)
 
 
-def test_zero_2_with_offload_by_the_launcher_of_deepspeed(
-    tmp_path: Path, losses_alone: list[float]
+@pytest.mark.parametrize(("deepspeed", "shared"), [("zero2-offload", 0), ("zero3", 2)])
+def test_deepspeed_gives_the_losses_of_one_process(
+    tmp_path: Path, losses_alone: list[float], deepspeed: str, shared: int
 ) -> None:
     context = lesson(*example_rows(TOGETHER_TASK), tmp_path)
-    made = fit("llama", context, **TOGETHER, deepspeed="zero2-offload", launcher="deepspeed")
+    made = fit("llama", context, **TOGETHER, deepspeed=deepspeed)
     assert made.facts["losses"] == pytest.approx(losses_alone, rel=1e-3)
+    states = f"{made.facts['learned']}/global_step*/zero_pp_rank_*_model_states.pt"
+    assert len(list(tmp_path.glob(states))) == shared
+    assert len(made.answer(context.train).values) == len(context.train)
 
 
 def test_zero_2_in_bfloat16_with_adapters(tmp_path: Path) -> None:
@@ -132,12 +116,13 @@ def test_zero_2_goes_on_after_its_starter_was_killed(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    whole = "checkpoints/checkpoint-*/whole.json"
     deadline = time.monotonic() + 200
-    while not list(work.glob("checkpoints/step-*[0-9]")) and time.monotonic() < deadline:
+    while not list(work.glob(whole)) and time.monotonic() < deadline:
         time.sleep(0.02)
     started.send_signal(signal.SIGKILL)
     started.wait()
-    assert list(work.glob("checkpoints/step-*[0-9]"))
+    assert list(work.glob(whole))
     with (work / "workers.lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
     assert not (work / "trained.json").exists()

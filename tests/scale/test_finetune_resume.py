@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +18,26 @@ from goldpan.core.errors import EvaluationError
 from tests.evaluating import rows
 from tests.finetuning import example_rows, fit, lesson, unchosen
 from tests.places import ROOT
-from tests.tiny_models import tiny, torch
+from tests.tiny_models import tiny, torch, transformers
 
 SETTINGS: dict[str, Any] = {"epochs": 5, "evaluations": 5}
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from goldpan.evaluation.finetune.engines import TrainingEngine
-from tests.evaluating import rows
+import torch
 from tests.finetuning import example_rows, fit, lesson
 from tests.scale.test_finetune_resume import SETTINGS
 
-updated = TrainingEngine.update
 left = [int(sys.argv[2])]
 
-def update(self, rate):
-    updated(self, rate)
+def count(optimizer, args, kwargs):
     left[0] -= 1
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-TrainingEngine.update = update
+torch.optim.Optimizer.__init__ = (lambda init: lambda self, *args, **kwargs: (
+    init(self, *args, **kwargs), self.register_step_post_hook(count), None)[2]
+)(torch.optim.Optimizer.__init__)
 fit("bert", lesson(*example_rows("requirement_type"), Path(sys.argv[1])), **SETTINGS)
 """
 
@@ -63,8 +63,8 @@ def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path
     killed = tmp_path / "killed"
     _kill_after(14, killed)
     names = sorted(path.name for path in (killed / "checkpoints").iterdir())
-    assert names == ["step-00000008", "step-00000012"]
-    copies = {name: tmp_path / name for name in ("cut", "lost", "both")}
+    assert names == ["checkpoint-12", "checkpoint-8"]
+    copies = {name: tmp_path / name for name in ("cut", "lost", "zeros", "both")}
     for copy in copies.values():
         shutil.copytree(killed, copy)
 
@@ -72,44 +72,53 @@ def test_goes_on_after_kill_9_with_the_same_losses_and_falls_back(tmp_path: Path
         return all(resumed[name] == whole[name] for name in ("losses", "scores", "best_step"))
 
     assert same(_train(killed))
-    cut = copies["cut"] / "checkpoints/step-00000012/optimizer.pt"
+    cut = copies["cut"] / "checkpoints/checkpoint-12/optimizer.pt"
     cut.write_bytes(cut.read_bytes()[:-100])
     assert same(_train(copies["cut"]))
-    (copies["lost"] / "checkpoints/step-00000012/state.json").unlink()
+    (copies["lost"] / "checkpoints/checkpoint-12/whole.json").unlink()
     assert same(_train(copies["lost"]))
+    newest = copies["zeros"] / "checkpoints/checkpoint-12/model.safetensors"
+    newest.write_bytes(b"\0" * newest.stat().st_size)
+    assert same(_train(copies["zeros"]))
     for step in (8, 12):
-        path = copies["both"] / f"checkpoints/step-{step:08d}/weights.pt"
-        path.write_bytes(b"\0" * path.stat().st_size)
-    with pytest.raises(EvaluationError, match="are damaged"):
-        _train(copies["both"])
+        path = copies["both"] / f"checkpoints/checkpoint-{step}/model.safetensors"
+        path.write_bytes(b"\0")
+    assert same(_train(copies["both"]))
+    assert len(list((copies["both"] / "checkpoints").glob("damaged-*"))) == 2
 
 
 def test_checkpoints_between_evaluations_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = _train(tmp_path / "whole")
-    monkeypatch.setattr("goldpan.evaluation.finetune.training._BETWEEN", 0.0)
-    monkeypatch.setattr("goldpan.evaluation.finetune.training._PENDING", 3)
+    monkeypatch.setattr("goldpan.evaluation.finetune.trainer._BETWEEN", 0.0)
+    monkeypatch.setattr("goldpan.evaluation.finetune.trainer._ASKED", 3)
     often = _train(tmp_path / "often")
     assert (often["losses"], often["scores"]) == (whole["losses"], whole["scores"])
     names = sorted(path.name for path in (tmp_path / "often/checkpoints").iterdir())
-    assert names == ["step-00000019", "step-00000020"]
+    assert names == ["checkpoint-12", "checkpoint-20"]
 
 
 def test_what_is_half_written_is_never_taken_for_a_checkpoint(tmp_path: Path) -> None:
     whole = _train(tmp_path / "whole")
-    unfinished = tmp_path / "other/checkpoints/step-00000099.unfinished"
+    unfinished = tmp_path / "other/checkpoints/checkpoint-99"
     unfinished.mkdir(parents=True)
-    (unfinished / "state.json").write_text("{")
-    (tmp_path / "other/learned.unfinished").write_text("half")
+    (unfinished / "trainer_state.json").write_text("{")
     assert _train(tmp_path / "other")["losses"] == whole["losses"]
 
 
 def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
     before = _train(tmp_path)
-    shutil.rmtree(tmp_path / "checkpoints")
+    (tmp_path / "checkpoints/checkpoint-20/whole.json").unlink()
     assert _train(tmp_path) == before
-    assert not (tmp_path / "checkpoints").exists()
+
+
+def test_a_training_that_was_killed_at_its_end_takes_no_step_more(tmp_path: Path) -> None:
+    before = _train(tmp_path, patience=1, epochs=20, evaluations=20)
+    assert before["stopped_early"]
+    (tmp_path / "trained.json").unlink()
+    after = _train(tmp_path, patience=1, epochs=20, evaluations=20)
+    assert after["losses"] == before["losses"]
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "t5"])
@@ -181,11 +190,12 @@ def test_accumulation_gives_the_same_gradients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Answers have unlike lengths; Llama has no dropout here; AdamW would hide a factor."""
-    monkeypatch.setattr(torch.optim, "AdamW", torch.optim.SGD)
+    arguments = transformers.TrainingArguments
+    monkeypatch.setattr(transformers, "TrainingArguments", partial(arguments, optim="sgd"))
     task, _ = example_rows("qa", 1)
     table = rows(task, [("gravel " * (1 + at % 3), "wash the pan"[: 4 + at]) for at in range(8)])
-    settings = {"batch": 5, "clip": 0.0, "learning_rate": 0.1}
-    lessons = {size: lesson(task, table, tmp_path / str(size)) for size in (5, 2, 1)}
+    settings = {"batch": 4, "clip": 0.0, "learning_rate": 0.1}
+    lessons = {size: lesson(task, table, tmp_path / str(size)) for size in (4, 2, 1)}
     runs = [
         fit("llama", context, device_batch=size, **settings).facts["losses"]
         for size, context in lessons.items()
@@ -224,15 +234,13 @@ def test_without_validation_the_last_weights_are_kept(tmp_path: Path) -> None:
     made = fit("bert", unchosen(lesson(*example_rows("requirement_type"), tmp_path)))
     assert made.facts["scores"] == []
     assert made.facts["best_step"] == 8
-    last = torch.load(tmp_path / "checkpoints/step-00000008/weights.pt", weights_only=True)
-    saved = torch.load(tmp_path / "learned.pt", weights_only=True)
-    assert all(torch.equal(last[name], saved[name]) for name in saved)
+    assert made.facts["learned"] == "checkpoints/checkpoint-8"
 
 
 def test_numbers_are_chosen_by_the_smallest_error(tmp_path: Path) -> None:
     made = fit("gpt2", lesson(*example_rows("story_points"), tmp_path), epochs=6)
     errors = [score for _, score in made.facts["scores"]]
-    assert made.facts["best"] == -min(errors)
+    assert made.facts["best"] == min(errors)
     assert errors[-1] < 0.5
 
 

@@ -16,20 +16,17 @@ import pytest
 from rich.progress import TaskID
 
 import goldpan
-from goldpan.core.parallel.engine import Engine, EngineError, RayCluster, open_engine
+from goldpan.core.parallel.engine import Engine, RayCluster, open_engine
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.proof import Proof
 from goldpan.execution.verify import verify_all
-from goldpan.filters.duplicates import near as shuffle
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
 from goldpan.papers.nlbse.issues.closings import EventSource
 from goldpan.papers.nlbse.issues.profile import load_profile
-from goldpan.plan.cluster import PlanCluster, open_cluster
-from goldpan.plan.file import load_plan
 from tests.engine_work import take_gpus
 from tests.gharchive_hours import write_day
 from tests.integration.test_gharchive_mine import TEN, bring
@@ -209,19 +206,6 @@ def rows_of(dataset: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((dataset / "data").iterdir())}
 
 
-def test_a_machine_that_does_not_see_the_plan_is_named(cluster: TwoNodes, tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    path.write_text(PLAN, encoding="utf-8")
-    file = load_plan(path)
-    path.unlink()
-    with open_cluster(Execution("ray", cluster.address)) as ray:
-        assert ray is not None
-        machines = PlanCluster(ray, file, goldpan.Workspace(tmp_path / "lab"), Notes())
-        with pytest.raises(EngineError, match=r"machine 127.0.0.1 .* does not see the files in"):
-            machines.checked().__enter__()
-    assert not list(tmp_path.rglob("question"))
-
-
 def kill_at_work(cluster: TwoNodes, folder: Path) -> None:
     """Kill the node on which the criterion waits."""
     while not (folder / "attempt").exists():
@@ -272,22 +256,18 @@ class LosingANode(Engine):
             yield result
 
 
-def test_a_node_dies_while_near_duplicates_are_found(
-    cluster: TwoNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It dies while partitions of a band are searched, after portions and their shuffle."""
-    monkeypatch.setattr(shuffle, "_TEXTS", 100)
+def test_a_node_dies_while_near_duplicates_are_found(cluster: TwoNodes) -> None:
+    """It dies while texts are sketched."""
     texts = made_up_texts(500, seed=1)
     rows = pa.table({"repo": ["o/r"] * 500, "number": range(500), "text": texts})
-    sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=100)]
-    expected = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path)
+    sources: list[Source] = [partial(list, [batch]) for batch in rows.to_batches(max_chunksize=20)]
+    expected = find_duplicates(sources, DuplicateSettings())
     assert len(expected) > 100
     with open_engine(Execution("ray", cluster.address, 1)) as engine:
-        losing = LosingANode(engine, cluster, len(sources) + 12)
-        answer = find_duplicates(sources, DuplicateSettings(), scratch=tmp_path, engine=losing)
+        losing = LosingANode(engine, cluster, 5)
+        answer = find_duplicates(sources, DuplicateSettings(), engine=losing)
         assert len(cluster.names) == 1
     assert answer.equals(expected)
-    assert list(tmp_path.iterdir()) == []
 
 
 def build(root: Path, engine: Engine, directory: str) -> Path:

@@ -21,7 +21,7 @@ from goldpan.git.trees import patches
 from tests.git_repositories import REPO, Repository
 from tests.layouts import LAYOUTS, Projects
 from tests.mining import Notes
-from tests.twin.sluice import files
+from tests.twin.code import files
 from tests.verifying import ISOLATIONS, in_each_isolation
 
 SETTINGS = TrialSettings(repeats=1, seconds=400)

@@ -53,7 +53,7 @@ def installed(folder: Path, *requirements: str) -> Path:
 
 def test_the_wheel_alone_runs_the_demo(wheel: Path, tmp_path: Path) -> None:
     programs = installed(tmp_path, str(wheel))
-    assert "went from raw replies to datasets" in run(
+    assert "304 issues and 76 pull requests, nothing missing" in run(
         str(programs / "goldpan"), "demo", folder=tmp_path
     )
     assert "Turn GitHub history" in run(str(programs / "python"), "-m", "goldpan", "-h")

@@ -169,6 +169,10 @@ def assert_stacked_where_narrow(ann: Desk) -> None:
         scale = {"width": width, "height": 1000, "deviceScaleFactor": 1}
         ann.call("Emulation.setDeviceMetricsOverride", mobile=width < 800, **scale)
         ann.until(f"new Set({lefts}).size === {columns}", 60)
+        sides = (
+            "['.gp-d', '.gp-i'].map(one => document.querySelector(one)?.getBoundingClientRect().x)"
+        )
+        assert len(set(ann.ask(sides))) == (1 if columns == 1 or not ann.ask(f"{sides}[0]") else 2)
 
 
 @pytest.mark.parametrize("name", EVERY_FORM)

@@ -27,7 +27,7 @@ from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
+from tests.studio import QUIET, Annotators, fix_pairs
 
 FORM = find_form("fix-pair")
 
@@ -36,7 +36,7 @@ def annotated(root: Path, studio: Annotators, name: str) -> WorkspaceLayout:
     """Push four pairs: agreed, in conflict, agreed with a doubt, answered once."""
     workspace = WorkspaceLayout(root)
     push(workspace, studio.server, name, FORM, fix_pairs(4), QUIET)
-    tasks = task_numbers(workspace, name)
+    tasks = studio.task_numbers(workspace, name)
     studio.answer(1, tasks[1], "fixes")
     studio.answer(2, tasks[1], "fixes")
     studio.answer(1, tasks[2], "fixes", reason="Shakes <b>once</b> more")
@@ -62,7 +62,7 @@ def test_a_third_person_decides_conflicts_alone(tmp_path: Path, studio: Annotato
     assert adjudicate(workspace, studio.server, "conflicts", QUIET).added == 0
     name = adjudication_name("conflicts")
     with Studio(studio.server) as connection:
-        (task,) = connection.newest_tasks(open_project(workspace, name).number)
+        (task,) = connection.tasks(open_project(workspace, name).number)
     note = task.data["note"]
     assert "Fixes the issue" in note
     assert "Does not fix it" in note
@@ -112,7 +112,7 @@ def test_doubts_can_be_looked_at_too(tmp_path: Path, studio: Annotators) -> None
     workspace = annotated(tmp_path, studio, "doubts")
     assert adjudicate(workspace, studio.server, "doubts", QUIET, doubts=True).added == 2
     name = adjudication_name("doubts")
-    for number in task_numbers(workspace, name).values():
+    for number in studio.task_numbers(workspace, name).values():
         studio.answer(3, number, "fixes")
     pull(workspace, studio.server, name, QUIET)
     hows = [decision.how for decision in decide(workspace, "doubts")]
@@ -121,7 +121,7 @@ def test_doubts_can_be_looked_at_too(tmp_path: Path, studio: Annotators) -> None
 
 def test_agreement_is_computed_of_what_counts(tmp_path: Path, studio: Annotators) -> None:
     workspace = annotated(tmp_path, studio, "agreed")
-    studio.answer(3, task_numbers(workspace, "agreed")[1], "no-problem")
+    studio.answer(3, studio.task_numbers(workspace, "agreed")[1], "no-problem")
     pull(workspace, studio.server, "agreed", QUIET)
     ratings = read_ratings(workspace, "agreed")
     assert set(ratings) == {"verdict"}
@@ -134,7 +134,7 @@ def test_agreement_is_computed_of_what_counts(tmp_path: Path, studio: Annotators
 
 def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None:
     workspace = annotated(tmp_path, studio, "paced")
-    studio.answer(3, task_numbers(workspace, "paced")[4], was_cancelled=True)
+    studio.answer(3, studio.task_numbers(workspace, "paced")[4], was_cancelled=True)
     pull(workspace, studio.server, "paced", QUIET)
     now = progress(workspace, "paced")
     assert (now.subjects, now.finished, now.begun) == (4, 3, 1)
@@ -145,7 +145,7 @@ def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None
     assert now.seconds == 21.0
     assert now.work_left == timedelta(seconds=21)
     assert now.ends_at is not None
-    assert (now.passed_over, now.deleted) == (1, 0)
+    assert now.passed_over == 1
     # Seven answers within the first hour: one more takes a seventh of an hour.
     assert timedelta(minutes=8) < now.ends_at - datetime.now(UTC) < timedelta(minutes=9)
     stored = workspace.root / "annotations" / "paced" / "project.json"
@@ -155,10 +155,10 @@ def test_progress_tells_pace_and_end(tmp_path: Path, studio: Annotators) -> None
 
 def test_what_was_deleted_is_not_waited_for(tmp_path: Path, studio: Annotators) -> None:
     workspace = annotated(tmp_path, studio, "fewer")
-    studio.call(0, "DELETE", f"/api/tasks/{task_numbers(workspace, 'fewer')[4]}/")
+    studio.call(0, "DELETE", f"/api/tasks/{studio.task_numbers(workspace, 'fewer')[4]}/")
     pull(workspace, studio.server, "fewer", QUIET)
     now = progress(workspace, "fewer")
-    assert (now.subjects, now.deleted, now.finished, now.begun) == (3, 1, 3, 0)
+    assert (now.subjects, now.finished, now.begun) == (3, 3, 0)
     assert (now.wanted, now.answers, now.ends_at) == (6, 6, None)
 
 
@@ -167,7 +167,7 @@ def test_verdicts_say_when_people_were_not_blind(tmp_path: Path, studio: Annotat
     filled_in = Suggestion("a language model", {"verdict": ("fixes",)})
     given = (workspace, studio.server, "not-blind", FORM, fix_pairs(2), QUIET)
     push(*given, suggest=lambda _: filled_in)
-    for number in task_numbers(workspace, "not-blind").values():
+    for number in studio.task_numbers(workspace, "not-blind").values():
         studio.answer(1, number, "fixes")
         studio.answer(2, number, "fixes" if number % 2 else "partly")
     pull(workspace, studio.server, "not-blind", QUIET)
@@ -177,7 +177,7 @@ def test_verdicts_say_when_people_were_not_blind(tmp_path: Path, studio: Annotat
     # A third person sees both answers, and not what the model said.
     adjudicate(workspace, studio.server, "not-blind", QUIET)
     name = adjudication_name("not-blind")
-    (number,) = task_numbers(workspace, name).values()
+    (number,) = studio.task_numbers(workspace, name).values()
     note = studio.call(3, "GET", f"/api/tasks/{number}/")["data"]["note"]
     assert note.count("gp-answers") == 1
     assert "language model" not in note

@@ -12,7 +12,7 @@ from goldpan.annotation.studio.decisions import adjudication_name
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.console import run
 from tests.reviewing import workspace
-from tests.studio import Annotators, Goldpan, task_numbers
+from tests.studio import Annotators, Goldpan
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def test_what_people_decide_on_answers_is_a_gold_set(
     rows = {row["issue"]: row for row in pq.read_table(built / "data").to_pylist()}
     goldpan("annotate", "push", *project, "--form", "question-answer", "--dataset", built)
     export = ("annotate", "export", *project)
-    assert "There is nothing to write" in goldpan(*export, code=2).err
-    tasks = task_numbers(lab, "answers")
+    assert "--gold" in goldpan(*export, code=2).err
+    tasks = studio.task_numbers(lab, "answers")
     settled, stays, wrong, *_ = sorted(tasks)
     for number, task in tasks.items():
         verdict = "other-reply" if number == wrong else "answers"
@@ -40,12 +40,12 @@ def test_what_people_decide_on_answers_is_a_gold_set(
         studio.answer(2, task, "partly" if number in (settled, stays) else verdict)
     goldpan("annotate", "pull", *project)
     goldpan("annotate", "adjudicate", *project)
-    studio.answer(3, task_numbers(lab, adjudication_name("answers"))[settled], "partly")
+    studio.answer(3, studio.task_numbers(lab, adjudication_name("answers"))[settled], "partly")
     goldpan("annotate", "pull", *project)
 
     output = goldpan(*export, "--gold", gold).out
     assert f"{len(rows) - 1} items (answers {len(rows) - 3}, not 1, partly 1)" in output
-    assert "1 more are not decided" in output
+    assert "Not decided yet: 1. Adjudicate" in output
     labels = {int(row["issue"]): row for row in csv.DictReader(gold.read_text().splitlines())}
     assert set(labels) == set(rows) - {stays}
     assert all(

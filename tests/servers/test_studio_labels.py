@@ -247,8 +247,6 @@ def test_labels_that_are_pushed_again_are_kept_once(tmp_path: Path, studio: Anno
     project = open_project(workspace, "twice")
     path = project.path("given.jsonl")
     assert len(path.read_bytes().splitlines()) == 1
-    with path.open("ab") as file:
-        file.write(b'{"comments:0": ["exp')  # a kill cut this line
     assert DatasetLabels(project).labels["comments:1"] == ("ownership", "pointer")
     path.write_bytes(b"[1]\n")
     with pytest.raises(WorkspaceError, match="push the same dataset again"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
@@ -18,7 +20,7 @@ from goldpan.annotation.studio.push import push
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.program import start
-from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part, task_numbers
+from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, part
 
 FORM = find_form("fix-pair")
 
@@ -45,7 +47,7 @@ def verdicts(workspace: WorkspaceLayout, name: str) -> dict[int, list[tuple[str,
 
 def test_answers_come_home_with_all_that_was_said(tmp_path: Path, studio: Annotators) -> None:
     workspace = begin(tmp_path, studio, "plain")
-    tasks = task_numbers(workspace, "plain")
+    tasks = studio.task_numbers(workspace, "plain")
     studio.answer(1, tasks[1], "partly", doubt=True, reason="Two leaks, one mended")
     studio.answer(2, tasks[1])
     pulled = fetched(workspace, studio, "plain")
@@ -64,7 +66,7 @@ def test_answers_come_home_with_all_that_was_said(tmp_path: Path, studio: Annota
 
 def test_nobody_is_named_unless_asked(tmp_path: Path, studio: Annotators) -> None:
     workspace = begin(tmp_path, studio, "names")
-    studio.answer(1, task_numbers(workspace, "names")[1])
+    studio.answer(1, studio.task_numbers(workspace, "names")[1])
     fetched(workspace, studio, "names")
     path = open_project(workspace, "names").path("annotations.parquet")
     before = path.read_bytes()
@@ -81,7 +83,7 @@ def test_nobody_is_named_unless_asked(tmp_path: Path, studio: Annotators) -> Non
 
 def test_what_the_server_takes_and_should_not(tmp_path: Path, studio: Annotators) -> None:
     workspace = begin(tmp_path, studio, "wrong", 8)
-    tasks = task_numbers(workspace, "wrong")
+    tasks = studio.task_numbers(workspace, "wrong")
     verdict = part("verdict", "choices", ["fixes"])
     for issue, result in (
         (2, [verdict, part("mood", "choices", ["good"])]),
@@ -113,7 +115,7 @@ def test_an_answer_at_which_the_server_fails_stops_no_other(
 ) -> None:
     """Label Studio stores half a surrogate pair, and cannot export it."""
     workspace = begin(tmp_path, studio, "halves", 5)
-    tasks = task_numbers(workspace, "halves")
+    tasks = studio.task_numbers(workspace, "halves")
     with pytest.raises(AssertionError, match="500"):
         studio.answer(1, tasks[3], reason="half \ud83d a pair")
     studio.answer(1, tasks[1], reason="nul \u0000")
@@ -125,7 +127,7 @@ def test_an_answer_at_which_the_server_fails_stops_no_other(
 
 def test_third_and_repeated_answers_do_not_count(tmp_path: Path, studio: Annotators) -> None:
     workspace = begin(tmp_path, studio, "third", 2)
-    tasks = task_numbers(workspace, "third")
+    tasks = studio.task_numbers(workspace, "third")
     studio.answer(1, tasks[1], "partly")
     studio.answer(2, tasks[1], "fixes")
     studio.answer(3, tasks[1], "not")
@@ -139,24 +141,30 @@ def test_third_and_repeated_answers_do_not_count(tmp_path: Path, studio: Annotat
     }
 
 
-def test_a_pull_fetches_only_what_changed(tmp_path: Path, studio: Annotators) -> None:
+def test_a_pull_keeps_what_the_server_sent_and_the_newest_counts(
+    tmp_path: Path, studio: Annotators
+) -> None:
     workspace = begin(tmp_path, studio, "steps", 5)
-    tasks = task_numbers(workspace, "steps")
+    tasks = studio.task_numbers(workspace, "steps")
     first = studio.answer(1, tasks[1])
-    time.sleep(3.1)  # the server's clock tells whole seconds, and we ask two more back
     assert fetched(workspace, studio, "steps").fetched == 5
-    assert fetched(workspace, studio, "steps").fetched == 0
+    raw = open_project(workspace, "steps").path("raw")
+    assert fetched(workspace, studio, "steps").answers == 1
+    (kept,) = raw.iterdir()  # nothing new, nothing more
+    with zstandard.open(kept) as file:
+        assert json.loads(file.read()) == studio.tasks(workspace, "steps")
     studio.answer(2, tasks[4])
     body = {"result": [part("verdict", "choices", ["partly"])]}
     studio.call(1, "PATCH", f"/api/annotations/{first}/", body)
     push(workspace, studio.server, "steps", FORM, fix_pairs(6), QUIET)
-    assert fetched(workspace, studio, "steps").fetched == 3
+    assert fetched(workspace, studio, "steps").fetched == 6
+    assert len(list(raw.iterdir())) == 2
     assert verdicts(workspace, "steps") == {1: [("partly", None)], 4: [("fixes", None)]}
 
 
 def test_deleted_answers_and_tasks_are_told(tmp_path: Path, studio: Annotators) -> None:
     workspace = begin(tmp_path, studio, "gone", 4)
-    tasks = task_numbers(workspace, "gone")
+    tasks = studio.task_numbers(workspace, "gone")
     numbers = {issue: studio.answer(1, tasks[issue], "partly") for issue in tasks}
     assert fetched(workspace, studio, "gone").answers == 4
     studio.call(1, "DELETE", f"/api/annotations/{numbers[1]}/")
@@ -167,15 +175,11 @@ def test_deleted_answers_and_tasks_are_told(tmp_path: Path, studio: Annotators) 
     studio.call(0, "DELETE", f"/api/tasks/{tasks[3]}/")
     studio.answer(2, tasks[1])
     pulled = fetched(workspace, studio, "gone")
-    assert (pulled.answers, pulled.problems, pulled.gone) == (2, {"deleted": 3}, 1)
-    assert verdicts(workspace, "gone") == {
-        1: [("partly", "deleted"), ("fixes", None)],
-        2: [("partly", "deleted")],
-        3: [("partly", "deleted")],
-        4: [("partly", None)],
-    }
-    # What a person took away is not pushed again.
-    assert push(workspace, studio.server, "gone", FORM, fix_pairs(4), QUIET).added == 0
+    assert (pulled.answers, pulled.problems, pulled.gone) == (2, {}, 3)
+    assert verdicts(workspace, "gone") == {1: [("fixes", None)], 4: [("partly", None)]}
+    assert len(list(open_project(workspace, "gone").path("raw").iterdir())) == 2
+    # What is missing there is pushed again.
+    assert push(workspace, studio.server, "gone", FORM, fix_pairs(4), QUIET).added == 1
 
 
 def test_tasks_of_others_and_copies_are_told(tmp_path: Path, studio: Annotators) -> None:
@@ -186,7 +190,7 @@ def test_tasks_of_others_and_copies_are_told(tmp_path: Path, studio: Annotators)
         panels = dict.fromkeys(("note", "issue_panel", "change_panel"), "x")
         connection.import_tasks(project, [{"data": panels}])
         (twin,) = connection.import_tasks(project, [copy])
-    studio.answer(1, task_numbers(workspace, "mixed")[1], "fixes")
+    studio.answer(1, studio.task_numbers(workspace, "mixed")[1], "fixes")
     studio.answer(1, twin, "partly")
     studio.answer(2, twin, "partly")
     pulled = fetched(workspace, studio, "mixed")
@@ -198,7 +202,7 @@ def test_tasks_of_others_and_copies_are_told(tmp_path: Path, studio: Annotators)
 
 def test_a_renamed_annotator_stays_the_same(tmp_path: Path, studio: Annotators) -> None:
     workspace = begin(tmp_path, studio, "renamed", 1)
-    studio.answer(3, task_numbers(workspace, "renamed")[1])
+    studio.answer(3, studio.task_numbers(workspace, "renamed")[1])
     fetched(workspace, studio, "renamed")
     before = open_project(workspace, "renamed").annotations()["annotator"].to_pylist()
     number = studio.call(3, "GET", "/api/current-user/whoami")["id"]
@@ -215,7 +219,7 @@ def test_a_configuration_that_changed_there_is_told(tmp_path: Path, studio: Anno
     more = '<Choice value="Not code" alias="not-code"/>'
     xml = project.configuration.xml.replace("</Choices>", f"{more}</Choices>", 1)
     studio.call(0, "PATCH", f"/api/projects/{project.number}/", {"label_config": xml})
-    studio.answer(1, task_numbers(workspace, "changed")[1], "not-code")
+    studio.answer(1, studio.task_numbers(workspace, "changed")[1], "not-code")
     pulled = fetched(workspace, studio, "changed")
     assert (pulled.configuration_changed, pulled.problems) == (True, {"unknown-choice": 1})
     accepted = fetched(workspace, studio, "changed", accept_configuration=True)
@@ -226,31 +230,30 @@ def test_a_configuration_that_changed_there_is_told(tmp_path: Path, studio: Anno
         fetched(workspace, studio, "changed", accept_configuration=True)
 
 
-def test_a_pull_that_was_cut_off_goes_on(
+def test_a_pull_that_is_cut_off_leaves_what_was_pulled_before(
     tmp_path: Path, studio: Annotators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = begin(tmp_path, studio, "cut", 7)
-    tasks = task_numbers(workspace, "cut")
-    for issue in (1, 7):
-        studio.answer(1, tasks[issue])
-    monkeypatch.setattr("goldpan.annotation.studio.pull._AT_ONCE", 2)
+    tasks = studio.task_numbers(workspace, "cut")
+    studio.answer(1, tasks[1])
     export = Studio.export
-    calls: list[int] = []
 
-    def failing(self: Studio, project: int, some: list[int]) -> bytes:
-        calls.append(len(some))
-        if len(calls) == 3:
-            raise StudioError("The line is cut", "Try again")
-        return export(self, project, some)
+    def failing(self: Studio, project: int, some: Sequence[int] = ()) -> Iterator[bytes]:
+        yield b"".join(export(self, project, some))[:-9]
+        raise StudioError("The line is cut", "Try again")
 
-    monkeypatch.setattr(Studio, "export", failing)
-    with pytest.raises(StudioError, match="The line is cut"):
-        fetched(workspace, studio, "cut")
+    with monkeypatch.context() as patch:
+        patch.setattr(Studio, "export", failing)
+        with pytest.raises(StudioError, match="The line is cut"):
+            fetched(workspace, studio, "cut")
     with pytest.raises(WorkspaceError, match="Nothing was pulled"):
         open_project(workspace, "cut").annotations()
-    pulled = fetched(workspace, studio, "cut")
-    assert calls[:6] == [2, 2, 2, 2, 1, *calls[5:6]]
-    assert (pulled.answers, pulled.tasks) == (2, 7)
+    assert (fetched(workspace, studio, "cut").answers, len(tasks)) == (1, 7)
+    (kept,) = open_project(workspace, "cut").path("raw").iterdir()
+    monkeypatch.setattr(Studio, "export", lambda *_: iter([b"<html>"]))
+    with pytest.raises(StudioError, match="something else than an export"):
+        fetched(workspace, studio, "cut")
+    assert list(kept.parent.iterdir()) == [kept]
 
 
 KILLED = """
@@ -269,18 +272,24 @@ push(layout, server, "kills", find_form("fix-pair"), fix_pairs(1500), QUIET)
 
 @pytest.mark.nightly
 def test_kills_leave_neither_gaps_nor_copies(tmp_path: Path, studio: Annotators) -> None:
-    journal = tmp_path / "annotations" / "kills" / "tasks.jsonl"
-    for size in (1, 20_000, 40_000):
+    workspace = WorkspaceLayout(tmp_path)
+
+    def there() -> int:
+        try:
+            return len(studio.tasks(workspace, "kills"))
+        except WorkspaceError:
+            return 0
+
+    for size in (1, 400, 900):
         environment = {**os.environ, "STUDIO_TOKEN": studio.server.token}
         with start(tmp_path, studio.server.url, environment=environment, program=KILLED) as running:
-            running.until(lambda: journal.exists() and journal.stat().st_size > size)  # noqa: B023
+            running.until(lambda: there() > size)  # noqa: B023
             running.kill()
-    workspace = WorkspaceLayout(tmp_path)
-    push(workspace, studio.server, "kills", FORM, fix_pairs(1500), QUIET)
+    for _ in range(2):  # the second takes away what the server was still writing for the first
+        push(workspace, studio.server, "kills", FORM, fix_pairs(1500), QUIET)
     with Studio(studio.server) as connection:
         counts = Counter(
-            task.data["id"]
-            for task in connection.newest_tasks(open_project(workspace, "kills").number)
+            task.data["id"] for task in connection.tasks(open_project(workspace, "kills").number)
         )
     assert len(counts) == 1500
     assert set(counts.values()) == {1}

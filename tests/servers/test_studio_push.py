@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from goldpan.annotation.studio.client import Server, Studio, StudioError
 from goldpan.annotation.studio.forms import StudioTask, find_form
-from goldpan.annotation.studio.project import TaskJournal, open_project
+from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import PushResult, push
 from goldpan.annotation.studio.suggestions import Suggestion
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.studio import QUIET, Annotators, fix_pairs, task_numbers
+from tests.studio import QUIET, Annotators, fix_pairs
 
 FORM = find_form("fix-pair")
 YES = {"verdict": ("fixes",)}
@@ -28,7 +29,7 @@ def send(
 def on_server(studio: Annotators, workspace: WorkspaceLayout, name: str) -> list[str]:
     number = open_project(workspace, name).number
     with Studio(studio.server) as connection:
-        return sorted(task.data["id"] for task in connection.newest_tasks(number))
+        return sorted(task.data["id"] for task in connection.tasks(number))
 
 
 def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators) -> None:
@@ -41,40 +42,29 @@ def test_pushing_again_adds_only_what_is_new(tmp_path: Path, studio: Annotators)
     assert on_server(studio, workspace, "again") == [
         f"pair:octo/gem#{n}+{1000 + n}" for n in range(1, 6)
     ]
-    settings = studio.call(0, "GET", f"/api/projects/{open_project(workspace, 'again').number}/")
+    number = open_project(workspace, "again").number
+    settings = studio.call(0, "GET", f"/api/projects/{number}/")
     assert settings["maximum_annotations"] == 2
     assert settings["show_collab_predictions"] is False
     assert settings["enable_empty_annotation"] is False
+    # Lists show repository, issue, pull request and title, and no HTML.
+    (view,) = studio.call(0, "GET", f"/api/dm/views?project={number}")
+    shown = {f"tasks:data.{name}" for name in fix_pairs(1)[0].data()}
+    shown -= set(view["data"]["hiddenColumns"]["explore"])
+    assert shown == {f"tasks:data.{name}" for name in ("repo", "issue", "pull", "title")}
 
 
-@pytest.mark.parametrize("noted", [False, True], ids=["nothing noted", "batch noted"])
-def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators, noted: bool) -> None:
+def test_a_push_that_was_killed_goes_on(tmp_path: Path, studio: Annotators) -> None:
     """The batch reached the server, but its numbers never came back."""
     workspace = WorkspaceLayout(tmp_path)
     send(workspace, studio, "killed", 2)
     project = open_project(workspace, "killed")
     tasks = fix_pairs(3, start=3)
     with Studio(studio.server) as connection:
-        if noted:
-            TaskJournal(project.path("tasks.jsonl")).sending(
-                [task.key.subject_id for task in tasks]
-            )
         connection.import_tasks(project.number, [{"data": task.data()} for task in tasks])
     again = send(workspace, studio, "killed", 6)
     assert (again.added, again.known) == (1, 5)
     assert len(on_server(studio, workspace, "killed")) == 6
-    assert len(task_numbers(workspace, "killed")) == 6
-
-
-def test_a_batch_that_never_arrived_is_sent(tmp_path: Path, studio: Annotators) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    send(workspace, studio, "lost", 1)
-    journal = open_project(workspace, "lost").path("tasks.jsonl")
-    TaskJournal(journal).sending([task.key.subject_id for task in fix_pairs(2, start=2)])
-    with journal.open("ab") as file:
-        file.write(b'{"made": [[7, "pai')  # the kill cut this line
-    assert send(workspace, studio, "lost", 3).added == 2
-    assert len(on_server(studio, workspace, "lost")) == 3
 
 
 def test_a_batch_that_arrived_late_leaves_no_copies(tmp_path: Path, studio: Annotators) -> None:
@@ -86,17 +76,10 @@ def test_a_batch_that_arrived_late_leaves_no_copies(tmp_path: Path, studio: Anno
         copies = connection.import_tasks(project.number, bodies)
         studio.answer(1, copies[1])
         result = send(workspace, studio, "late", 2)
-        assert (result.added, result.repeated) == (0, 1)
-        # What somebody answered already is not thrown away.
-        assert len(on_server(studio, workspace, "late")) == 3
-
-
-def test_a_lost_journal_is_read_from_the_server(tmp_path: Path, studio: Annotators) -> None:
-    workspace = WorkspaceLayout(tmp_path)
-    send(workspace, studio, "amnesia", 4)
-    open_project(workspace, "amnesia").path("tasks.jsonl").unlink()
-    again = send(workspace, studio, "amnesia", 4)
-    assert (again.added, again.known) == (0, 4)
+        assert (result.added, result.repeated) == (0, 2)
+    # What somebody answered already is not thrown away.
+    assert len(on_server(studio, workspace, "late")) == 2
+    assert studio.task_numbers(workspace, "late")[2] == copies[1]
 
 
 def test_a_project_whose_number_was_never_noted_is_found(
@@ -129,7 +112,7 @@ def test_suggestions_need_a_project_that_is_not_blind(tmp_path: Path, studio: An
     suggestions[tasks[1].key.subject_id] = Suggestion("tiny", {"mood": ("good",)})
     with pytest.raises(UsageError, match="names the field mood"):
         push(workspace, studio.server, "other", FORM, tasks, QUIET, suggest=suggest)
-    task = studio.call(0, "GET", f"/api/tasks/{task_numbers(workspace, 'seen')[1]}/")
+    task = studio.call(0, "GET", f"/api/tasks/{studio.task_numbers(workspace, 'seen')[1]}/")
     assert [prediction["model_version"] for prediction in task["predictions"]] == ["suggestion"]
     assert "Suggested by tiny" in task["data"]["note"]
 
@@ -162,3 +145,26 @@ def test_a_personal_token_is_exchanged(tmp_path: Path, studio: Annotators) -> No
         Studio(Server(studio.server.url, token[:-4] + "AAAA")) as connection,
     ):
         connection.users()
+
+
+def test_a_project_is_known_by_its_server_and_not_by_an_address(
+    tmp_path: Path, studio: Annotators
+) -> None:
+    workspace = WorkspaceLayout(tmp_path)
+    send(workspace, studio, "moved", 2)
+    there = studio.server.url.replace("127.0.0.1", "localhost")
+    elsewhere = Server(there, studio.server.token)
+    again = push(workspace, elsewhere, "moved", FORM, fix_pairs(3), QUIET)
+    assert (again.added, again.known) == (1, 2)
+    assert open_project(workspace, "moved").page.startswith(there)
+    path = open_project(workspace, "moved").path("project.json")
+    path.write_text(path.read_text().replace(open_project(workspace, "moved").facts.key, "other"))
+    with pytest.raises(UsageError, match="lives on http://localhost"):
+        send(workspace, studio, "moved", 3)
+
+
+def test_a_form_that_label_studio_cannot_show_is_told(tmp_path: Path, studio: Annotators) -> None:
+    xml = FORM.configuration.xml.replace('toName="issue"', 'toName="nothing"')
+    own = replace(FORM, own=replace(FORM.configuration, xml=xml))
+    with pytest.raises(UsageError, match="cannot show the form fix-pair"):
+        push(WorkspaceLayout(tmp_path), studio.server, "broken", own, fix_pairs(1), QUIET)

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from goldpan.core.storage.workspace import WorkspaceLayout
-from tests.studio import Annotators, Goldpan, task_numbers
+from tests.studio import Annotators, Goldpan
 
 VERDICTS = {
     "qa": ("answers", "no-question", "cannot-tell", "answers 1, partly 0, not 0"),
@@ -27,7 +27,7 @@ def test_annotators_judge_a_sample(
     begun = goldpan(*words).out
     assert "Nothing is judged yet" in begun
     assert "Annotators read at http" in begun
-    tasks = list(task_numbers(lab, name).values())
+    tasks = list(studio.task_numbers(lab, name).values())
     assert len(tasks) == 3
     studio.answer(1, tasks[0], right, reason="it says so")
     studio.answer(2, tasks[0], right)

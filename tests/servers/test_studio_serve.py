@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -12,10 +13,11 @@ import httpx
 import pytest
 
 from goldpan.annotation.studio.client import Studio
-from goldpan.annotation.studio.serve import OWNER, check_port, serve
+from goldpan.annotation.studio.serve import OWNER, Running, check_port, serve
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Line, blocks_of
 from tests.places import ROOT
-from tests.studio import PEOPLE, QUIET, free_port
+from tests.studio import PEOPLE, free_port
 
 
 def listening(port: int) -> set[str]:
@@ -29,28 +31,30 @@ def listening(port: int) -> set[str]:
     return addresses
 
 
-def test_a_server_for_a_user_who_has_none(tmp_path: Path, installed: Path, prepared: Path) -> None:
+def test_a_server_to_which_annotators_sign_up(
+    tmp_path: Path, installed: Path, prepared: Path
+) -> None:
     directory = tmp_path / "data"
     shutil.copytree(prepared, directory)
     port = free_port()
-    environment = {"GOLDPAN_LABEL_STUDIO_VENV": str(installed)}
-    with serve(directory, port, ["dora@example.org"], QUIET, environment=environment) as run:
+    with serve(installed, directory, port) as run:
         assert listening(port) == {"0100007F"}  # 127.0.0.1 alone
-        with Studio(run.server) as studio:
-            addresses = [user.email for user in studio.users()]
-        assert addresses == [OWNER, *PEOPLE, "dora@example.org"]
+        assert not run.exposed
         with pytest.raises(UsageError, match="in use"):
             check_port(port)
         with httpx.Client(base_url=run.server.url, trust_env=False, timeout=300) as client:
-            page = client.get("/user/login/")
-            token = client.cookies["csrftoken"]
-            person = run.accounts[-1]
-            form = {"email": person.address, "password": person.password}
-            form |= {"csrfmiddlewaretoken": token}
-            assert client.post("/user/login/", data=form).status_code == 302
-            signup = {**form, "email": "mallory@example.org", "password": "long-enough-1"}
-            assert client.post("/user/signup/", data=signup).status_code == 403
-        for secret in (person.password, person.token):
+            page = client.get(run.invitation)
+            form = {"email": "dora@example.org", "password": "long-enough-1"}
+            form |= {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            assert client.post("/user/signup/", data=form).status_code == 403
+            assert client.post(run.invitation, data=form).status_code == 302
+        assert sign_in(run, form["email"], form["password"]) == 302
+        assert sign_in(run, OWNER, run.owner.password) == 302
+        assert sign_in(run, OWNER, "a guess") == 200
+        with Studio(run.server) as studio:
+            addresses = [user.email for user in studio.users()]
+        assert addresses == [OWNER, *PEOPLE, "dora@example.org"]
+        for secret in (run.owner.password, run.owner.token, run.invitation):
             assert secret not in repr(run)
         assert "sentry" not in page.text.lower().replace("sentry_dsn", "")
     assert listening(port) == set()
@@ -58,13 +62,35 @@ def test_a_server_for_a_user_who_has_none(tmp_path: Path, installed: Path, prepa
     assert directory.stat().st_mode & 0o077 == 0
 
 
+def sign_in(run: Running, address: str, password: str) -> int:
+    """Return the status with which the server answers to a password: 302 where it is right."""
+    with httpx.Client(base_url=run.address, trust_env=False, timeout=300) as client:
+        client.get("/user/login/")
+        form = {"email": address, "password": password}
+        form |= {"csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        return client.post("/user/login/", data=form).status_code
+
+
+def test_colleagues_reach_a_server_at_its_host(
+    tmp_path: Path, installed: Path, prepared: Path
+) -> None:
+    directory = tmp_path / "data"
+    shutil.copytree(prepared, directory)
+    port = free_port()
+    with serve(installed, directory, port, "0.0.0.0") as run:
+        assert listening(port) == {"00000000"}
+        assert run.exposed
+        shown = " ".join(block.text for block in blocks_of(run) if isinstance(block, Line))
+        assert "travel unencrypted" in shown
+        own = run.invitation.replace(socket.gethostname(), "127.0.0.2")
+        assert httpx.get(own, trust_env=False, timeout=300).status_code == 200
+
+
 SERVING = """
 import sys, time
 from pathlib import Path
-from goldpan.annotation.studio.serve import prepare, running
-from tests.studio import PEOPLE, QUIET
-place, directory = Path(sys.argv[1]), Path(sys.argv[2])
-with running(place, directory, int(sys.argv[3]), prepare(place, directory, PEOPLE, QUIET)):
+from goldpan.annotation.studio.serve import serve
+with serve(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])):
     print("up", flush=True)
     time.sleep(600)
 """

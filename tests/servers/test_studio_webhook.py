@@ -15,11 +15,11 @@ from goldpan.annotation.studio.client import Studio, StudioError
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.project import open_project
 from goldpan.annotation.studio.push import push
-from goldpan.annotation.studio.serve import prepare, running
+from goldpan.annotation.studio.serve import serve
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests.local_server import Answer, Asked, Server
-from tests.studio import PEOPLE, QUIET, Annotators, fix_pairs, free_port, task_numbers
+from tests.studio import QUIET, Annotators, fix_pairs, free_port
 
 FORM = find_form("fix-pair")
 
@@ -43,23 +43,22 @@ def test_the_server_calls_after_each_answer(
     listening = Server(called)
     url = f"{listening.url}/pull"
     shutil.copytree(prepared, tmp_path / "data")
-    accounts = prepare(installed, tmp_path / "data", PEOPLE, QUIET)
     workspace = WorkspaceLayout(tmp_path)
 
     with (
-        running(installed, tmp_path / "data", free_port(), accounts) as run,
+        serve(installed, tmp_path / "data", free_port()) as run,
         pytest.raises(StudioError, match=r"private network.*pull now and then"),
     ):
         push(workspace, run.server, "guarded", FORM, fix_pairs(1), QUIET, webhook=url)
 
     monkeypatch.setenv("SSRF_PROTECTION_ENABLED", "false")
-    with listening, running(installed, tmp_path / "data", free_port(), accounts) as run:
+    with listening, serve(installed, tmp_path / "data", free_port()) as run:
         people = Annotators(run)
         for _ in range(2):
             push(workspace, run.server, "called", FORM, fix_pairs(1), QUIET, webhook=url)
         with Studio(run.server) as connection:
             assert connection.webhooks(open_project(workspace, "called").number) == {url}
-        (task,) = task_numbers(workspace, "called").values()
+        (task,) = people.task_numbers(workspace, "called").values()
         answer = people.answer(1, task)
         assert calls.get(timeout=300) == {"action": "ANNOTATION_CREATED"}
         people.call(1, "DELETE", f"/api/annotations/{answer}/")

@@ -1,4 +1,4 @@
-"""The git repository that belongs to the made-up history, and the world that agrees with it.
+"""The git repository that belongs to a made-up history, and the world that agrees with it.
 
 Two things cannot be as on GitHub. A path that climbs out of the repository, which the world
 lists for one pull request, cannot be in git: the API's list holds it, git does not. And a pull
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from .sluice import Change, Tree, Work, first_version, work_on
+from .code import Change, Code, Tree, Work
+from .sluice import SLUICE
 from .store import World
 from .synthetic import demo_world
 from .world import Commit, Entry, Event, File, Item, Pull, Review
@@ -50,6 +51,7 @@ class _Opened:
     base: _Node
     fork: _Node
     commits: tuple[_Node, ...]
+    squash: bool
 
 
 @dataclass(slots=True)
@@ -93,9 +95,13 @@ class _Writer:
 
 
 def history_world(repository: Path) -> World:
-    """Make a bare git repository and return the world whose hashes and files are its own."""
-    world = demo_world()
-    writer, opened, merged, strays = _write(world)
+    """Make the bare git repository of `sluice`; return the world whose hashes and files it has."""
+    return with_history(demo_world(), SLUICE, repository)
+
+
+def with_history(world: World, code: Code, repository: Path) -> World:
+    """Make a bare git repository and return the world with hashes and files of its own."""
+    writer, opened, merged, strays = _write(world, code)
     git("init", "--quiet", "--bare", "--initial-branch=main", "--template=", repository)
     marks = repository / "marks"
     git(
@@ -130,14 +136,16 @@ def history_world(repository: Path) -> World:
     return world
 
 
-def _write(world: World) -> tuple[_Writer, dict[int, _Opened], dict[int, _Node], dict[str, _Node]]:
+def _write(
+    world: World, code: Code
+) -> tuple[_Writer, dict[int, _Opened], dict[int, _Node], dict[str, _Node]]:
     """Replay what happened in order of time: pull requests, merges, commits without either."""
     writer = _Writer()
-    tree = first_version()
+    tree = code.first
     main = "refs/heads/main"
     first = writer.commit(main, "First version", "2022-12-01T09:00:00Z", tree, ())
     title = "Mention the tutorial"
-    tree = _changed(tree, work_on(title, 0, 1).commits[0])
+    tree = _changed(tree, code.work_on(title, 0, 1).commits[0])
     second = writer.commit(main, title, "2022-12-02T09:00:00Z", tree, (first,))
     opened: dict[int, _Opened] = {}
     merged: dict[int, _Node] = {}
@@ -162,21 +170,21 @@ def _write(world: World) -> tuple[_Writer, dict[int, _Opened], dict[int, _Node],
             branch = f"refs/heads/{_pull(world, number).base_ref}"
             if branch not in writer.tips:
                 title = "Begin a release"
-                tree = _changed(second.tree, work_on(title, 0, 1).commits[0])
+                tree = _changed(second.tree, code.work_on(title, 0, 1).commits[0])
                 writer.commit(branch, title, "2022-12-03T09:00:00Z", tree, (second,))
-            opened[number] = _open(writer, entry, writer.tips[branch])
+            opened[number] = _open(writer, entry, _work(code, entry), writer.tips[branch])
         elif step == "merge":
             merged[number] = _merge(writer, entry, opened[number])
         else:
             tip = writer.tips[main]
-            work = work_on(entry.title, number, 1)
+            work = code.work_on(entry.title, number, 1)
             tree = _changed(tip.tree, work.commits[0])
             strays[step] = writer.commit(main, f"Fixes #{number}", at, tree, (tip,))
     return writer, opened, merged, strays
 
 
-def _open(writer: _Writer, entry: Entry, base: _Node) -> _Opened:
-    work, fork = _work(entry), base
+def _open(writer: _Writer, entry: Entry, work: Work, base: _Node) -> _Opened:
+    fork = base
     for _ in range(work.behind):
         fork = fork.parents[0]
     node, nodes = fork, []
@@ -190,7 +198,7 @@ def _open(writer: _Writer, entry: Entry, base: _Node) -> _Opened:
             author=f"{commit.name} <{commit.email}>",
         )
         nodes.append(node)
-    return _Opened(base, fork, tuple(nodes))
+    return _Opened(base, fork, tuple(nodes), work.squash)
 
 
 def _merge(writer: _Writer, entry: Entry, work: _Opened) -> _Node:
@@ -210,7 +218,7 @@ def _merge(writer: _Writer, entry: Entry, work: _Opened) -> _Node:
             del tree[path]
         else:
             tree[path] = after
-    squash, title = _work(entry).squash, entry.title
+    squash, title = work.squash, entry.title
     owner = (pull.head_repo or "ghost").partition("/")[0]
     came = f"Merge pull request #{entry.number} from {owner}/{pull.head_ref}"
     message = f"{title} (#{entry.number})" if squash else f"{came}\n\n{title}"
@@ -288,8 +296,8 @@ def _changed(tree: Tree, change: Change) -> Tree:
     return made
 
 
-def _work(entry: Entry) -> Work:
-    return work_on(entry.title, entry.number, len(entry.commits))
+def _work(code: Code, entry: Entry) -> Work:
+    return code.work_on(entry.title, entry.number, len(entry.commits))
 
 
 def _pull(world: World, number: int) -> Pull:

@@ -1,4 +1,7 @@
-"""What the demo's reviewer says: judgements written by people, served as a model's answers."""
+"""What the demo's reviewer says: judgements written by people, served as a model's answers.
+
+Of `assay` the first words of a fix or of a reply are the proof; no wish has an answer.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.openai_server import Said, answer
+
+from .assay import evidence
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ _TABLES = tomllib.loads(_TEXT)
 # A pair shows its issue too, so the pull request's title decides first.
 _JUDGEMENTS = {
     title: _Judgement(told) if isinstance(told, str) else _Judgement(**told)
-    for title, told in {**_TABLES["pairs"], **_TABLES["issues"]}.items()
+    for title, told in {**_TABLES["pairs"], **_TABLES["issues"], **evidence()}.items()
 }
 
 

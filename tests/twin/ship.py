@@ -7,9 +7,10 @@ by one, so all that changes between two runs is the archives' own clock, which i
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from goldpan.core.settings.config import Settings
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
-from goldpan.demo.pipeline import ANSWERS, DEMO, REPLIES, REPO
+from goldpan.demo.pipeline import ANSWERS, DEMO, REPOS, replies_of
 from goldpan.filters.pipeline import run_filters
 from goldpan.filters.profile import load_profile
 from goldpan.git.clone import clone
+from goldpan.git.remote import source_of
 from goldpan.miners.github.limits import Pace
 from goldpan.miners.history.revisions import read_history
 from goldpan.miners.mine import mine
@@ -32,12 +34,19 @@ from goldpan.miners.pairing import find_rules, pair
 from goldpan.miners.tables.normalize import normalize
 from tests.openai_server import KEY, OpenAIServer
 
-from .history import git, history_world
+from .assay import assay_code, assay_world
+from .history import git, history_world, with_history
 from .limits import Meter
 from .reviewer import judge
 from .server import Twin
 from .store import World
 
+REVIEWED = 20
+"""The most issues, and the most pairs, of a repository that are reviewed."""
+_WORLDS: Mapping[str, Callable[[Path], World]] = {
+    "prospector/sluice": history_world,
+    "prospector/assay": partial(with_history, assay_world(), assay_code()),
+}
 MOMENT = datetime(2024, 8, 1, tzinfo=UTC)
 _NO_WAITING = Pace(backoff=0, longest=0, secondary=0, margin=0, per_minute=1_000_000)
 
@@ -51,50 +60,53 @@ class _Stopped(Meter):
 
 
 def ship(directory: Path) -> None:
-    """Write the archives of raw replies and of a review, and the bundle of the git history."""
+    """Write the archives of raw replies and of a review, and the bundles of the git histories."""
     with tempfile.TemporaryDirectory() as scratch:
-        repository = Path(scratch) / "sluice.git"
-        world = history_world(repository)
-        bundle = directory / "sluice.bundle"
-        bundle.unlink(missing_ok=True)
-        git(
-            f"--git-dir={repository}",
-            "-c",
-            "pack.threads=1",
-            "bundle",
-            "create",
-            "--quiet",
-            bundle,
-            "--all",
-        )
         workspace = WorkspaceLayout(Path(scratch) / "workspace")
-        _mine(world, workspace.root)
-        _rewrite(Archive(workspace.raw(REPO)), directory / "replies" / REPLIES, _from_github)
-        _review(workspace, bundle)
+        bundles = directory / "{name}.bundle"
+        for repo in REPOS:
+            repository = Path(scratch) / repo
+            world = _WORLDS[repo](repository)
+            _bundle(repository, Path(source_of(str(bundles), repo)))
+            _mine(world, workspace.root)
+            _rewrite(Archive(workspace.raw(repo)), directory / replies_of(repo), _from_github)
+        _review(workspace, bundles)
         _rewrite(Archive((workspace.root / ANSWERS).parent), directory / ANSWERS, _in_no_time)
 
 
-def _review(workspace: WorkspaceLayout, bundle: Path) -> None:
+def _bundle(repository: Path, bundle: Path) -> None:
+    bundle.unlink(missing_ok=True)
+    inside = (f"--git-dir={repository}", "-c", "pack.threads=1")
+    git(*inside, "bundle", "create", "--quiet", bundle, "--all")
+
+
+def _review(workspace: WorkspaceLayout, bundles: Path) -> None:
     quiet, profile = Reporter(quiet=True), load_profile("default")
-    normalize(workspace, REPO, quiet, workers=1)
-    pair(workspace, REPO, find_rules("default"))
-    clone(workspace, REPO, quiet, source=bundle.resolve())
-    read_history(workspace, REPO, quiet)
-    run_filters(workspace, [REPO], profile, quiet)
+    for repo in REPOS:
+        normalize(workspace, repo, quiet, workers=1)
+        pair(workspace, repo, find_rules("default"))
+        clone(workspace, repo, quiet, source=source_of(str(bundles.resolve()), repo))
+        read_history(workspace, repo, quiet)
+    run_filters(workspace, REPOS, profile, quiet)
     with OpenAIServer(judge) as server:
         settings = ReviewSettings(
-            models=("demo-reviewer",), concurrency=1, base_url=server.url, api_key=KEY
+            models=("demo-reviewer",),
+            concurrency=1,
+            base_url=server.url,
+            api_key=KEY,
+            limit=REVIEWED,
         )
-        run_review(workspace, [REPO], profile, settings, quiet)
+        run_review(workspace, REPOS, profile, settings, quiet)
 
 
 def _mine(world: World, workspace: Path) -> None:
+    repo = world.main.full_name
     with Twin(world) as twin:
         twin.meter = _Stopped(twin.limits)
         settings = Settings(workspace, twin.url, ("demo",), via="graphql", concurrency=1, workers=1)
-        done = mine(settings, REPO, Reporter(quiet=True), _NO_WAITING)
+        done = mine(settings, repo, Reporter(quiet=True), _NO_WAITING)
     if done.coverage is None or not done.coverage.complete:
-        raise WorkspaceError(f"{REPO} was not mined completely", f"See {done}")
+        raise WorkspaceError(f"{repo} was not mined completely", f"See {done}")
 
 
 def _rewrite(

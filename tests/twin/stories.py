@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from .code import files
 from .editing import MAINTAINER, Editor
-from .sluice import files
 from .world import Account, File, Ref
 
 RENOVATOR = Account("renovator", 4_100_010, "Bot")

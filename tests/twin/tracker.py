@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .editing import MAINTAINER, VISITOR, Editor
-from .stories import RENOVATOR, SANA
+from .stories import RENOVATOR, SANA, TESTER
 from .world import Account
 
 _HERE = Path(__file__).parent / "tracker_texts"
@@ -34,9 +34,16 @@ _NEW = (
     "lotte-m",
     "creek-walker",
     "rio-dorado",
+    "mina-t",
+    "piet-h",
+    "dolores-v",
+    "yuki-n",
+    "samir-b",
+    "greta-o",
+    "tomas-r",
 )
 _PEOPLE = {
-    **{account.rest_login: account for account in (MAINTAINER, VISITOR, SANA, RENOVATOR)},
+    **{account.rest_login: account for account in (MAINTAINER, VISITOR, SANA, RENOVATOR, TESTER)},
     **{login: Account(login, 4_100_020 + index) for index, login in enumerate(_NEW)},
     "sweeper[bot]": Account("sweeper", 4_100_014, "Bot"),
 }
@@ -77,10 +84,14 @@ class _Entry:
 
 def tracker(editor: Editor) -> None:
     """Let everything happen that the files tell."""
+    play(editor, "\n".join((_HERE / name).read_text(encoding="utf-8") for name in _FILES))
+
+
+def play(editor: Editor, text: str) -> None:
+    """Let everything happen that a text tells."""
     numbers: dict[str, int] = {}
-    for name in _FILES:
-        for entry in _read((_HERE / name).read_text(encoding="utf-8")):
-            _play(editor, entry, numbers)
+    for entry in _read(text):
+        _play(editor, entry, numbers)
 
 
 def _read(text: str) -> list[_Entry]:
@@ -136,7 +147,7 @@ def _open(editor: Editor, entry: _Entry, step: _Step, numbers: dict[str, int]) -
         author=author,
         association=_ROLES.get(step.target, "CONTRIBUTOR"),
         head="-".join(re.findall("[a-z]+", entry.title.lower())[:3]),
-        head_repo=f"{author.login}/sluice",
+        head_repo=f"{author.login}/{editor.repository.name}",
     )
 
 

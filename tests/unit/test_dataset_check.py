@@ -21,7 +21,7 @@ from goldpan.datasets.provenance import Provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import task_family
-from goldpan.trace import trace
+from goldpan.lineage.trace import trace
 from tests.evaluating import rows
 from tests.examples import CARD, PROVENANCE, example, examples, write
 

@@ -2,12 +2,9 @@ from __future__ import annotations
 
 import random
 import re
-import resource
-import signal
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.schemas import DUPLICATES
 from goldpan.core.values import Execution
-from goldpan.filters.duplicates import near as link_module
-from goldpan.filters.duplicates import near as shuffle
+from goldpan.filters.duplicates import near as near_module
 from goldpan.filters.duplicates import settings as settings_module
-from goldpan.filters.duplicates import texts as texts_module
 from goldpan.filters.duplicates.find import Source, find_duplicates
 from goldpan.filters.duplicates.leaks import Leak, find_leaks_of_batches
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold, signatures, words
@@ -291,8 +286,7 @@ def test_signatures_are_the_same_everywhere() -> None:
     ]
 
 
-def test_partitions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor do many files, of which few are open at once."""
+def test_comparing_few_shingles_at_once_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(3)
     base = prose(chance, 60)
     texts = [" ".join([*base[:at], f"other{at}", *base[at:]]) for at in range(60)]
@@ -302,25 +296,8 @@ def test_partitions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = [texts_of(batch) for batch in rows.to_batches(9)]
     answer = find_duplicates(sources, DuplicateSettings())
     assert len(answer) == 100
-    monkeypatch.setattr(shuffle, "_TEXTS", 8)
-    monkeypatch.setattr(texts_module, "_OPEN", 2)
-    monkeypatch.setattr(link_module, "_PAIRS", 7)
+    monkeypatch.setattr(near_module, "_AT_ONCE", 100)
     assert written(find_duplicates(sources, DuplicateSettings())) == written(answer)
-
-
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    """A limit of the size of files stands for it; the signal of the limit is left alone."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    source = texts_of(table([("a/a", 1, " ".join(prose(random.Random(1), 20_000)))]))
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (65_536, limits[1]))
-        with pytest.raises(WorkspaceError, match=rf"{tmp_path}/.*/0\.sketches cannot be used: "):
-            find_duplicates([source], DuplicateSettings(), scratch=tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, before)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_leaks() -> None:

@@ -266,10 +266,9 @@ def test_blocks_hold_no_more_than_the_shortest_unique_runs(kinds: int) -> None:
 
 @examples(300)
 @given(st.text("ab", max_size=60), st.text("ab", max_size=60))
-def test_texts_too_large_to_compare_at_once_are_compared_in_parts(before: str, after: str) -> None:
+def test_gaps_too_large_to_compare_are_replaced(before: str, after: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(diff, "_MOST_CELLS", 30)
-        patch.setattr(diff, "_RUN", 4)
+        patch.setattr(diff, "_MOST_LINES", 5)
         made, at = "", 0
         for hunk in diff_lines(before, after):
             made += before[at : hunk.start] + after[hunk.new_start : hunk.new_end]
@@ -287,9 +286,9 @@ def test_many_changes_among_near_equal_lines(tmp_path: Path, kinds: int) -> None
     assert written < 7_500  # with the context that it takes; the file as one block has 20,000
 
 
-def test_more_cells_than_are_compared_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(diff, "_MOST_CELLS", 1_000_000)
+def test_a_gap_that_is_too_large_is_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff, "_MOST_LINES", 1_000)
     before, after = edited(5_000, 2, 100)
-    assert changed_lines(before, after) <= 1.25 * changed_by_git(tmp_path, before, after)
+    edits = find_edits(before, after)
+    assert len(edits) == 1
+    assert apply_edits(before, edits) == after

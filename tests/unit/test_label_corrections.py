@@ -105,7 +105,7 @@ def test_suspects_come_first_and_controls_are_drawn_among_the_rest() -> None:
 
 def test_the_order_tells_nothing_about_ranks() -> None:
     selection = choose(RANKED, 50, 0, seed=1, **OF)
-    tasks = [Subject(SubjectKey(row.id, "text", ""), {}) for row in selection.rows]
+    tasks = [Subject(SubjectKey(row.id, "text", ""), {}, "") for row in selection.rows]
     order = [tasks.index(task) for task in selection.mixed(tasks)]
     assert sorted(order) == list(range(50))
     assert 15 < sum(order[:25]) / 25 < 34

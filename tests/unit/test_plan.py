@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -9,14 +10,16 @@ import pytest
 
 from goldpan.core.errors import UsageError
 from goldpan.core.result import blocks_of
-from goldpan.plan.file import PlanFile, check_plan, load_plan
-from goldpan.plan.make import make_steps, open_workspace
-from goldpan.plan.mining import query_of
-from goldpan.plan.results import PlanResult, UnitResult
-from goldpan.plan.section import StageSection
-from goldpan.plan.sections import Select, commented_plan, method_of, plan_section
-from goldpan.plan.step import Context, Step
-from goldpan.plan.unit import Change, Unit, UnitRecipe, changes, flat
+from goldpan.core.values import LOCAL, Execution
+from goldpan.plan.file import ALWAYS, check_plan, load_plan, section_of
+from goldpan.plan.initial import commented_plan
+from goldpan.plan.opened import OpenPlan, PlanFile, open_workspace
+from goldpan.plan.record import Basis, flat
+from goldpan.plan.results import PlanResult, StepResult
+from goldpan.plan.section import EXECUTION, PlanSection, Select, StageSection
+from goldpan.plan.selection import query_of
+from goldpan.plan.stages import STAGES, make_steps
+from goldpan.plan.step import Step, method_of
 from goldpan.workspace.options import options_of
 
 LISTED = '[repositories]\nlisted = ["numpy/numpy"]\n'
@@ -46,11 +49,11 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
         '[dataset.publish]\nrepo-id = "lab/qa"\ntag = "v{year}.{month}"\n',
     )
     assert read.name == "lab"
-    assert read.plan.repositories.listed == ("NumPy/numpy",)
-    assert read.plan.repositories.select[0].min_stars == 5_000
-    assert read.plan.mine.licenses == {"numpy/numpy": "BSD-3-Clause"}
-    assert read.datasets[0].leave_out
-    assert read.datasets[0].publish is not None
+    assert read.head.repositories.listed == ("NumPy/numpy",)
+    assert read.head.repositories.select[0].min_stars == 5_000
+    assert read.sections("mine")[0].get("licenses") == {"numpy/numpy": "BSD-3-Clause"}
+    assert read.sections("dataset")[0].get("leave_out")
+    assert read.sections("publish")[0].get("tag") == "v{year}.{month}"
     assert read.profiles == ("faun-eval", str(tmp_path / "own.toml"))
 
 
@@ -79,7 +82,10 @@ MISTAKES = [
     (DATASET + EVALUATION + 'dataset = ["qas"]', "builds no 'qas'", "Did you mean qa"),
     (DATASET + EVALUATION, "evaluation[0]: it names nothing", "dataset ="),
     (
-        LISTED + "[review]\n" + QUESTIONS + 'profile = "faun-eval"\nrequire = ["question-answer"]',
+        LISTED
+        + '[review]\nmodel = "judge"\n'
+        + QUESTIONS
+        + 'profile = "faun-eval"\nrequire = ["question-answer"]',
         "dataset[0].require: the review is of what the profile default keeps",
         'Write profile = "faun-eval" in [review]',
     ),
@@ -165,6 +171,40 @@ def test_mistakes_are_told_before_anything_runs(
     assert remedy in error.value.remedy
 
 
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        plan(
+            tmp_path,
+            'refrsh = "daily"\n'
+            + LISTED
+            + '[pair]\nrule = "faun-eval"\n'
+            + QUESTIONS
+            + 'split = 3\n[[dataset]]\nname = "types"\nfamily = "issue-type"\nbalanse = "half"\n',
+        )
+    for line, cause in (
+        (1, "the key refrsh is unknown (did you mean refresh?)"),
+        (5, "the key pair.rule is unknown (did you mean rules?)"),
+        (9, "dataset[0].split: Input should be a valid string"),
+        (13, "the key dataset[1].balanse is unknown (did you mean balance?)"),
+    ):
+        assert f"line {line}: {cause}" in error.value.problem
+    with pytest.raises(UsageError) as error:
+        check_plan(
+            plan(
+                tmp_path,
+                LISTED
+                + '[pair]\nrules = ["default", "fau"]\n'
+                + QUESTIONS
+                + 'profile = "defalt"\nsplit = "random:2"\n'
+                + EVALUATION
+                + 'dataset = "q"\nmodel = ["majorty", "longest-coment"]\n',
+            )
+        )
+    for name in ("fau", "defalt", "random:2", "'q'", "majorty", "longest-coment"):
+        assert name in error.value.problem
+    assert "6 things are missing or wrong" in error.value.problem
+
+
 def test_a_selection_in_the_words_of_the_search() -> None:
     select = Select(language="C++", min_stars=50, license="mit")
     assert query_of(select) == 'language:"C++" stars:>=50 license:mit archived:false'
@@ -172,32 +212,27 @@ def test_a_selection_in_the_words_of_the_search() -> None:
 
 
 def test_what_changed_is_told_with_old_and_new() -> None:
-    old = UnitRecipe(
-        "0.1", flat({"rules": "default", "limits": {"words": 3}}), {"entries": "a" * 64}
-    )
-    new = UnitRecipe("0.2", flat({"rules": "default", "limits": {"words": 5}}), {})
-    assert not list(changes(old, old))
-    assert list(changes(old, new)) == [
-        Change("Goldpan's version", "0.1", "0.2"),
-        Change("setting limits.words", "3", "5"),
-        Change("input entries", "a" * 12, "absent"),
+    settings = {"rules": "default", "limits": {"words": 3}}
+    old = Basis("0.1", flat(settings), {"entries": "a" * 64})
+    new = Basis("0.2", flat({**settings, "limits": {"words": 5}}), {})
+    assert not list(old.changes(old))
+    assert list(old.changes(new)) == [
+        "Goldpan's version: 0.1 → 0.2",
+        "setting limits.words: 3 → 5",
+        f"input entries: {'a' * 12} → absent",
     ]
-    assert not list(changes(new, UnitRecipe("0.2", new.settings, {"pairs": "absent"})))
-    assert old.fingerprint != new.fingerprint
-    assert len({old.fingerprint, new.fingerprint, UnitRecipe("0.1", {}, {}).fingerprint}) == 3
+    assert not list(new.changes(Basis("0.2", new.settings, {"pairs": "absent"})))
+    assert not list(Basis().changes(new)), "nothing is known of what failed at once"
 
 
-def steps_of(folder: Path, text: str) -> dict[str, Step]:
+def steps_of(folder: Path, text: str, where: Execution = LOCAL) -> dict[str, Step]:
     """Return the steps of a plan by name, in their order."""
-    (folder / "plan.toml").write_text(f'[repositories]\nlisted = ["a/b"]\n{text}', encoding="utf-8")
-    file = load_plan(folder / "plan.toml")
-    steps = make_steps(Context(file, open_workspace(file, folder / "lab")), ("a/b",))
-    return {step.unit.name: step for step in steps}
-
-
-def units_of(folder: Path, text: str) -> dict[str, Unit]:
-    """Return the units of a plan by name, in their order."""
-    return {name: step.unit for name, step in steps_of(folder, text).items()}
+    path = folder / "plan.toml"
+    head, _, sections = text.rpartition("---\n")
+    path.write_text(f'{head}[repositories]\nlisted = ["a/b"]\n{sections}', encoding="utf-8")
+    file = load_plan(path)
+    opened = OpenPlan(file, open_workspace(file, folder / "lab"), ("a/b",), where)
+    return {step.name: step for step in make_steps(opened)}
 
 
 def test_two_files_of_one_name_are_two_inputs(tmp_path: Path) -> None:
@@ -209,55 +244,105 @@ def test_two_files_of_one_name_are_two_inputs(tmp_path: Path) -> None:
     assert list(step.inputs()) == names
 
 
-SECTIONS = {"pair": "pair", "clone": "clone", "filter": "filter", "verify": "verify"}
+def test_a_section_says_where_its_stage_works_else_the_command_else_the_head(
+    tmp_path: Path,
+) -> None:
+    text = 'engine = "ray"\naddress = "head:6379"\n---\n[pair]\nengine = "local"\nworkers = 3\n'
+    steps = steps_of(tmp_path, text)
+    names = ("engine", "address", "workers")
+    pair, filters = steps["pair/a/b"].options(), steps["filter/a/b"].options()
+    assert [pair.get(name) for name in names] == ["local", "head:6379", 3]
+    assert [filters.get(name) for name in names] == ["ray", "head:6379", None]
+    assert (steps["pair/a/b"].is_joint, steps["filter/a/b"].is_joint) == (False, True)
+    other = steps_of(tmp_path, text, Execution("ray", "other:6379"))
+    assert other["filter/a/b"].options()["address"] == "other:6379"
+    assert other["filter/a/b"].basis() == steps["filter/a/b"].basis(), "results are the same"
 
 
-def section_of(name: str) -> type[StageSection]:
-    annotation = plan_section().model_fields[name].annotation
-    kind = annotation if isinstance(annotation, type) else annotation.__args__[0]  # type: ignore[union-attr]
-    assert issubclass(kind, StageSection)
-    return kind
+def named_stage(name: str) -> type[StageSection]:
+    return section_of(next(stage for stage in STAGES if stage.name == name))
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize("name", ["pair", "clone", "filter", "verify"])
 def test_a_section_has_the_options_of_its_method(name: str) -> None:
-    options = {item.name for item in options_of(method_of(SECTIONS[name]))}
-    keys = section_of(name).parameters
+    options = {item.name for item in options_of(method_of(name))}
+    keys = named_stage(name).parameters
     assert keys.keys() <= options
+    assert {key for key, option in keys.items() if option.group == EXECUTION} == {
+        *("engine", "address", "workers")
+    }
     assert all(keys[key].help for key in keys)
 
 
 def test_the_commented_plan_is_one_and_all_it_says_can_be_set(tmp_path: Path) -> None:
     text = commented_plan()
-    path = tmp_path / "plan.toml"
-    path.write_text(text, encoding="utf-8")
-    assert load_plan(path).plan.repositories.listed == ("OWNER/NAME",)
+    read = plan(tmp_path, text)
+    assert read.head.repositories.listed == ("OWNER/NAME",)
+    assert (read.head.workspace, read.sections("dataset")) == (".", [])
     lines = [line for line in text.splitlines() if not line.startswith("# ")]
-    written = tomllib.loads("\n".join(line.removeprefix("#") for line in lines))
-    for name in ("mine", "pair", "clone", "filter"):
-        read = section_of(name).model_validate(written[name])
-        assert read.model_fields_set == set(type(read).model_fields)
-    assert written["annotate"]["push"]
-    assert written["verify"][0]["recipe"] == []
+    whole = plan(tmp_path, "\n".join(line.removeprefix("#") for line in lines))
+    assert all(whole.by_stage[stage.name] for stage in STAGES if stage.heading)
+    for stage in STAGES:
+        if stage.heading in ALWAYS:
+            (section,) = whole.sections(stage.name)
+            own = {name for name, option in section.parameters.items() if option.group}
+            left = {*type(section).model_fields} - section.model_fields_set
+            assert left <= own & {"engine", "address", "workers"}
 
 
-@pytest.mark.parametrize("name", ["mine", "pair", "clone", "filter", "review"])
-def test_a_line_of_the_commented_plan_sets_the_default_unless_it_is_marked(name: str) -> None:
-    part = commented_plan().partition(f"#[{name}]\n")[2].partition("\n#[")[0]
-    lines = [line for line in part.splitlines() if " = " in line and not line.startswith("# ")]
-    kind, marked = section_of(name), "  # for example"
-    for line in lines:
-        read = kind.model_validate(tomllib.loads(line.removeprefix("#")))
-        (key,) = read.model_fields_set
-        default = kind.model_fields[key].default
-        if line.endswith(marked):
-            assert default is None, line
-        elif default is None:  # which help tells
-            assert f"(default: {line.rpartition(' ')[2]}" in (
-                kind.model_fields[key].description or ""
-            )
-        else:
-            assert getattr(read, key) == default, line
+KEY = re.compile(r"#([a-z-]+) = (.*?)(  # for example)?$")
+
+
+def with_line_set(lines: list[str], number: int) -> tuple[str, str]:
+    """Return a commented plan with one line set, and the heading of its table.
+
+    A table whose heading is a comment comes with that and with the keys that it must have.
+    """
+    headings = [n for n, line in enumerate(lines) if line.removeprefix("#").startswith("[")]
+    above = [n for n in headings if n < number][-1:]
+    heading = lines[above[0]].removeprefix("#") if above else ""
+    if heading == "[dataset.publish]":
+        above.append(lines.index("#[[dataset]]"))
+    chosen = {number, *above}
+    for start in above:
+        for n in range(start + 1, len(lines)) if lines[start].startswith("#") else ():
+            key = KEY.match(lines[n])
+            if n in headings or (key and key[1] not in MUST_HAVE):
+                break
+            chosen |= {n} if key else set()
+    shown = (line.removeprefix("#") if n in chosen else line for n, line in enumerate(lines))
+    return "\n".join(shown), heading
+
+
+MUST_HAVE = (
+    *("name", "family", "dataset", "project", "to", "repo-id"),
+    *("language", "license", "task", "split"),
+)
+"""The keys that stand first in some table, of which it must have one or all."""
+
+
+def test_each_line_of_the_commented_plan_sets_the_default_or_an_example(tmp_path: Path) -> None:
+    lines = commented_plan().splitlines()
+    keys = {n: found for n, line in enumerate(lines) if (found := KEY.match(line))}
+    assert len(keys) > 100
+    for number, found in keys.items():
+        line, (key, value, is_example) = found[0], found.groups()
+        text, heading = with_line_set(lines, number)
+        read, name = plan(tmp_path, text), key.replace("-", "_")
+        section: PlanSection = read.head
+        if heading == "[[repositories.select]]":
+            (section,) = read.head.repositories.select
+        elif heading:
+            (stage,) = (one for one in STAGES if one.heading == heading)
+            (section,) = read.sections(stage.name)
+        field = type(section).model_fields[name]
+        (said,) = tomllib.loads(f"value = {value}").values()
+        expected = tuple(said) if isinstance(said, list) else said
+        assert section.get(name) == expected, line
+        if is_example:
+            assert field.is_required() or field.default in (None, ()), line
+        elif expected != field.default:  # which help tells
+            assert f"(default: {value}" in (field.description or ""), line
 
 
 PROVED = """
@@ -278,12 +363,12 @@ to = "chat"
 
 
 def test_units_come_after_what_they_need_and_else_as_they_stand(tmp_path: Path) -> None:
-    names = list(units_of(tmp_path, PROVED))
+    names = list(steps_of(tmp_path, PROVED))
     order = ["dataset/fixes", "verify/fixes", "export/out", "dataset/proved"]
     assert names[-4:] == order
     circle = PROVED.replace('name = "fixes"', 'name = "fixes"\nrequire = "verified"')
     with pytest.raises(UsageError, match="dataset/proved, dataset/fixes, verify/fixes wait for"):
-        units_of(tmp_path, circle)
+        steps_of(tmp_path, circle)
 
 
 def test_what_comes_after_annotations_waits_for_them(tmp_path: Path) -> None:
@@ -301,17 +386,26 @@ project = "round"
 dataset = "rows"
 form = "question-answer"
 """
-    units = units_of(tmp_path, text)
-    waiting = {name for name, unit in units.items() if "annotate/round" in unit.needs}
+    steps = steps_of(tmp_path, text)
+    waiting = {name for name, step in steps.items() if "annotate/round" in step.needs}
     assert waiting == {"dataset/gold", "publish/gold"}
 
 
 def test_a_plan_that_waits_for_people_says_so_and_ends_with_3() -> None:
-    pushed = Unit("annotate", "round")
-    waits = UnitResult(pushed, "partial", True, lacks=("people annotate",), waits=True)
-    skipped = UnitResult(Unit("dataset", "gold"), "skipped", False, because=pushed.name)
-    assert waits.blocks_others
-    result = PlanResult("plan", Path("lab"), (), (waits, skipped), 1.0)
+    pushed = StepResult(
+        unit="annotate/round",
+        stage="annotate",
+        subject="round",
+        state="partial",
+        ran=True,
+        missing=("people annotate",),
+        stops=True,
+    )
+    skipped = StepResult(
+        unit="dataset/gold", stage="dataset", subject="gold", state="skipped", because=pushed.unit
+    )
+    assert pushed.stops_others
+    result = PlanResult("plan", Path("lab"), (), (pushed, skipped), 1.0)
     assert result.exit_code == 3
     texts = [getattr(block, "text", "") for block in blocks_of(result)]
     assert "annotate/round partial: people annotate. Skipped for it: 1 unit." in texts

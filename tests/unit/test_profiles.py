@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import json_data
 from goldpan.filters.duplicates.settings import DuplicateSettings
 from goldpan.filters.profile import change_settings, criteria, load_profile, shipped_profiles
 
@@ -30,7 +31,7 @@ def test_faun_eval_decides_by_the_papers_criteria_in_its_order() -> None:
 
 
 def test_faun_eval_has_the_papers_thresholds_and_literal_rules() -> None:
-    settings = load_profile("faun-eval").plain()["settings"]
+    settings = json_data(load_profile("faun-eval"))["settings"]
     scale, events = settings["comment-scale"], settings["event-count"]
     assert (scale["minimum"], scale["maximum"]) == (200, 10**7)
     assert (events["maximum"], events["count"]) == (10, "timeline")
@@ -48,7 +49,7 @@ def test_default_keeps_the_papers_order_and_adds_to_it() -> None:
     assert tuple(name for name in profile.decide if name in PAPER) == tuple(
         name for name in PAPER if name != "external-check"
     )
-    assert not any(settings.get("bots") for settings in profile.plain()["settings"].values())
+    assert not any(settings.get("bots") for settings in json_data(profile)["settings"].values())
     assert set(profile.settings["issue-kept"].criteria) <= set(profile.decide)
 
 
@@ -95,10 +96,10 @@ def test_what_a_profile_sets_overrides_what_it_extends(tmp_path: Path) -> None:
     assert (scale.minimum, scale.maximum, scale.bots) == (50, 5000, False)
     others = {name: value for name, value in default.settings.items() if name != "comment-scale"}
     assert others.items() <= profile.settings.items()
-    plain = profile.plain()
+    plain = json_data(profile)
     assert plain["extends"] == ["base", "default"]
     assert plain["settings"]["comment-scale"]["maximum"] == 5000
-    assert "extends" not in default.plain()
+    assert json_data(default)["extends"] == []
     decide = write(tmp_path, other='extends = "faun-eval"\ndecide = ["bots"]\n')
     assert load_profile(decide).decide == ("bots",)
     assert load_profile(decide).settings == load_profile("faun-eval").settings

@@ -21,15 +21,14 @@ from hypothesis import strategies as st
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
-    ExportHistory,
     People,
-    RawExports,
     read_annotations,
     settle,
     table,
 )
-from goldpan.annotation.studio.client import ExportedTask, Server, StudioError, User
+from goldpan.annotation.studio.client import Server, StudioError, User
 from goldpan.annotation.studio.configuration import CONFIGURATIONS, check, load, parse
+from goldpan.annotation.studio.exports import ExportedTask, new_export, read_export, stored_tasks
 from goldpan.annotation.studio.forms import FORMS, find_form, read_tasks
 from goldpan.annotation.studio.panels import answers_panel, draw, inline
 from goldpan.annotation.studio.project import Project, ProjectFacts, SubjectKey, begin_project
@@ -37,8 +36,8 @@ from goldpan.annotation.studio.serve import (
     announced,
     check_port,
     choose_server,
+    find_installation,
     find_server,
-    prepare,
     server_directory,
 )
 from goldpan.core.errors import DatasetError, UsageError, WorkspaceError
@@ -241,8 +240,9 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
     )
     assert set(task.data()) == {
         *("id", "subject", "repo", "issue", "pull_repo", "pull", "comment"),
-        *("note", "issue_panel"),
+        *("title", "note", "issue_panel"),
     }
+    assert task.title == "Leak"
     with pytest.raises(DatasetError, match="lacks what fix-pair shows: pull, pull_title"):
         list(read_tasks(tmp_path, find_form("fix-pair")))
     with pytest.raises(DatasetError, match="holds no dataset"):
@@ -254,7 +254,7 @@ def test_tasks_are_read_from_a_dataset(tmp_path: Path) -> None:
 
 def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
     project = a_project(tmp_path / "one")
-    ann = User(2, "ann@example.org", "2026-01-01T00:00:00.000001Z")
+    ann = User(2, "ann@example.org", NOON)
     first = People(project)
     first.meet([ann])
     name = first.annotator(2)
@@ -278,24 +278,18 @@ def test_pseudonyms_stay_and_need_the_salt(tmp_path: Path) -> None:
         People(project)
 
 
-def test_raw_exports_tell_what_is_gone(tmp_path: Path) -> None:
-    raw = RawExports(tmp_path / "raw")
-    data = fix_pairs(1)[0].data()
-    task = '{"id": %d, "data": {"id": "s"}, "annotations": [%s]}'
-    answer_json = (
-        '{"id": 5, "was_cancelled": false, "completed_by": 1, "lead_time": 1.5, "result": [],'
-        ' "created_at": "2026-01-01T12:00:00Z", "updated_at": "2026-01-01T12:00:00Z"}'
-    )
-    raw.add(1, [1, 2], f"[{task % (1, answer_json)},{task % (2, '')}]".encode())
-    raw.add(2, [1, 2], f"[{task % (2, '')}]".encode())
-    history = ExportHistory(raw.read())
-    assert history.counts() == (1, 0, 0)
-    assert [task.annotations[0].id for task in history.deleted()] == [5]
-    assert history.fetched == {1: {1, 2}, 2: {1, 2}}
-    assert data["id"] == "pair:octo/gem#1+1001"
-    next((tmp_path / "raw").glob("000002-*")).write_bytes(b"torn")
+def test_the_newest_export_is_read_and_damage_is_told(tmp_path: Path) -> None:
+    project = a_project(tmp_path)
+    assert list(stored_tasks(project)) == []
+    for number in (1, 2):
+        text = f'[{{"id": {number}, "data": {{"id": "s"}}, "annotations": []}}]'
+        with new_export(project, [text[:9].encode(), text[9:].encode()]) as export:
+            assert [task.id for task in read_export(export)] == [number]
+    assert [task.id for task in stored_tasks(project)] == [2]
+    *_, newest = sorted(project.path("raw").iterdir())
+    newest.write_bytes(b"torn")
     with pytest.raises(WorkspaceError, match="is damaged"):
-        list(raw.read())
+        list(stored_tasks(project))
 
 
 @pytest.mark.parametrize(
@@ -332,11 +326,12 @@ def test_serving_tells_what_it_lacks(tmp_path: Path) -> None:
             check_port(busy.getsockname()[1])
     with pytest.raises(UsageError, match="not allowed"):
         check_port(99_999)
-    for address in ("", "ann", "ann@example", "a b@example.org", "ann@example.org\n"):
-        with pytest.raises(UsageError, match="is not an e-mail address"):
-            prepare(tmp_path / "none", tmp_path / "data", [address], QUIET)
+    for host in ("", "203.0.113.7", "no.such.host.invalid", "::1"):
+        with pytest.raises(UsageError, match=r"is not an IPv4 address of this machine"):
+            check_port(0, host)
+    environment = {"GOLDPAN_LABEL_STUDIO_VENV": str(tmp_path / "none")}
     with pytest.raises(StudioError, match=r"not installed.*serve --install"):
-        prepare(tmp_path / "none", tmp_path / "data", [], QUIET)
+        find_installation(environment, QUIET)
 
 
 def test_a_broken_configuration_is_told() -> None:

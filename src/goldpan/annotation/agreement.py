@@ -1,14 +1,14 @@
 """Agreement of people, or models, beyond chance (CrossCodeBench, section III-B2).
 
-All measures are nominal. An item is resampled as a whole for the bootstrap intervals, with a seed.
-A coefficient is None where it is not defined: where chance alone would agree always, because
-everybody chose one category.
+Kappa is scikit-learn's, alpha that of `krippendorff`; all measures are nominal. An item is
+resampled as a whole for the bootstrap intervals, with a seed. A coefficient is None where it is not
+defined: where chance alone would agree always, because everybody chose one category.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -16,15 +16,18 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from goldpan.core.imports import load
 from goldpan.core.proportions import Estimate, cohen_kappa
 
-Counts = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 """Items x categories: how many raters chose a category of an item."""
-Weights = npt.NDArray[np.float64]
-"""How often each item counts: all ones, or what a resampling drew."""
-Statistic = Callable[[Weights], float | None]
+Items = npt.NDArray[np.intp]
+"""The places of items, some several times, as a resampling drew them."""
+Statistic = Callable[[Items], float | None]
 
-_SAMPLES = 1_000
+_SAMPLES, _FEWEST_SAMPLES = 1_000, 100
+_MOST_DRAWN = 5_000_000
+"""Items over all resamplings, beyond which there are fewer of these."""
 _LEVEL = 0.95
 
 
@@ -97,17 +100,11 @@ def agree(
     Raises `ValueError` where a rater rated an item twice.
     """
     by_item = _by_item(ratings)
-    both = {
-        item: labels_by_rater
-        for item, labels_by_rater in sorted(by_item.items())
-        if len(labels_by_rater) > 1
-    }
-    raters = tuple(
-        sorted({rater for labels_by_rater in by_item.values() for rater in labels_by_rater})
-    )
+    both = {item: labels for item, labels in sorted(by_item.items()) if len(labels) > 1}
+    raters = tuple(sorted({rater for labels in by_item.values() for rater in labels}))
     counts = count_choices(list(both.values()))
     sizes = counts.sum(axis=1)
-    usual = Counter(sizes.tolist()).most_common(1)[0][0] if len(both) else 0.0
+    usual = Counter(sizes.tolist()).most_common(1)[0][0] if len(both) else 0
     complete = counts[sizes == usual]
     rng = np.random.default_rng(seed)
 
@@ -115,16 +112,16 @@ def agree(
         return bootstrap(statistic, items, rng, samples)
 
     pairs = []
-    for pair in combinations(raters, 2):
+    for first, other in combinations(raters, 2):
         shared = [
-            (labels_by_rater[pair[0]], labels_by_rater[pair[1]])
-            for labels_by_rater in both.values()
-            if set(pair) <= set(labels_by_rater)
+            (labels[first], labels[other])
+            for labels in both.values()
+            if first in labels and other in labels
         ]
         if shared:
             kappa = estimate(_kappa(shared), len(shared))
-            same = sum(first == other for first, other in shared) / len(shared)
-            pairs.append(PairAgreement(pair, len(shared), same, kappa))
+            same = sum(one == two for one, two in shared) / len(shared)
+            pairs.append(PairAgreement((first, other), len(shared), same, kappa))
     return Agreement(
         field,
         len(both),
@@ -137,61 +134,49 @@ def agree(
         estimate(partial(krippendorff_alpha, counts), len(both)),
         tuple(_categories(both, estimate)),
         tuple(
-            Disagreement(item, dict(sorted(labels_by_rater.items())))
-            for item, labels_by_rater in both.items()
-            if len(set(labels_by_rater.values())) > 1
+            Disagreement(item, dict(sorted(labels.items())))
+            for item, labels in both.items()
+            if len(set(labels.values())) > 1
         ),
     )
 
 
-def raw_agreement(counts: Counts, weights: Weights | None = None) -> float | None:
+def raw_agreement(counts: Counts, items: Items | slice = slice(None)) -> float | None:
     """Return the share of equal pairs of ratings of an item, averaged over items."""
+    counts = counts[items]
     sizes = counts.sum(axis=1)
-    if not len(counts) or (sizes < 2).any():
+    if not len(counts):
         return None
-    equal = (counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
-    return float(np.average(equal, weights=weights))
+    return float(np.mean((counts * (counts - 1)).sum(axis=1) / (sizes * (sizes - 1))))
 
 
-def fleiss_kappa(counts: Counts, weights: Weights | None = None) -> float | None:
-    """Return Fleiss' kappa; every item has to have the same number of ratings, two or more."""
-    observed = raw_agreement(counts, weights)
-    if observed is None:
+def krippendorff_alpha(counts: Counts, items: Items | slice = slice(None)) -> float | None:
+    """Return Krippendorff's alpha for nominal data; items may have different numbers of ratings."""
+    counts = counts[items]
+    counts = counts[:, counts.any(axis=0)]
+    if counts.shape[1] < 2:
         return None
-    if np.ptp(counts.sum(axis=1)):
-        raise ValueError("Fleiss' kappa needs the same number of ratings for each item")
-    chosen = counts.sum(axis=0) if weights is None else weights @ counts
-    expected = float(((chosen / chosen.sum()) ** 2).sum())
-    return None if expected >= 1 else (observed - expected) / (1 - expected)
+    alpha = load("krippendorff", "Agreement of annotators").alpha
+    return float(alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
-def krippendorff_alpha(counts: Counts, weights: Weights | None = None) -> float | None:
-    """Return Krippendorff's alpha for nominal data; items may have different numbers of ratings.
+def fleiss_kappa(counts: Counts, items: Items | slice = slice(None)) -> float | None:
+    """Return Fleiss' kappa; every item has to have the same number of ratings, two or more.
 
-    Items with a single rating pair with nothing and do not count.
+    Krippendorff (2011) gives alpha as kappa corrected for the number of ratings, undone here.
     """
-    sizes = counts.sum(axis=1)
-    usable = sizes > 1
-    counts, sizes = counts[usable], sizes[usable]
-    weights = np.ones(len(counts)) if weights is None else weights[usable]
-    chosen = weights @ counts
-    whole = float(chosen.sum())
-    if whole < 2:
-        return None
-    unequal = (sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1)
-    observed = float(weights @ unequal) / whole
-    expected = float(whole**2 - (chosen**2).sum()) / (whole * (whole - 1))
-    return None if not expected else 1 - observed / expected
+    alpha, ratings = krippendorff_alpha(counts, items), int(counts[items].sum())
+    return None if alpha is None else (alpha * ratings - 1) / (ratings - 1)
 
 
 def count_choices(items: Sequence[Mapping[str, tuple[str, ...]]]) -> Counts:
     """Return items x categories; a set of labels is one category."""
     names = sorted({labels for ratings in items for labels in ratings.values()})
-    indexes = {labels: index for index, labels in enumerate(names)}
-    counts = np.zeros((len(items), len(names)))
+    places = {labels: place for place, labels in enumerate(names)}
+    counts = np.zeros((len(items), len(names)), dtype=np.int64)
     for row, ratings in enumerate(items):
         for labels in ratings.values():
-            counts[row, indexes[labels]] += 1
+            counts[row, places[labels]] += 1
     return counts
 
 
@@ -202,15 +187,12 @@ def bootstrap(
 
     Samples in which it is not defined are left out of the interval.
     """
-    value = statistic(np.ones(items)) if items else None
+    value = statistic(np.arange(items)) if items else None
     if value is None:
         return Estimate(None, None, None)
-    estimates = []
-    for _ in range(samples):
-        weights = np.bincount(rng.integers(0, items, items), minlength=items)
-        estimate = statistic(weights.astype(float))
-        if estimate is not None:
-            estimates.append(estimate)
+    samples = min(samples, max(_FEWEST_SAMPLES, _MOST_DRAWN // items))
+    drawn = (statistic(rng.integers(0, items, items)) for _ in range(samples))
+    estimates = [estimate for estimate in drawn if estimate is not None]
     if not estimates:
         return Estimate(value, None, None)
     low, high = np.quantile(estimates, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
@@ -218,12 +200,10 @@ def bootstrap(
 
 
 def _kappa(shared: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> Statistic:
-    """Return Cohen's kappa of two raters' choices, as one count of cells for each resampling."""
     names = sorted({labels for pair in shared for labels in pair})
-    places = {labels: index for index, labels in enumerate(names)}
-    size = len(names)
-    cells = np.array([places[first] * size + places[other] for first, other in shared])
-    return lambda weights: cohen_kappa(np.bincount(cells, weights, size**2).reshape(size, size))
+    places = {labels: place for place, labels in enumerate(names)}
+    first, other = (np.array([places[pair[side]] for pair in shared]) for side in (0, 1))
+    return lambda items: cohen_kappa(first[items], other[items])
 
 
 def _by_item(ratings: Iterable[Rating]) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -238,16 +218,15 @@ def _by_item(ratings: Iterable[Rating]) -> dict[str, dict[str, tuple[str, ...]]]
 def _categories(
     items: Mapping[str, Mapping[str, tuple[str, ...]]],
     estimate: Callable[[Statistic, int], Estimate],
-) -> Iterable[CategoryAgreement]:
+) -> Iterator[CategoryAgreement]:
     names = {label for ratings in items.values() for labels in ratings.values() for label in labels}
     for name in sorted(names):
-        counts = np.zeros((len(items), 2))
-        for row, ratings in enumerate(items.values()):
-            for labels in ratings.values():
-                counts[row, int(name in labels)] += 1
+        chosen = [sum(name in labels for labels in ratings.values()) for ratings in items.values()]
+        others = [len(ratings) for ratings in items.values()]
+        counts = np.array([np.subtract(others, chosen), chosen], dtype=np.int64).T
         yield CategoryAgreement(
             name,
-            int(counts[:, 1].sum()),
+            sum(chosen),
             raw_agreement(counts) or 0.0,
             estimate(partial(krippendorff_alpha, counts), len(items)),
         )

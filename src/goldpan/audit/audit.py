@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,7 +20,6 @@ from goldpan.audit.finding import (
     RowCounts,
     Verdict,
     count_rows,
-    share_of_judged,
 )
 from goldpan.audit.fixes import Fix, Fixes
 from goldpan.audit.place import find_place
@@ -33,8 +30,7 @@ from goldpan.audit.stored_runs import Outcomes, find_measure, read_outcomes
 from goldpan.audit.trials.runs import RERUN_NAMES, RerunOptions, Reruns, rerun_rows
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.proportions import Estimate, wilson
-from goldpan.core.result import Block, Line, Result, Table, Title
-from goldpan.core.sanitize import line
+from goldpan.core.result import Result
 from goldpan.core.schemas import FINDINGS
 from goldpan.core.storage.parquet import write, writer
 from goldpan.core.storage.sealed import write_lineage
@@ -76,6 +72,8 @@ class Example:
 class AuditResult(Result):
     """The findings on a dataset's rows, counted, with examples."""
 
+    schema = 2
+
     dataset: str
     counts: RowCounts
     """How many have any finding that speaks against a row."""
@@ -85,43 +83,6 @@ class AuditResult(Result):
     file: str
     """The table of all findings."""
     seconds: float = field(compare=False)
-
-    def plain(self) -> dict[str, Any]:
-        """Return the counts and the examples as plain data."""
-        plain, counts = asdict(self), self.counts
-        del plain["counts"]
-        sums = {"flagged": counts.flagged, "free": counts.free, "untold": counts.untold}
-        return {"rows": counts.total, **sums, **plain}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many rows are free of findings, then each finding with examples."""
-        yield Title(self.dataset, f": audited in {self.seconds:.1f} s")
-        if self.counts.sentence:
-            have = "has" if self.counts.flagged == 1 else "have"
-            yield Line(f"{self.counts.sentence}, and {self.counts.flagged:,} {have} one")
-        yield Table(
-            ("finding", "found", "not found", "cannot tell", "share of rows [95 %]", "cases"),
-            [
-                (
-                    count.name,
-                    *(count.verdicts[verdict] for verdict in VERDICTS),
-                    share_of_judged(count.verdicts),
-                    ", ".join(f"{case} {rows:,}" for case, rows in count.cases.items()),
-                )
-                for count in self.findings
-            ],
-            wide=frozenset({"cases"}),
-        )
-        for count in self.findings:
-            for why, rows in count.untold.items():
-                yield Line(f"{count.name} cannot tell {rows:,}: {why}")
-        for example in self.examples:
-            yield Line(f"{example.id}: {example.finding.name}: {example.finding.why}")
-            for span in example.finding.evidence[:2]:
-                yield Line(f"  {span.kind} in {span.source}: {line(_changed(span.text), 100)}")
-        for note in self.notes:
-            yield Line(note)
-        yield Line(f"All findings are in {self.file}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +200,7 @@ def _write(
     target = workspace.findings(dataset)
     make_directory(target.parent)
     plain = [
-        {"id": row.id, "repo": row.repo or None, "digest": row.digest, **row.finding.plain()}
+        {"id": row.id, "repo": row.repo or None, "digest": row.digest, **row.finding.columns()}
         for row in found
     ]
     table = pa.Table.from_pylist(plain, schema=FINDINGS.schema)
@@ -295,9 +256,3 @@ def _count(name: FindingName, findings: Sequence[Finding]) -> FindingCount:
         wilson(verdicts["found"], verdicts["found"] + verdicts["not-found"]),
         dict(reasons.most_common()),
     )
-
-
-def _changed(text: str) -> str:
-    """Return the changed lines of a diff; another text as it is."""
-    marked = [part for part in text.split("\n") if re.match(r"[-+](?!-- |\+\+ )", part)]
-    return " ".join(marked) if text.startswith("--- ") else text

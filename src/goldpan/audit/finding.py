@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.proportions import wilson
@@ -79,7 +79,7 @@ class Finding:
     seconds: float | None = field(default=None, compare=False)
     """The time that running tests for it took."""
 
-    def plain(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Any]:
         """Return its columns in the table of findings."""
         evidence = [asdict(span) for span in self.evidence]
         plain = {name: getattr(self, name) for name in Finding.__slots__ if name != "name"}
@@ -113,6 +113,8 @@ def chosen_findings(names: Sequence[str]) -> tuple[FindingName, ...]:
 @dataclass(frozen=True, slots=True)
 class RowCounts:
     """How many rows have any of the defects that were looked for."""
+
+    shown_in_json: ClassVar[tuple[str, ...]] = ("untold",)
 
     names: tuple[FindingName, ...]
     """The defects that were looked for, and could be told of any row."""

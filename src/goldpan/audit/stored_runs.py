@@ -70,22 +70,23 @@ class Outcomes:
 def read_outcomes(workspace: WorkspaceLayout, keys: frozenset[str], family: str) -> Outcomes:
     """Return which rows of these keys stored runs solve.
 
-    Runs that lack a part of the input do not count, nor those on another split than most.
+    Only tasks of the family count: another one may ask something else about the same issue. Runs
+    that lack a part of the input do not count, nor those on another split than most.
     """
     tasks = load_tasks(tasks_directory(workspace.root))
-    named = (
-        ["code_edit"]
-        if family in _BY_TESTS
-        else sorted(
-            task.name for task in tasks.values() if family in (task.source.builder, task.name)
-        )
+    families = _BY_TESTS if family in _BY_TESTS else (family,)
+    named = sorted(
+        task.name
+        for task in tasks.values()
+        if task.source.builder in families or task.name == family
     )
     remedy = _RUN.format(task=named[0] if named else "TASK")
     if family in _BY_TESTS:
         remedy += f", then {_RESOLVED}"
     if not any((workspace.root / "runs").glob(f"*/*/*/{RESULT}")):
         return Outcomes({}, {}, remedy)
-    runs = [run for run in read_runs(workspace) if run.task in tasks and _is_about(run, keys)]
+    asked = named if family else tasks
+    runs = [run for run in read_runs(workspace) if run.task in asked and _is_about(run, keys)]
     is_blind = {run.directory: _is_blind(run, tasks[run.task]) for run in runs}
     blind = [run for run in runs if is_blind[run.directory]]
     models = [run for run in runs if not is_blind[run.directory] and ABLATE not in run.settings]

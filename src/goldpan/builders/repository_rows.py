@@ -22,6 +22,7 @@ from goldpan.builders.recipes import RowCheck, find_recipe
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.resources import named
+from goldpan.core.result import json_data
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.parquet import count_rows, read_table
 from goldpan.core.storage.sealed import read_lineage, seal_of_parquet
@@ -87,7 +88,7 @@ def stored_rules(workspace: WorkspaceLayout, repos: Sequence[str]) -> dict[str, 
     for repo in repos:
         if name := workspace.rules_of(repo):
             stored = read_lineage(workspace.tables(repo), f"pair.{name}").get("rules")
-            rules[name] = stored or find_rules(name).plain()
+            rules[name] = stored or json_data(find_rules(name))
     return dict(sorted(rules.items()))
 
 

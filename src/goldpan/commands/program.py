@@ -106,6 +106,7 @@ def own_commands(lab: Workspace) -> dict[str, BoundCommand]:
             "annotate status": annotate.status,
             "annotate agreement": annotate.agreement,
             "annotate adjudicate": annotate.adjudicate,
+            "annotate report": annotate.report,
             "annotate export": annotate.export,
             "annotate serve": annotate.serve,
         },

@@ -43,8 +43,12 @@ def lazily(module: dict[str, Any]) -> Callable[[str], object]:
 DISTRIBUTION = "goldpan-mining"
 """Goldpan's name on package indexes, where `goldpan` is somebody else's package."""
 EXTRAS = {
+    "accelerate": "training",
     "autorank": "statistics",
     "deepspeed": "training",
+    "ijson": "annotate",
+    "krippendorff": "annotate",
+    "label_studio_sdk": "annotate",
     "matplotlib": "plots",
     "obstore": "remote",
     "openai": "review",

@@ -8,6 +8,8 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
+from goldpan.core.imports import load
+
 _NINETY_FIVE = 1.959963984540054
 
 
@@ -51,12 +53,12 @@ def wilson(successes: float, trials: int) -> Estimate:
     return Estimate(share, max(0.0, center - half), min(1.0, center + half))
 
 
-def cohen_kappa(table: npt.ArrayLike) -> float | None:
-    """Return Cohen's kappa of a square table: first rater's choices x second rater's."""
-    square = np.asarray(table, float)
-    whole = square.sum()
-    if not whole:
+def cohen_kappa(first: npt.ArrayLike, other: npt.ArrayLike) -> float | None:
+    """Return Cohen's kappa of two raters' choices for the same items, by scikit-learn.
+
+    None where it is not defined: without items, and where both chose one category alone.
+    """
+    if len(np.union1d(first, other)) < 2:
         return None
-    observed = np.trace(square) / whole
-    expected = float(square.sum(axis=0) @ square.sum(axis=1)) / whole**2
-    return None if expected >= 1 else float((observed - expected) / (1 - expected))
+    metrics = load("sklearn.metrics", "Cohen's kappa")
+    return float(metrics.cohen_kappa_score(first, other))

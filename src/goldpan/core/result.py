@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
+from functools import cache
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from goldpan.core.sanitize import CUT, printable
@@ -61,6 +63,9 @@ Block = Line | Title | Table
 
 NOT_IN_JSON: Mapping[str, Any] = {"json": False}
 """The metadata of a dataclass's field that `json_data` leaves out."""
+ID_IN_JSON: Mapping[str, Any] = {"json": "{}.id"}
+NAME_IN_JSON: Mapping[str, Any] = {"json": "{}.name"}
+"""The metadata of fields of whose values `json_data` takes the `id` or the `name` alone."""
 
 
 class Result:
@@ -74,14 +79,18 @@ class Result:
     """The properties that JSON has beside the fields."""
 
     def __str__(self) -> str:
-        """Return what people see of it, at most 40 lines."""
-        return text_of(blocks_of(self))
+        """Return what people see of it and why it failed, at most 40 lines."""
+        return _text_of(self._shown())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return "".join(map(html_of, blocks_of(self)))
+        return "".join(map(html_of, self._shown()))
 
-    def rows(self) -> list[dict[str, object]]:
+    def _shown(self) -> Iterator[Block]:
+        yield from blocks_of(self)
+        yield from (Line(str(error)) for error in self.errors)
+
+    def table_rows(self) -> list[dict[str, object]]:
         """Return the first table that people see, one dictionary a row."""
         tables = (block for block in blocks_of(self) if isinstance(block, Table))
         table = next(tables, Table((), ()))
@@ -139,14 +148,17 @@ class Results(Result, Sequence[R], Generic[R]):
         return [error for item in self._items for error in item.errors]
 
 
-def json_data(value: object) -> Any:
+def json_data(value: Any) -> Any:
     """Return a value as plain data, which ``--json`` prints of a result.
 
     A dataclass has its fields by their names and the properties in its `shown_in_json`; left out
-    are names that begin with ``_`` and fields marked `NOT_IN_JSON`.
+    are names that begin with ``_`` and fields marked `NOT_IN_JSON`. A field marked `NAME_IN_JSON`
+    or `ID_IN_JSON` has the name or the id of its value.
     """
     if isinstance(value, Result) and (plain := getattr(value, "plain", None)):
         return json_data(plain())
+    if (members := _members(type(value))) is not None:  # type: ignore[arg-type]
+        return {name: json_data(of(value)) for name, of in members.items()}
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -158,19 +170,22 @@ def json_data(value: object) -> Any:
             return list(map(json_data, value))
         case date():
             return value.isoformat()
-    names = _names_in_json(type(value))
-    if not names:
-        return str(value)
-    return {name: json_data(getattr(value, name)) for name in names}
+        case _:
+            return str(value)
 
 
-def _names_in_json(kind: type) -> list[str]:
-    shown = [
-        field.name
+@cache
+def _members(kind: Any) -> dict[str, Callable[[Any], Any]] | None:
+    """Return the members of a type's JSON with what gets each of a value; None for no object."""
+    named = getattr(kind, "shown_in_json", ())
+    if not named and not is_dataclass(kind):
+        return None
+    members = {
+        field.name: attrgetter(field.metadata.get("json", "{}").format(field.name))
         for field in (fields(kind) if is_dataclass(kind) else ())
-        if field.metadata.get("json", True) and not field.name.startswith("_")
-    ]
-    return [*shown, *getattr(kind, "shown_in_json", ())]
+        if field.metadata != NOT_IN_JSON and not field.name.startswith("_")
+    }
+    return members | {name: attrgetter(name) for name in named}
 
 
 Renderer = Callable[[Any], Iterable[Block]]
@@ -249,7 +264,7 @@ def is_numeric(table: Table, column: int) -> bool:
 _MOST_LINES, _LONGEST = 40, 160
 
 
-def text_of(blocks: Iterable[Block]) -> str:
+def _text_of(blocks: Iterable[Block]) -> str:
     """Return blocks as a text of at most 40 lines, the last of which says where the others are."""
     lines: list[str] = []
     for block in blocks:

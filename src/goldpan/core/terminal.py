@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -45,6 +45,12 @@ class Terminal(Console):
             markup=False,
             emoji=False,
         )
+
+    def on_broken_pipe(self) -> None:
+        """Raise `BrokenPipeError`, by which the program ends quietly: its reader has enough."""
+        with suppress(SystemExit):
+            super().on_broken_pipe()
+        raise BrokenPipeError
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Return a string as it may be printed."""

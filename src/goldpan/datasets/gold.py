@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import DatasetError, UsageError, cause_of
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
+from goldpan.core.result import Result
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import hold_lock, write_whole
 from goldpan.datasets.splits import sample_by_hash
@@ -130,7 +131,7 @@ class SampleScore:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldScore:
+class GoldScore(Result):
     """The agreement of a dataset's rows with a gold set."""
 
     gold: str
@@ -354,14 +355,13 @@ def score_labels(files: Iterable[Path], gold: Gold) -> GoldScore:
 def _sample_score(gold: Gold, drawn: Sequence[Item]) -> SampleScore:
     judged = {item: gold.by_reader[item] for item in drawn if item in gold.by_reader}
     readers = Counter(reader for votes in judged.values() for reader in sorted(votes))
-    labels = [*gold.kind.labels, CANNOT_TELL]
     pairs = []
     for first, second in combinations(sorted(readers), 2):
         both = [(by[first], by[second]) for by in judged.values() if first in by and second in by]
         if both:
-            table = [[both.count((left, right)) for right in labels] for left in labels]
-            same = sum(left == right for left, right in both)
-            pairs.append(ReaderPair((first, second), len(both), same, cohen_kappa(table)))
+            left, right = zip(*both, strict=True)
+            same = sum(one == other for one, other in both)
+            pairs.append(ReaderPair((first, second), len(both), same, cohen_kappa(left, right)))
     return SampleScore(
         gold.seed,
         gold.size,

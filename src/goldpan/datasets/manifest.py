@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from goldpan.core.result import Block, Line, Table
+from goldpan.core.result import NAME_IN_JSON, Block, Line, Table
 from goldpan.datasets.family import REPO, Family
 from goldpan.datasets.gold import GoldScore, SampleScore
 from goldpan.datasets.provenance import Provenance
@@ -79,8 +79,10 @@ def origins_of(counts: Mapping[tuple[str, str | None], int]) -> tuple[Origin, ..
 class Written:
     """A dataset as it was written."""
 
+    shown_in_json: ClassVar[tuple[str, ...]] = ("rows",)
+
     directory: Path
-    family: Family
+    family: Family = field(metadata=NAME_IN_JSON)
     splits: tuple[WrittenSplit, ...]
     report: SplitReport
     origins: tuple[Origin, ...]
@@ -99,17 +101,6 @@ class Written:
     def files(self) -> tuple[DataFile, ...]:
         """The Parquet files of all splits."""
         return tuple(file for split in self.splits for file in split.files)
-
-    def plain(self) -> dict[str, Any]:
-        """Return the record as plain data."""
-        return {
-            "directory": str(self.directory),
-            "family": self.family.name,
-            "examples": self.rows,
-            "splits": {split.name: split.rows for split in self.splits},
-            "straddling_groups": self.report.straddling,
-            "dropped_by_split": self.report.dropped,
-        }
 
     def table(self, rows: str = "examples") -> Table:
         """Return the splits as a table; `rows` says what a row is."""

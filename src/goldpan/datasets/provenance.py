@@ -1,4 +1,4 @@
-"""Provenance: the origin of a dataset, and the results that depend on a file of the workspace.
+"""Provenance: the origin of a dataset.
 
 Nothing in it depends on when, where or by whom the dataset was built: times are those of the
 mined replies, names of files are relative. So building twice gives the same bytes.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from fnmatch import fnmatch
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goldpan._version import __version__
-from goldpan.core.errors import DatasetError, GoldpanError, UsageError, suggested
+from goldpan.core.errors import DatasetError, UsageError, suggested
 from goldpan.core.storage.sealed import file_digest, read_json, sealed_json
 from goldpan.core.storage.workspace import DEFAULT_RULES, WorkspaceLayout
 from goldpan.datasets.splits import SplitPlan
@@ -242,119 +242,6 @@ def _read(directory: Path) -> dict[str, Any] | None:
 def _rules_and_profile(provenance: dict[str, Any]) -> tuple[list[str], str | None]:
     rules = {source["rules"] for source in provenance.get("sources", ()) if source.get("rules")}
     return sorted(rules), provenance.get("profile", {}).get("name")
-
-
-_Facts = Mapping[str, Any]
-"""The content of a dataset's provenance."""
-
-
-class Dependents:
-    """The results that depend on files of a workspace, by the names that provenance keeps."""
-
-    def __init__(self, workspace: WorkspaceLayout) -> None:
-        self._root = workspace.root
-        self._datasets: dict[Path, _Facts] = {}
-        for folder in ("datasets", "crosscode"):
-            for path in sorted((self._root / folder).rglob(PROVENANCE)):
-                try:
-                    self._datasets[path.parent] = read_provenance(path.parent)
-                except GoldpanError:
-                    continue  # checks of the file itself report that
-
-    def of(self, path: Path) -> tuple[str, ...]:
-        """Return the results of a file, as paths within the workspace, in the order of stages."""
-        return tuple(str(dependent.relative_to(self._root)) for dependent in self._of(path))
-
-    def proved_datasets(self, repo: str) -> list[Path]:
-        """Return the datasets with rows of a repository whose fixes can be proved by tests."""
-        return list(self._made_of(repo, lambda facts, _: facts.get("family") == "issue-resolution"))
-
-    def _of(self, path: Path) -> Iterator[Path]:
-        stage, *rest = path.relative_to(self._root).parts
-        repo = "/".join(rest[:2]).removesuffix(".git")
-        match stage:
-            case "raw":
-                yield from self._existing(f"tables/{repo}")
-                yield from self._existing(f"verdicts/{repo}/*/*.parquet")
-                yield from self._made_of(repo)
-            case "git":
-                yield from self._existing(f"tables/{repo}/revisions.parquet")
-                yield from self._existing(f"tables/{repo}/changes.parquet")
-                yield from self._existing(f"verification/{repo}")
-                yield from self._made_of(repo, lambda _, source: "git refs" in source["inputs"])
-            case "tables":
-                yield from self._existing(f"verdicts/{repo}/*/*.parquet")
-                yield from self._made_of(repo)
-            case "reviews":
-                yield from self._existing("verdicts/**/*.llm.parquet")
-                yield from self._datasets_where(_was_reviewed)
-            case "verdicts" if rest[0] == "labels":
-                return
-            case "verdicts" if len(rest) == 1:
-                yield from self._datasets_where(
-                    lambda facts: "near-duplicates" in facts.get("digests", {})
-                )
-            case "verdicts":
-                profile, _, reviewed = path.stem.partition(".")
-                yield from self._made_of(
-                    repo,
-                    lambda facts, source: (
-                        facts.get("profile", {}).get("name") == profile
-                        and source.get("rules") in (path.parent.name, None)
-                        and (not reviewed or _was_reviewed(facts))
-                    ),
-                )
-            case "annotations":
-                yield from self._datasets_where(lambda facts: _was_annotated(facts, rest[0]))
-            case "gharchive":
-                yield from self._datasets_where(
-                    lambda facts: any(path.name in source["inputs"] for source in _sources(facts))
-                )
-            case "prompts":
-                yield from self._existing("runs")
-            case "datasets":
-                directory = next((d for d in self._datasets if path.is_relative_to(d)), path.parent)
-                family = self._datasets.get(directory, {}).get("family", directory.name)
-                yield from self._existing(f"runs/{family}/*/*")
-                yield from self._existing(f"audits/{directory.name}/*.parquet")
-            case "verification":
-                yield from self.proved_datasets(tested_repository(rest))
-
-    def _existing(self, pattern: str) -> Iterator[Path]:
-        yield from sorted(self._root.glob(pattern))
-
-    def _made_of(
-        self, repo: str, condition: Callable[[_Facts, _Facts], bool] = lambda _, __: True
-    ) -> Iterator[Path]:
-        """Yield the datasets of a repository for which, with its source, a condition holds."""
-        return self._datasets_where(
-            lambda facts: any(
-                str(source["repo"]).lower() == repo and condition(facts, source)
-                for source in _sources(facts)
-            )
-        )
-
-    def _datasets_where(self, condition: Callable[[_Facts], bool]) -> Iterator[Path]:
-        return (path for path, facts in self._datasets.items() if condition(facts))
-
-
-def tested_repository(parts: Sequence[str]) -> str:
-    """Return the repository of a path below `verification`: of its tests or its packages."""
-    owner, name = [part for part in parts if part not in (".packages", ".seals")][:2]
-    return f"{owner}/{name.removesuffix('.json') if parts[0] == '.seals' else name}"
-
-
-def _sources(facts: _Facts) -> list[_Facts]:
-    return list(facts.get("sources", ()))
-
-
-def _was_reviewed(facts: _Facts) -> bool:
-    return any("models" in who for who in facts.get("reviews", {}).values())
-
-
-def _was_annotated(facts: _Facts, project: str) -> bool:
-    people = (who.get("people", {}) for who in facts.get("reviews", {}).values())
-    return project in facts.get("corrections", {}) or any(project in names for names in people)
 
 
 def content_digest(provenance: Mapping[str, Any]) -> str:

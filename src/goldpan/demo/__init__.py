@@ -1,1 +1,1 @@
-"""A small repository that ships with Goldpan: `goldpan demo` takes it through all stages."""
+"""Two small repositories that ship with Goldpan: `goldpan demo` takes them through all stages."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def demo(lab: Workspace) -> DemoResult:
-    """Run the whole pipeline offline on a small repository that ships with Goldpan.
+    """Run the whole pipeline offline on two small repositories that ship with Goldpan.
 
     The workspace is demo-workspace where none is named.
 
@@ -19,5 +19,4 @@ def demo(lab: Workspace) -> DemoResult:
     """
     from goldpan.demo.pipeline import run_demo
 
-    chosen = lab if "workspace" in lab.given else lab.opened("demo-workspace")
-    return run_demo(chosen, progress=chosen.shows_progress)
+    return run_demo(lab if "workspace" in lab.given else lab.opened("demo-workspace"))

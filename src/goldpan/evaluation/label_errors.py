@@ -10,7 +10,7 @@ the next.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
-from goldpan.core.proportions import Estimate
-from goldpan.core.result import Block, Line, Result, Title
-from goldpan.datasets.gold import GoldScore, SampleScore
+from goldpan.core.result import Result
 from goldpan.datasets.table_files import write_rows
 from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
@@ -67,7 +65,7 @@ class RankedLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelErrors:
+class LabelErrors(Result):
     """The labels of a task, the most suspect first."""
 
     task: str
@@ -228,85 +226,3 @@ def _suggested(task: Task, labels: tuple[str, ...], name: str, other: int) -> tu
         return (task.label_names[other],)
     turned = set(labels) ^ {name}
     return tuple(label for label in task.label_names if label in turned)
-
-
-@dataclass(frozen=True, slots=True)
-class SuspectLabels(Result):
-    """The labels of a task, the most suspect first."""
-
-    found: LabelErrors
-
-    def plain(self) -> dict[str, Any]:
-        """Return the counts and the rows."""
-        return asdict(self.found)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield which labels are suspect."""
-        found = self.found
-        yield Line(
-            f"{found.task}: {found.suspects:,} of {found.rows:,} rows are suspect; out of fold, "
-            f"{found.right_out_of_fold:.1%} of the decisions are as the labels say"
-        )
-        for row in found.ranked:
-            stated, rather = (" and ".join(names) or "none" for names in (row.given, row.suggested))
-            mark = "" if row.suspect else " (not suspect)"
-            yield Line(f"  {row.id}: {stated}, rather {rather}; margin {row.margin:+.2f}{mark}")
-            yield Line(f"    {row.text}")
-
-
-@dataclass(frozen=True, slots=True)
-class LabelScores(Result):
-    """How the rows of a dataset agree with gold sets."""
-
-    scores: tuple[GoldScore, ...]
-    notes: tuple[str, ...] = ()
-    """Sentences on what a reader of a sample may do next."""
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return the score on each gold set."""
-        return [asdict(score) for score in self.scores]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the shares that are right, each with its interval."""
-        for score in self.scores:
-            part = f", half {score.half}" if score.half else ""
-            labelled = f"{score.labelled:,} of {score.rows:,} rows are labelled"
-            yield Title(score.gold, f"{part}: {labelled}")
-            if score.sample:
-                yield from _reading(score.sample)
-            counts = ", ".join(f"{label} {count:,}" for label, count in score.labels.items())
-            if not score.labelled:
-                yield Line("  no row of the dataset is in this set, which may be of others")
-                continue
-            yield Line(f"  {score.kind}: {counts}")
-            yield Line(f"  right: {_share(score.right)}")
-            if "partly" in score.labels:
-                yield Line(f"  right at least in part: {_share(score.at_least_partly)}")
-            if not score.sample:
-                yield Line(f"  of {score.there:,} issues that have one, kept: {_share(score.kept)}")
-        yield from map(Line, self.notes)
-
-
-def _reading(sample: SampleScore) -> Iterator[Line]:
-    """Yield who read how much of a sample, how far they agree, and what is missing."""
-    readers = ", ".join(f"{name} {rows:,}" for name, rows in sample.readers.items()) or "nobody"
-    yield Line(f"  drawn with seed {sample.seed}: {sample.drawn:,} rows; read by {readers}")
-    for pair in sample.pairs:
-        kappa = "not defined" if pair.kappa is None else f"{pair.kappa:.2f}"
-        both = f"  {' and '.join(pair.readers)} say the same of {pair.same:,} of {pair.rows:,} rows"
-        yield Line(f"{both}; Cohen's kappa {kappa}")
-    missing = {
-        "not read by anyone yet": sample.drawn - sample.read,
-        "not counted: cannot be judged": sample.cannot_tell,
-        "judged differently without a majority: the less favourable judgement counts": (
-            sample.differing
-        ),
-        "judged but not among these: gone, changed since, or of another dataset": sample.elsewhere,
-    }
-    yield from (Line(f"  {count:,} {reason}") for reason, count in missing.items() if count)
-
-
-def _share(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "cannot be told"
-    return f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -24,7 +24,7 @@ from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.loading import attribute_to_plugin
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
-from goldpan.core.result import Block, Result, Table
+from goldpan.core.result import NOT_IN_JSON, Result
 from goldpan.core.settings.file import unknown_key
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task, TaskType
@@ -161,13 +161,13 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelEntry:
+class ModelEntry(Result):
     """A model that can be named on the command line."""
 
     name: str
     about: str
     """One sentence."""
-    make: Callable[[Mapping[str, Any]], Model]
+    make: Callable[[Mapping[str, Any]], Model] = field(metadata=NOT_IN_JSON)
     """Takes settings that override its own; raises `UsageError` for one that it does not know."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
@@ -352,21 +352,6 @@ def find_model(name: str, settings: Mapping[str, Any]) -> Model:
     if CUTOFF not in settings:
         return model
     return replace(model, settings={**model.settings, CUTOFF: read_cutoff(settings[CUTOFF])})
-
-
-@dataclass(frozen=True, slots=True)
-class ModelList(Result):
-    """The models that can be run."""
-
-    entries: tuple[ModelEntry, ...]
-
-    def plain(self) -> list[dict[str, str]]:
-        """Return name and description of each."""
-        return [{"name": entry.name, "about": entry.about} for entry in self.entries]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield one table."""
-        yield Table(("model", ""), [(entry.name, entry.about) for entry in self.entries])
 
 
 class UnansweredError(EvaluationError):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.registry import Registry, files_in
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.settings.file import read_toml
 from goldpan.datasets.tasks.data import TaskData, task_data
 from goldpan.datasets.tasks.task import Task
@@ -41,7 +41,7 @@ _SHIPPED = files("goldpan.evaluation") / "protocols"
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(Result):
     """One TOML file, in `evaluation/protocols/` or a plugin's."""
 
     name: str
@@ -158,24 +158,6 @@ def read_protocol(path: Path | Traversable) -> Protocol:
 
 PROTOCOLS = Registry("protocol", _shipped, "protocol", lambda item: item[0], read=read_protocol)
 protocols, find_protocol = PROTOCOLS.entries, PROTOCOLS.find
-
-
-@dataclass(frozen=True, slots=True)
-class ProtocolList(Result):
-    """Evaluation protocols with their known defects."""
-
-    protocols: tuple[Protocol, ...]
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return each with its settings."""
-        return [asdict(protocol) for protocol in self.protocols]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield each with its source and defects."""
-        for protocol in self.protocols:
-            yield Line(f"{protocol.name}: {protocol.title}")
-            yield Line(f"  {protocol.source}")
-            yield from (Line(f"  - {defect}") for defect in protocol.defects)
 
 
 FIFTHS = 5

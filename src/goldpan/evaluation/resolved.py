@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -22,14 +22,14 @@ from pydantic import TypeAdapter, ValidationError
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.proportions import Estimate, wilson
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.storage.parquet import read_table
 from goldpan.core.storage.sealed import read_json, sealed_json
 from goldpan.core.storage.workspace import write_whole
 from goldpan.datasets.table_files import table_rows
 from goldpan.evaluation.metrics.patches import CodePair, codebleu, written
 from goldpan.evaluation.runs import PREDICTIONS, RESULT
-from goldpan.execution.resolve import EXPLAINED, Outcome, Resolution
+from goldpan.execution.resolve import Outcome, Resolution
 
 RESOLVED: Outcome = "resolved"
 _IDS = ("instance_id", "id")
@@ -113,54 +113,10 @@ def _similarity(patches: Sequence[PatchScore]) -> Similarity:
 class ResolvedResult(PatchScores, Result):
     """The score of a set of patches by execution."""
 
+    schema = 2
+    shown_in_json = ("resolved", "right", "wrong", "separation", "counts")
+
     resolutions: tuple[Resolution, ...]
-
-    def plain(self) -> dict[str, Any]:
-        """Return the share, the outcomes and what similarity says of the same patches."""
-        return {
-            "resolved": asdict(self.resolved),
-            "counts": self.counts,
-            "similarity": {"resolved": asdict(self.right), "not_resolved": asdict(self.wrong)},
-            "separation": self.separation,
-            "instances": [
-                {
-                    "id": resolution.instance.id,
-                    "outcome": resolution.outcome,
-                    "failed": resolution.failed,
-                    "restored": resolution.restored,
-                }
-                for resolution in self.resolutions
-            ],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many issues are resolved, and what similarity says of the same patches."""
-        share, count = self.resolved, self.counts.get("resolved", 0)
-        if share.value is not None:
-            yield Line(
-                f"{count:,} of {len(self.resolutions):,} issues are resolved, {share.value:.1%} "
-                f"[{share.low:.1%}, {share.high:.1%}]"
-            )
-        yield Table(
-            ("outcome", "rows", "meaning"),
-            [(outcome, rows, EXPLAINED[outcome]) for outcome, rows in self.counts.items()],
-        )
-        if undone := sum(bool(resolution.restored) for resolution in self.resolutions):
-            yield Line(
-                f"{undone:,} patches change tests or what configures them, which was undone"
-                " (--json)"
-            )
-        for name, similarity in (("resolve", self.right), ("do not", self.wrong)):
-            if similarity.codebleu is not None:
-                yield Line(
-                    f"Of {similarity.patches:,} patches that {name}, CodeBLEU is "
-                    f"{similarity.codebleu:.3f}, {similarity.exact:,} equal the merged fix"
-                )
-        if self.separation is not None:
-            yield Line(
-                "CodeBLEU puts a patch that resolves its issue above one that does not in "
-                f"{self.separation:.0%} of pairs (50% is guessing)"
-            )
 
     @property
     def counts(self) -> dict[Outcome, int]:

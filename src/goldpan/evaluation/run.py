@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError, UsageError
 from goldpan.core.plugins.registry import unknown_name
-from goldpan.core.result import Block, Result
+from goldpan.core.result import Result
 from goldpan.core.storage.parquet import write_table
 from goldpan.core.storage.sealed import sealed_json
 from goldpan.core.storage.workspace import (
@@ -43,7 +43,7 @@ from goldpan.datasets.tasks.data import TaskData
 from goldpan.datasets.tasks.leakage import date_signal
 from goldpan.evaluation.model import CUTOFF, Costs, Model, SelectionInfo
 from goldpan.evaluation.protocol import Protocol, in_part
-from goldpan.evaluation.record import RunRecord, read_environment, run_blocks
+from goldpan.evaluation.record import RunRecord, read_environment
 from goldpan.evaluation.runs import (
     PREDICTIONS,
     RESULT,
@@ -109,19 +109,13 @@ def _parts(data: TaskData, protocol: Protocol, *, needs_train: bool) -> Mapping[
 class RunResult(Result):
     """A finished run."""
 
+    schema = 2
+
     directory: Path
     result: Mapping[str, Any] = field(repr=False)
     """The content of `result.json`."""
     again: bool
     """True where the run was finished before."""
-
-    def plain(self) -> Mapping[str, Any]:
-        """Return the content of `result.json`."""
-        return self.result
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield its scores; what makes them worth less comes first."""
-        return run_blocks(self.record, self.directory, again=self.again)
 
     @property
     def record(self) -> RunRecord:

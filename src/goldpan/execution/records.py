@@ -22,6 +22,7 @@ import orjson
 
 from goldpan.code.patch import split_patch
 from goldpan.core.errors import UsageError, WorkspaceError
+from goldpan.core.result import ID_IN_JSON
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.sealed import file_digest, sealed_json, stored_json
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock, make_directory, write_whole
@@ -159,7 +160,7 @@ class TrialJob:
 class TrialRecord:
     """The outcome of one instance."""
 
-    instance: FixInstance
+    instance: FixInstance = field(metadata=ID_IN_JSON)
     proof: Proof
     detail: str
     """The failure, or the log that shows it; empty where nothing failed. Logs hold times and paths

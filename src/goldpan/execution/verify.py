@@ -5,22 +5,22 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from goldpan.core.errors import GitError, UsageError
 from goldpan.core.parallel.engine import open_engine
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
 from goldpan.execution.checkout import submodules
 from goldpan.execution.isolation import find_isolation
 from goldpan.execution.packages import open_packages
-from goldpan.execution.proof import EXPLAINED, Origins, Proof, Run, Verdict, prove
+from goldpan.execution.proof import Origins, Proof, Run, Verdict, prove
 from goldpan.execution.recipe import load_recipes
 from goldpan.execution.records import (
     ALL_TESTS,
@@ -164,6 +164,9 @@ def _run(trial: Trial, job: TrialJob, state: _State, name: str) -> Run:
 class Verification(Result):
     """The result of running the tests of a dataset's rows."""
 
+    schema = 2
+    shown_in_json = ("counts",)
+
     records: tuple[TrialRecord, ...]
     """One an instance, in the order of rows."""
     isolation: str
@@ -172,55 +175,6 @@ class Verification(Result):
     """The dataset of the rows and how it was built, in a few words."""
     choice: str = ""
     """The options that choose its rules and profile."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the verdicts, with the tests that stand behind each."""
-        return {
-            "isolation": self.isolation,
-            "counts": self.counts,
-            "instances": [
-                {
-                    "id": record.instance.id,
-                    "verdict": record.proof.verdict,
-                    "detail": record.detail,
-                    "FAIL_TO_PASS": record.proof.fail_to_pass,
-                    "PASS_TO_PASS": record.proof.pass_to_pass,
-                    "broken": record.proof.broken,
-                    "flaky": record.proof.flaky,
-                }
-                for record in self.records
-            ],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many rows have each verdict, and what limits it."""
-        if self.dataset:
-            yield Line(self.dataset)
-        yield Table(
-            ("verdict", "rows", "meaning"),
-            [(verdict, count, EXPLAINED[verdict]) for verdict, count in self.counts.items()],
-        )
-        yield Line(f"Isolated by: {self.isolation}")
-        if undated := sum(bool(record.environment.get("fallback")) for record in self.records):
-            yield Line(
-                f"{undated:,} rows have packages of any date, because those of their commit's date "
-                "cannot be installed (build.log says why)"
-            )
-        if refused := sum(bool(record.environment.get("refused")) for record in self.records):
-            yield Line(
-                f"{refused:,} rows asked for hosts other than the package index's while they were "
-                "built (refused in record.json); --network full lets them"
-            )
-        if lacking := sum(
-            record.proof.verdict != "verified" and "lacking_submodules" in record.environment
-            for record in self.records
-        ):
-            yield Line(
-                f"{lacking:,} rows failed without a submodule that is not cloned (detail in "
-                "record.json names it)"
-            )
-        if self.counts.get("verified"):
-            yield Line(f"Next: goldpan build issue-resolution{self.choice} --require verified")
 
     @property
     def counts(self) -> dict[Verdict, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from goldpan.core.result import Block, Line
@@ -58,17 +58,6 @@ def basis_blocks(bases: Sequence[Basis]) -> Iterator[Block]:
     for basis, names in repos.items():
         line = _line(basis)
         yield Line(f"{', '.join(names)}: {line}" if len(repos) > 1 else line)
-
-
-def stored_blocks(stored: Mapping[str, Sequence[str]]) -> Iterator[Block]:
-    """Yield the rules and profiles by which a repository was paired and filtered."""
-    parts = []
-    for rules, profiles in stored.items():
-        pairs = "without pairs" if rules == UNPAIRED else f"--rules {rules}"
-        by = ", ".join(f"--profile {name}" for name in profiles)
-        parts.append(f"{pairs} ({by or 'not filtered'})")
-    if parts:
-        yield Line(f"Stored: {', '.join(parts)}")
 
 
 def _find(workspace: WorkspaceLayout, repo: str, profile: str | None) -> Basis:

@@ -68,13 +68,7 @@ def workspace_duplicates(
         processes = max(1, min(processes, len(portions)))
     with workspace.scratch() as scratch, open_engine(execution, processes) as opened:
         with named(scratch), reporter.task("near duplicates", len(portions)) as task:
-            duplicates = find_duplicates(
-                portions,
-                settings,
-                scratch=scratch.absolute(),
-                engine=opened,
-                on_source=task.advance,
-            )
+            duplicates = find_duplicates(portions, settings, engine=opened, on_source=task.advance)
             duplicates = _with_siblings(absolute, duplicates, opened)
         unfinished = scratch / path.name
         with writer(unfinished, DUPLICATES) as target:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -16,10 +15,10 @@ import pyarrow.parquet as pq
 
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.resources import explain
-from goldpan.core.result import Block, Result, Table, Title
+from goldpan.core.result import Result
 from goldpan.core.storage.parquet import connect, open_tables
 from goldpan.core.storage.workspace import WorkspaceLayout, replacing_file
-from goldpan.filters.basis import Basis, basis_blocks, find_basis
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.criterion import KEYS, Subject
 from goldpan.filters.profile import Profile
 from goldpan.filters.stored import profile_verdicts, read_verdicts
@@ -29,8 +28,6 @@ PLURAL: Mapping[Subject, str] = {
     "discussion": "discussions",
     "pair": "fix pairs",
 }
-_BAR = 24
-_COLUMNS = ("criterion", "out", "undecided", "only", "left", "share", "most frequent reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +56,12 @@ class Funnel:
     kept: int
     steps: tuple[FunnelRow, ...]
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many subjects are kept, and a row for each criterion."""
-        yield Title(PLURAL[self.subject], f": {self.rows:,} in, {self.kept:,} kept")
-        if self.rows:
-            yield Table(
-                _COLUMNS,
-                [(*_counts(step), self._bar(step), _reason(step)) for step in self.steps],
-                dim=frozenset(n for n, step in enumerate(self.steps) if not step.decides),
-                wide=frozenset(_COLUMNS[-2:]),
-            )
-
-    def _bar(self, step: FunnelRow) -> str:
-        return "" if step.left is None else "█" * round(_BAR * step.left / self.rows)
-
 
 @dataclass(frozen=True, slots=True)
 class Funnels(Result):
     """The funnels of issues, of discussions where there are any, and of fix pairs."""
+
+    schema = 2
 
     issues: Funnel
     discussions: Funnel
@@ -89,29 +74,6 @@ class Funnels(Result):
         """The funnels that people see."""
         discussions = (self.discussions,) if self.discussions.rows else ()
         return (self.issues, *discussions, self.pairs)
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return each funnel with its basis."""
-        basis = [asdict(item) for item in self.basis]
-        return [{**asdict(funnel), "basis": basis} for funnel in self.shown]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the basis of the funnels, then each funnel."""
-        yield from basis_blocks(self.basis)
-        for funnel in self.shown:
-            yield from funnel.blocks()
-
-
-def _counts(step: FunnelRow) -> tuple[object, ...]:
-    only = step.only if step.decides else None
-    return step.criterion, step.out, step.undecided or None, only, step.left
-
-
-def _reason(step: FunnelRow) -> str:
-    if not step.reasons:
-        return ""
-    reason, count = max(step.reasons.items(), key=lambda item: (item[1], item[0]))
-    return f"{reason} {count:,}"
 
 
 _COUNTS = """

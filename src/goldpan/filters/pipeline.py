@@ -8,12 +8,11 @@ changed threshold costs its own criterion alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,13 +21,13 @@ from goldpan._version import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.parallel.engine import open_engine
 from goldpan.core.plugins.loading import attribute_to_plugin, plugin_command
-from goldpan.core.result import Block, Line, Result, Results, Table, Title, blocks_of
+from goldpan.core.result import Result, Results
 from goldpan.core.schemas import VERDICTS
 from goldpan.core.storage.parquet import count_rows, read_metadata, read_table, replace_tables
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
 from goldpan.core.values import ONE_PROCESS, Execution
-from goldpan.filters.basis import Basis, basis_blocks, find_basis
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.clusters import workspace_duplicates
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion, Subject
 from goldpan.filters.funnel import Funnel, count_funnels
@@ -72,74 +71,17 @@ class FilterResult(Result):
     changed: tuple[str, ...] = ()
     """Settings that differ from the profile's: ``CRITERION.KEY=VALUE``."""
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the number of judged subjects, and the funnels of each kind."""
-        rows = self.issues.rows + self.discussions.rows + self.pairs.rows
-        yield Title(
-            self.repo,
-            f" by profile {self.profile}: {rows:,} subjects in {self.seconds:.1f} s, "
-            f"{len(self.judged)} criteria judged, {len(self.reused)} reused",
-        )
-        yield from basis_blocks([self.basis])
-        yield from self.issues.blocks()
-        if self.discussions.rows:
-            yield from self.discussions.blocks()
-        yield from self.pairs.blocks()
-        if self.pairs.rows and not self.cloned:
-            yield Line(
-                "Some criteria need the history of the code: "
-                f"run goldpan clone --repo {self.repo}, then goldpan filter again"
-            )
-        if self.changed:
-            yield Line(
-                f"Later commands use these verdicts, by {', '.join(self.changed)}, "
-                f"with --profile {self.profile}"
-            )
-
-
-class FilterResults(Results[FilterResult]):
-    """The results of filtering repositories, and the file of dropped subjects."""
-
-    __slots__ = ("dropped", "rejects")
-
-    def __init__(
-        self, items: Iterable[FilterResult], rejects: Path | None = None, dropped: int = 0
-    ) -> None:
-        super().__init__(items)
-        self.rejects = rejects
-        self.dropped = dropped
-        """How many subjects `rejects` holds."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield each result, then the file of dropped subjects."""
-        for each in self:
-            yield from blocks_of(each)
-        if self.rejects is not None:
-            yield Line(f"{self.dropped:,} dropped subjects are in {self.rejects}")
-
 
 class CriterionList(Results[FilterResult]):
     """The criteria, with those that decide in a profile; nothing was judged."""
 
     __slots__ = ("profile",)
+    schema = 2
+    shown_in_json = ("profile",)
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(())
         self.profile = profile
-
-    def plain(self) -> dict[str, Any]:
-        """Return the profile with all its settings."""
-        return self.profile.plain()
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield each criterion's definition, and whether it decides."""
-        yield Table(
-            ("criterion", "judges", "decides", "definition", "source"),
-            [
-                (each.name, each.subject, name in self.profile.decide, each.definition, each.source)
-                for name, each in self.profile.criteria().items()
-            ],
-        )
 
 
 def run_filters(

@@ -31,6 +31,7 @@ from goldpan._version import __version__
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.loading import digests, plugin_command
 from goldpan.core.plugins.registry import Registry, files_in
+from goldpan.core.result import NOT_IN_JSON
 from goldpan.core.settings.file import Source, read_toml
 from goldpan.filters import issues, pairs
 from goldpan.filters.criterion import KEYS, AnyCriterion, Criterion, StoredCriterion
@@ -75,14 +76,14 @@ class Profile:
     """By criterion: an instance of its settings class, of one in `stored` a mapping."""
     extends: tuple[str, ...] = ()
     """The profiles that it is built on, the nearest first."""
-    stated: Mapping[str, Any] = field(default_factory=dict)
+    stated: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_IN_JSON)
     """The settings in its own file, over those of the profiles that it is built on."""
-    stored: Mapping[str, StoredCriterion] = field(default_factory=dict)
+    stored: Mapping[str, StoredCriterion] = field(default_factory=dict, metadata=NOT_IN_JSON)
     """Criteria whose plugins are not loaded, as stored with verdicts by this profile."""
-    origin: str = ""
+    origin: str = field(default="", metadata=NOT_IN_JSON)
     """The value of --profile where that is not its name: the path of its file, or the profile whose
     settings it changes."""
-    changed: Mapping[str, Any] = field(default_factory=dict)
+    changed: Mapping[str, Any] = field(default_factory=dict, metadata=NOT_IN_JSON)
     """Settings that --set changes in that profile, by CRITERION.KEY."""
 
     @property
@@ -109,16 +110,6 @@ class Profile:
         """Return a criterion's settings as plain data."""
         settings = self.settings[name]
         return dict(settings) if isinstance(settings, Mapping) else asdict(settings)
-
-    def plain(self) -> dict[str, Any]:
-        """Return the whole profile as plain data, for provenance."""
-        return {
-            "name": self.name,
-            "description": self.description,
-            **({"extends": list(self.extends)} if self.extends else {}),
-            "decide": list(self.decide),
-            "settings": {name: self.settings_of(name) for name in self.settings},
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
-from goldpan.core.result import Result
+from goldpan.core.result import Result, json_data
 from goldpan.core.schemas import PAIRS
 from goldpan.core.storage.parquet import open_tables, write, writer
 from goldpan.core.storage.sealed import seal_of_parquet, write_lineage
@@ -64,10 +64,6 @@ class Rules:
     """A keyword counts only beside a cross reference from the pull on the issue's timeline."""
     same_repository: bool = False
     default_branch: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        """Return the rules as plain data."""
-        return {**asdict(self), "signals": list(self.signals), "texts": list(self.texts)}
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:
         """Return itself, as a plugin registers it; raises `UsageError` for a bad name."""
@@ -296,7 +292,7 @@ def pair(workspace: WorkspaceLayout, repo: str, rules: Rules) -> PairResult:
         )
         outputs = [workspace.pairs(repo, rules.name)]
         stage = f"pair.{rules.name}"
-        write_lineage(workspace.tables(repo), stage, seals, outputs, plugins, rules.plain())
+        write_lineage(workspace.tables(repo), stage, seals, outputs, plugins, json_data(rules))
         by_signal = dict.fromkeys(rules.signals, 0)
         for signals in pairs["signals"].to_pylist():
             for signal in signals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,11 @@ from goldpan.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from goldpan.core.result import Results
-    from goldpan.plan.results import PlanResult
-    from goldpan.plan.status import DryRun, PlanStatus
-    from goldpan.workspace.checking import RepositoryStatus
+    from goldpan.core.terminal import Reporter
+    from goldpan.miners.coverage import Coverage
+    from goldpan.plan.opened import OpenPlan, PlanFile
+    from goldpan.plan.results import DryRun, PlanResult, PlanStatus
+    from goldpan.report.workspace_page import Addition
 
 
 def run(
@@ -44,34 +47,50 @@ def run(
         update: Mine what changed, regardless of the refresh setting.
         select: Search again for the selected repositories.
         force: Also run units that are up to date.
-        dry_run: Only show what would run, why, and what it would cost.
-        execution: Where units are run; all machines have to see the workspace and the plan.
+        dry_run: Only show what would run, and why.
+        execution: Where stages work, unless the plan says where for one of them.
         workspace: A directory or s3://BUCKET/NAME. (default: the plan's)
         progress: Show progress on standard error.
     """
-    from goldpan.plan.cluster import open_cluster
-    from goldpan.plan.due import RunSelection
+    from goldpan.core.log import is_json
+    from goldpan.core.terminal import Reporter
     from goldpan.plan.file import load_plan
-    from goldpan.plan.make import open_workspace
-    from goldpan.plan.results import listening
-    from goldpan.plan.run import OpenPlan
-    from goldpan.plan.status import DryRun
+    from goldpan.plan.opened import open_workspace
+    from goldpan.plan.results import DryRun
+    from goldpan.plan.run import PlanRun, RunOptions, reported_to
 
-    chosen = RunSelection(several(only), update, force)
-    with listening(progress=progress) as (listener, reporter, shows_stages):
-        file = load_plan(plan)
-        lab = open_workspace(file, workspace, progress=shows_stages)
-        opened = OpenPlan(file, lab, reporter, select=select, keep=not dry_run)
-        if dry_run:
-            judged = opened.assess(chosen, price=True)
-            return DryRun(tuple(judged), file.path, lab.path)
-        with open_cluster(execution) as cluster:
-            return opened.run(chosen, listener, cluster)
+    options, reporter = RunOptions(several(only), update, force), Reporter(quiet=not progress)
+    file = load_plan(plan)
+    lab = open_workspace(file, workspace, progress=progress and not is_json())
+    opened = open_plan(file, lab, reporter, execution, select=select, keep=not dry_run)
+    running = PlanRun(opened, options, reported_to(reporter))
+    return DryRun(running.judged(), file.path, lab.path) if dry_run else running.run()
+
+
+def open_plan(
+    file: PlanFile,
+    lab: Workspace,
+    reporter: Reporter,
+    execution: Execution = LOCAL,
+    *,
+    select: bool = False,
+    keep: bool = True,
+) -> OpenPlan:
+    """Check a plan in its workspace and open it with its repositories; see `selection.select`."""
+    from goldpan.plan.file import check_in
+    from goldpan.plan.opened import OpenPlan
+    from goldpan.plan.selection import select as select_repositories
+
+    check_in(file, lab)
+    stored = OpenPlan(file, lab).folder / "selection.json"
+    planned = file.head.repositories
+    repos = select_repositories(planned, stored, lab.settings, reporter, anew=select, keep=keep)
+    return OpenPlan(file, lab, repos, execution)
 
 
 def status(
     lab: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
-) -> Results[RepositoryStatus] | PlanStatus:
+) -> Results[Coverage] | PlanStatus:
     """Compare announced with stored counts, and list what is missing and why.
 
     Example: goldpan status --repo numpy/numpy
@@ -84,7 +103,45 @@ def status(
         return lab.status(*repos, html=html)
     if repos:
         raise UsageError("--plan shows the repositories of the plan", "Leave out --repo")
-    from goldpan.plan.status import status_of_plan
+    from goldpan.plan.file import load_plan
+    from goldpan.plan.opened import open_workspace
+    from goldpan.plan.results import PlanStatus
+    from goldpan.plan.run import PlanRun, RunOptions
+    from goldpan.report.workspace_page import write_workspace_page
 
+    file, page = load_plan(plan), output_file("html", html)
+    opened_lab = open_workspace(file, lab.path if "workspace" in lab.given else None)
     with lab.reporting() as reporter:
-        return status_of_plan(lab, Path(plan), output_file("html", html), reporter)
+        opened = open_plan(file, opened_lab, reporter, keep=False)
+    judged = PlanRun(opened, RunOptions(refresh=False)).judged()
+    found = PlanStatus(judged, file.path, opened_lab.path)
+    if page is not None:
+        write_workspace_page(opened_lab.layout, page, addition=page_addition(found))
+    return found
+
+
+def page_addition(units: PlanStatus) -> Addition:
+    """Return what the page on a workspace says of a plan's units."""
+    from goldpan.report.document import Cell, ReportTable, Section, folded, listed
+    from goldpan.report.workspace_page import Addition
+
+    states = ("fresh", "partial", "due", "after", "stopped", "failed")
+    counts = Counter[tuple[str, str]]((unit.stage, unit.state) for unit in units)
+    stages = dict.fromkeys(unit.stage for unit in units)
+    cells: list[tuple[Cell, ...]] = [
+        (stage, *(counts[stage, state] for state in states)) for stage in stages
+    ]
+    others: list[tuple[Cell, ...]] = [
+        (unit.unit, unit.state, unit.reason, unit.at) for unit in units if unit.state != "fresh"
+    ]
+    columns = ("unit", "state", "why", "last run")
+    table = ReportTable("Units that are not up to date", columns, tuple(others))
+    tables = [ReportTable("", ("stage", *states), tuple(cells))]
+    failed = [unit.unit for unit in units if unit.state == "failed"]
+    fresh = sum(unit.state == "fresh" for unit in units)
+    noun = "unit" if len(failed) == 1 else "units"
+    return Addition(
+        Section("plan", "Plan", (*tables, *([folded(table, 40)] if others else []))),
+        f"{fresh:,} of the {len(units):,} units of the plan are up to date.",
+        (f"{len(failed):,} {noun} of the plan failed: {listed(failed)}.",) if failed else (),
+    )

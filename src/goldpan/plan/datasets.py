@@ -3,273 +3,272 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import DatasetError, PublishError, TagTakenError
+from goldpan.builders.recipes import NOT, VERIFIED
+from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.loading import find_builder
-from goldpan.core.plugins.parts import Builder, Reads, imported
-from goldpan.core.storage.workspace import make_directory, size_of
+from goldpan.core.plugins.parts import imported
+from goldpan.core.result import json_data
+from goldpan.core.storage.workspace import make_directory
 from goldpan.datasets.provenance import PROVENANCE
-from goldpan.plan.file import DATES, LAST, filled_tag
-from goldpan.plan.sections import DatasetPlan, method_of, reads_of
-from goldpan.plan.step import StageFiles, Step, audited_files, files_below
-from goldpan.plan.unit import Cost, Outcome, Stage
+from goldpan.plan.opened import LAST, OpenPlan, files_below, reads_of
+from goldpan.plan.section import DatasetSection, StageSection
+from goldpan.plan.step import Outcome, Results, Stage, Step
 
 if TYPE_CHECKING:
-    from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.workspace.dataset import Dataset
 
-
-_STAGES: Mapping[Reads, Stage | None] = {
-    "filtered": "filter",
-    "mined": "mine",
-    "cloned": "clone",
-    "tasks": None,
-}
-"""The stage whose tables a family is built of; the rows of tasks come from none."""
+DATES = ("year", "month", "day")
+"""The words of a tag that stand for the day of the newest mined reply."""
+_STAGES = {"filtered": "filter", "mined": "mine", "cloned": "clone", "tasks": ""}
+"""The stage whose tables the rows are made of; those of tasks come from none."""
 _PROJECTS = ("corrections", "annotations", "required")
 """Parameters that name annotation projects."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DatasetStep(Step):
-    """Builds a dataset, as goldpan build does, and tells what changed since an older version."""
+def _source(step: Step) -> str:
+    return _STAGES[reads_of(step.section)]
 
-    section: DatasetPlan
 
-    @property
-    def previous(self) -> Path:
-        """Where the version that the plan built before is kept."""
-        return self.context.folder / "previous" / self.section.name
+def _chosen(step: Step) -> list[str]:
+    """Return the repositories of the plan that a dataset is of; none for one of tasks."""
+    names = {name.lower() for name in step.section.names("repositories")}
+    repos = step.plan.repos if _source(step) else ()
+    return [repo for repo in repos if not names or repo.lower() in names]
 
-    @property
-    def method(self) -> Callable[..., Any]:
-        """The method that builds the family, which may be a plugin's."""
-        return method_of(f"build {self.section.family}", self.context.lab)
 
-    def settings(self) -> Mapping[str, Any]:
-        """Return how it is built, with its profile and what a plugin adds."""
-        from goldpan.core.plugins.loading import digests
-
-        family = self.section.family
-        described = {
-            **self.section.values(),
-            "family": family,
-            "repositories": sorted(map(str.lower, self._present())),
-            "since": self.section.since,
-            "plugins": digests(("dataset", family), ("builder", family)),
-        }
-        if self._stage == "filter":
-            profile = self.context.profile(self.section.get("profile"))
-            described["rules"] = self._rules
-            described["profile"] = profile.plain()
-            described["criteria"] = {name: profile.digest(name) for name in profile.criteria()}
-        elif self._builder is not None and self._builder.settings:
-            described |= imported(self._builder.settings)(self._given())
-        return described
-
-    def inputs(self) -> Mapping[str, str]:
-        """Return the digests of tables, verdicts, reviews, people's decisions and gold sets."""
-        section, context = self.section, self.context
-        projects = [name for key in _PROJECTS for name in section.names(key)]
-        paths = [*context.decisions(projects), *map(context.file.resolve, section.names("gold"))]
-        if section.since not in (None, LAST):
-            paths.append(Path(context.file.source(str(section.since))) / PROVENANCE)
-        return {**self._sources(), **context.digests(paths)}
-
-    def prepare(self) -> None:
-        """Keep the version that the plan built before, unless a killed run has done so."""
-        current = self.context.lab.layout.dataset(self.section.name)
-        finished = self.context.is_finished(self.unit.name)
-        if self.section.since != LAST or not finished or not current.is_dir():
-            return
-        with self.context.lab.layout.replacing(self.previous) as building:
-            shutil.copytree(current, building, dirs_exist_ok=True)
-
-    def values(self) -> dict[str, Any]:
-        """Return what it is built of, and where it is written."""
-        values = super().values()
-        if self._builder is not None:
-            values |= self._builder.fixed
-        values["output"] = self.context.lab.layout.dataset(self.section.name)
-        if self._stage is not None:
-            values["repos"] = tuple(map(self.context.repository, self._present()))
-        if self._stage == "filter":
-            older = self._older()
-            values |= {"rules": self._rules, "since": None if older is None else older.path}
-        return values
-
-    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
-        """Return what was built, and write what changed since an older version."""
-        from goldpan.workspace.dataset import Dataset
-        from goldpan.workspace.functions import diff
-
-        outcome = super().outcome(results, lines)
-        lab = self.context.lab
-        data = Dataset(lab.layout.dataset(self.section.name), workspace=lab)
-        said, older = outcome.said, self._older()
-        if older is not None:
-            changelog = self.context.folder / "changes" / f"{self.section.name}.md"
-            make_directory(changelog.parent)
-            changes = diff(older, data, changelog=changelog)
-            said += (
-                f", {changes.added:,} added, {changes.gone:,} gone, {changes.changed:,} changed"
-                + (f", {changes.moved:,} in another split" if changes.moved else "")
-            )
-        present = self._present() if self._stage is not None else self.repos
-        left_out = [f"{repo} is left out" for repo in self.repos if repo not in present]
-        return replace(
-            outcome,
-            said=said,
-            made=files_below(data.path),
-            lacks=(*left_out, *outcome.lacks),
-            spent={"examples": len(data)},
+def _present(step: Step) -> list[str]:
+    """Return the repositories that it is built of."""
+    repos, stage = _chosen(step), _source(step)
+    if step.section.get("leave_out"):
+        repos = [repo for repo in repos if step.plan.is_finished(f"{stage}/{repo}")]
+    if not repos and stage:  # of which all of the workspace would be taken
+        raise DatasetError(
+            f"No repository of {step.subject} was {reads_of(step.section)}",
+            "See why with goldpan status --plan",
         )
+    return repos
 
-    def _sources(self) -> dict[str, str]:
-        """Return the digests of what the rows are made of."""
-        context = self.context
-        if self._stage is None:
-            return context.digests(context.data(self.section))
-        repos = list(map(context.repository, self._present()))
-        if self._stage == "mine":
-            return context.digests(path for repo in repos for path in context.tables(repo))
-        if self._stage == "clone":
-            return _commits(context.lab.layout, repos)
-        profile = self.section.get("profile")
-        paths = [*context.filtered(self._present(), profile, self._rules)]
-        if self.section.get("require"):
-            paths += self._judged(repos, context.profile(profile).name)
-            paths += context.audits(context.file.audited(self.section.name))
-        return {**context.digests(paths), **context.issues()}
 
-    def _judged(self, repos: Sequence[str], profile: str) -> Iterator[Path]:
-        """Yield what models, people and test runs say of subjects."""
-        root, layout = self.context.lab.path, self.context.layout(self._rules)
-        for repo in repos:
-            yield layout.verdicts(repo, f"{profile}.llm")
-            yield from (root / "verification" / repo.lower()).glob("*/record.json")
-        yield from (root / "annotations").glob("*/decisions.parquet")
+def data_steps(plan: OpenPlan, section: StageSection) -> list[str]:
+    """Return the steps that make the datasets and the rows of tasks that a section names."""
+    tasks = section.names("task")
+    sources = [plan.task(name).source for name in tasks]
+    built = {source.builder for source in sources if source.access == "built"}
+    imported = plan.file.by_stage["tasks"]
+    steps = [f"tasks/{name}" for name in tasks if ("tasks", name) in imported]
+    for dataset in plan.file.sections("dataset"):
+        name = dataset.get("name")
+        makes_rows = dataset is not section and (name in tasks or dataset.get("family") in built)
+        if makes_rows or name in section.names("dataset"):
+            steps.append(f"dataset/{name}")
+    return steps
 
-    def _older(self) -> Dataset | None:
-        from goldpan.workspace.dataset import load
 
-        since = self.section.since
-        if since is None:
-            return None
-        if since == LAST:
-            return load(self.previous) if self.previous.is_dir() else None
-        return load(self.context.file.source(since))
+def reviews_of(dataset: StageSection) -> list[str]:
+    """Return the reviews that a dataset requires: neither test runs nor findings of audits."""
+    required = dataset.names("require")
+    return [name for name in required if name != VERIFIED and not name.startswith(NOT)]
 
-    def _present(self) -> tuple[str, ...]:
-        """Return the repositories that it is built of."""
-        repos = self.repos
-        if self.section.leave_out:
-            finished = self.context.is_finished
-            repos = tuple(repo for repo in repos if finished(f"{self._stage}/{repo}"))
-        if not repos and self._stage is not None:  # of which all of the workspace would be taken
-            raise DatasetError(
-                f"No repository of {self.section.name} was {reads_of(self.section.family)}",
-                "See why with goldpan status --plan",
-            )
-        return repos
 
-    @property
-    def _stage(self) -> Stage | None:
-        return stage_of(self.section.family)
+def _needs(step: Step) -> list[str]:
+    file, required = step.plan.file, step.section.names("require")
+    needs = [] if _source(step) else data_steps(step.plan, step.section)
+    if not step.section.get("leave_out"):
+        needs += [f"{_source(step)}/{repo}" for repo in _chosen(step)]
+    if reviews_of(step.section):
+        needs += [f"review/{step.plan.profile(one).name}" for one in file.sections("review")]
+    if VERIFIED in required:
+        needs += [f"verify/{one.get('dataset')}" for one in file.sections("verify")]
+    return needs
 
-    @property
-    def _builder(self) -> Builder | None:
-        return find_builder(self.section.family)
 
-    def _given(self) -> dict[str, Any]:
-        """Return the options as the file gives them, with the path of an own profile."""
-        values = self.section.values()
+def _after(step: Step) -> list[str]:
+    after = [f"{_source(step)}/{repo}" for repo in _chosen(step)]
+    if any(name.startswith(NOT) for name in step.section.names("require")):
+        after += [f"audit/{name}" for name in _audited(step)]
+    return after
+
+
+def _audited(step: Step) -> list[str]:
+    """Return the other datasets that the plan audits."""
+    named = [one.get("dataset") for one in step.plan.file.sections("audit")]
+    return [name for name in named if name != step.subject]
+
+
+def _rules(step: Step) -> str:
+    """Return the pairing rules whose pairs and verdicts it is built of."""
+    rules: str = step.section.given().get("rules") or step.plan.file.rules[0]
+    return rules
+
+
+def _settings(step: Step) -> dict[str, Any]:
+    """Return how it is built, with its profile and what a plugin adds."""
+    from goldpan.core.plugins.loading import digests
+
+    family = step.section.get("family")
+    described = {
+        "family": family,
+        "repositories": sorted(map(str.lower, _present(step))),
+        "since": step.section.get("since"),
+        "plugins": digests(("dataset", family), ("builder", family)),
+    }
+    if _source(step) == "filter":
+        profile = step.plan.profile(step.section)
+        described |= {"rules": _rules(step), "profile": json_data(profile)}
+        described["criteria"] = {name: profile.digest(name) for name in profile.criteria()}
+    if _source(step) == "clone":
+        from goldpan.git.refs import find_commits
+
+        repos = [*map(step.plan.kept, _present(step))]
+        commits = find_commits(step.plan.lab.layout, repos, None)
+        described["commits"] = {one.repo: [one.id, one.license or ""] for one in commits}
+    if (builder := find_builder(family)) is not None and builder.settings:
+        values = step.section.values()
         if "profile" in values:
-            values["profile"] = self.context.file.profile(values["profile"])
-        return values
-
-    @property
-    def _rules(self) -> str:
-        """The pairing rules whose pairs and verdicts it is built of."""
-        rules: str = self.section.given().get("rules") or self.context.file.rules[0]
-        return rules
+            values["profile"] = step.plan.file.profile(values["profile"])
+        described |= imported(builder.settings)(values)
+    return described
 
 
-def _commits(layout: WorkspaceLayout, repos: Sequence[str]) -> dict[str, str]:
-    """Return the commits of clones, with what was mined of licenses."""
-    from goldpan.git.refs import find_commits
+def _inputs(step: Step) -> Iterator[Path]:
+    """Yield tables, verdicts, reviews, people's decisions and gold sets."""
+    plan, section, source = step.plan, step.section, _source(step)
+    repos = [*map(plan.kept, _present(step))]
+    yield from plan.decisions(name for key in _PROJECTS for name in section.names(key))
+    yield from plan.named_files(section, "gold")
+    if section.get("since") not in (None, LAST):
+        yield Path(plan.file.found(section.get("since"))) / PROVENANCE
+    if not source:
+        yield from plan.data(section)
+    for repo in repos if source == "mine" else ():
+        yield from plan.tables(("normalize",), repo=repo)
+    if source != "filter":
+        return
+    layout = plan.layout(_rules(step))
+    yield from plan.filtered(repos, section, _rules(step))
+    if section.get("require"):
+        profile = plan.profile(section).name
+        yield from (layout.verdicts(repo, f"{profile}.llm") for repo in repos)
+        for repo in repos:
+            yield from (plan.lab.path / "verification" / repo.lower()).glob("*/record.json")
+        yield from (plan.lab.path / "annotations").glob("*/decisions.parquet")
+        yield from (plan.lab.path / "audits" / name / "findings.parquet" for name in _audited(step))
 
-    commits = find_commits(layout, repos, None)
-    licenses = {f"{commit.repo} license": commit.license or "" for commit in commits}
-    return {**licenses, **{f"{commit.repo} commit": commit.id for commit in commits}}
+
+def _previous(step: Step) -> Path:
+    """Return where the version that the plan built before is kept."""
+    return step.plan.folder / "previous" / step.subject
 
 
-def stage_of(family: str) -> Stage | None:
-    """Return the stage whose tables a family is built of; None for one of the rows of tasks."""
-    return _STAGES[reads_of(family)]
+def _prepare(step: Step) -> None:
+    """Keep the version that the plan built before, unless a killed run has done so."""
+    layout = step.plan.lab.layout
+    current, is_finished = layout.dataset(step.subject), step.plan.is_finished(step.name)
+    if step.section.get("since") != LAST or not is_finished or not current.is_dir():
+        return
+    with layout.replacing(_previous(step)) as building:
+        shutil.copytree(current, building, dirs_exist_ok=True)
 
 
-def _fetches(step: Step) -> bool:
-    """Tell whether what a partial clone lacks is fetched with a token."""
+def _older(step: Step) -> Dataset | None:
+    from goldpan.workspace.dataset import load
+
+    since = step.section.get("since")
+    if since == LAST:
+        return load(_previous(step)) if _previous(step).is_dir() else None
+    return None if since is None else load(step.plan.file.found(since))
+
+
+def _options(step: Step) -> dict[str, Any]:
+    """Return what it is built of, and where it is written."""
     builder = find_builder(step.section.get("family"))
-    return builder is not None and builder.fetches
+    options = {} if builder is None else dict(builder.fixed)
+    options["output"] = step.plan.lab.layout.dataset(step.subject)
+    if _source(step):
+        options["repos"] = tuple(map(step.plan.kept, _present(step)))
+    if _source(step) == "filter":
+        older = _older(step)
+        options |= {"rules": _rules(step), "since": None if older is None else older.path}
+    return options
 
 
-DATASET = StageFiles("build", runs_locally=_fetches)
-PUBLISH = StageFiles(
-    "publish", inputs=audited_files, runs_locally=lambda _: True
-)  # a token of the Hub
+def _ends(step: Step, _: Results, outcome: Outcome) -> Outcome:
+    """Return what was built, and write what changed since an older version."""
+    from goldpan.workspace.dataset import Dataset
+    from goldpan.workspace.functions import diff
 
-
-class PublishStep(Step):
-    """Publishes a dataset, as goldpan publish does."""
-
-    def settings(self) -> Mapping[str, Any]:
-        """Return where it goes, and under which conditions."""
-        from goldpan.datasets.hub.publish import endpoint
-
-        values = {name: v for name, v in self.section.values().items() if name != "overwrite"}
-        return {"hub": endpoint(), **values}
-
-    def values(self) -> dict[str, Any]:
-        """Return where it goes, with the tag filled in."""
-        values = {**super().values(), "dataset": self._directory}
-        if (tag := self.section.get("tag")) is not None:
-            values["tag"] = tag_of(self._directory, tag)
-        return values
-
-    def run(self) -> Outcome:
-        """Publish it."""
-        try:
-            return super().run()
-        except TagTakenError as error:
-            remedy = "Write {content} into the plan's tag, which differs with the rows"
-            raise PublishError(error.problem, f"{error.remedy}. {remedy}") from None
-
-    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
-        """Return where it is, and what was sent."""
-        (result,) = results
-        what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
-        tagged = f", tag {result.tag}" if result.tag else ""
-        return replace(
-            super().outcome(results, lines),
-            said=f"{result.url}: {what}{tagged}",
-            facts={"commit": result.commit or ""},
+    lab, summary = step.plan.lab, outcome.summary
+    data = Dataset(lab.layout.dataset(step.subject), workspace=lab)
+    if (older := _older(step)) is not None:
+        changelog = step.plan.folder / "changes" / f"{step.subject}.md"
+        make_directory(changelog.parent)
+        changes = diff(older, data, changelog=changelog)
+        summary += (
+            f", {changes.added:,} added, {changes.gone:,} gone, {changes.changed:,} changed"
+            + (f", {changes.moved:,} in another split" if changes.moved else "")
         )
+    present = _present(step)
+    left_out = [f"{repo} is left out" for repo in _chosen(step) if repo not in present]
+    return replace(
+        outcome,
+        summary=summary,
+        made=tuple(files_below(data.path)),
+        missing=(*left_out, *outcome.missing),
+    )
 
-    def price(self) -> Cost:
-        """Return how many bytes are there to be sent."""
-        if not self._directory.is_dir():
-            return Cost(note="what is sent, as the dataset is not built yet")
-        return Cost(bytes=size_of([self._directory]))
 
-    @property
-    def _directory(self) -> Path:
-        return self.context.lab.layout.dataset(self.unit.subject)
+DATASET = Stage(
+    name="dataset",
+    heading="[[dataset]]",
+    command="build",
+    keys=DatasetSection,
+    needs=_needs,
+    after=_after,
+    after_people=True,
+    options=_options,
+    settings=_settings,
+    files=_inputs,
+    prepare=_prepare,
+    ends=_ends,
+)
+
+
+def _published(step: Step) -> dict[str, Any]:
+    """Return where it goes, with the tag filled in."""
+    directory, tag = step.plan.lab.layout.dataset(step.subject), step.section.get("tag")
+    return {"dataset": directory} | ({} if tag is None else {"tag": tag_of(directory, tag)})
+
+
+def _published_line(_: Step, results: Results) -> str:
+    (result,) = results
+    what = f"{len(result.changes):,} files sent" if result.changes else "the same content"
+    return f"{result.url}: {what}{f', tag {result.tag}' if result.tag else ''}"
+
+
+def _hub(step: Step) -> dict[str, Any]:
+    from goldpan.datasets.hub.publish import endpoint
+
+    return {"hub": endpoint(), "overwrite": None}  # of which the content does not depend
+
+
+PUBLISH = Stage(
+    name="publish",
+    heading="[dataset.publish]",
+    command="publish",
+    without=("dataset",),
+    needs=lambda step: [f"dataset/{step.subject}"],
+    after=lambda step: [f"audit/{step.subject}"],
+    after_people=True,
+    options=_published,
+    settings=_hub,
+    reads=("build", "audit"),
+    summary=_published_line,
+)
 
 
 def tag_of(directory: Path, pattern: str) -> str:
@@ -295,3 +294,14 @@ def tag_of(directory: Path, pattern: str) -> str:
     if newest is not None:
         values |= zip(DATES, newest[:10].split("-"), strict=True)
     return filled_tag(pattern, values)
+
+
+def filled_tag(pattern: str, values: Mapping[str, str]) -> str:
+    """Return a tag with its words in braces filled in; raises `UsageError` for another word."""
+    try:
+        return pattern.format_map(values)
+    except (LookupError, ValueError, AttributeError):
+        raise UsageError(
+            f"The tag {pattern!r} has an unknown word in braces",
+            "Use {year}, {month}, {day} or {content}",
+        ) from None

@@ -4,242 +4,259 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
-from goldpan.builders.recipes import NOT, VERIFIED
+from pydantic import create_model
+
+from goldpan.builders.recipes import NOT
 from goldpan.core.errors import UsageError, question
 from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported
-from goldpan.core.remote import is_address
-from goldpan.core.settings.file import read_toml
-from goldpan.plan.section import PlanSection, StageSection, is_path
-from goldpan.plan.sections import DatasetPlan, Plan, dataset_section, plan_section, reads_of
+from goldpan.core.settings.file import Location, Problem, read_toml
+from goldpan.core.storage.workspace import tasks_directory
+from goldpan.core.values import Execution
+from goldpan.plan.datasets import DATES, filled_tag, reviews_of
+from goldpan.plan.opened import PlanFile, reads_of
+from goldpan.plan.section import EXECUTION, DatasetSection, Plan, PlanSection, StageSection, derive
+from goldpan.plan.stages import STAGES
+from goldpan.plan.step import Stage, method_of
+from goldpan.workspace.building import families
+from goldpan.workspace.mining import Asking
+from goldpan.workspace.options import options_of, options_of_group, summary_of
+from goldpan.workspace.workspace import Workspace
 
-LAST = "last"
-"""The value of a dataset's `since` for the version that the plan built before."""
-DATES = ("year", "month", "day")
-"""The words of a tag that stand for the day of the newest mined reply."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+ALWAYS = ("[mine]", "[pair]", "[clone]", "[filter]")
+"""The tables whose stages have steps without them, too."""
+_BUILT = ("verify", "evaluate", "audit", "export")
+"""The stages that work on datasets of the plan alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFile:
-    """A plan and where it lies."""
-
-    path: Path
-    plan: Plan
-    datasets: tuple[DatasetPlan, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the plan: that of its file."""
-        return self.path.stem
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The sets of pairing rules, the first for what names none."""
-        rules: tuple[str, ...] = self.plan.pair.get("rules")
-        return rules
-
-    @property
-    def profiles(self) -> tuple[str, ...]:
-        """The profiles of filters that anything asks for, in their order, once each."""
-        sections = [self.plan.review, self.plan.annotate.push]
-        sections += [item for item in self.datasets if reads_of(item.family) == "filtered"]
-        names = self.plan.filter.given().get("profile", ())
-        named = [*names, *(item.get("profile") for item in sections if item is not None)]
-        return tuple(dict.fromkeys(map(self.profile, filter(None, named or ["default"]))))
-
-    def stages(self) -> Iterator[tuple[str, str, StageSection]]:
-        """Yield each section of a stage with its key, and the command or family it is of."""
-        for key, section in _sections(self.plan.replaced(dataset=self.datasets)):
-            yield key, section.get("family") or key.partition("[")[0], section
-
-    def dataset(self, name: str) -> DatasetPlan | None:
-        """Return a dataset of the plan by name."""
-        return next((dataset for dataset in self.datasets if dataset.name == name), None)
-
-    def audited(self, dataset: str) -> list[str]:
-        """Return the other datasets that the plan audits."""
-        return [section.dataset for section in self.plan.audit if section.dataset != dataset]
-
-    def profile(self, name: str) -> str:
-        """Return a profile's name, or where its file lies."""
-        return str(self.resolve(name)) if name.endswith(".toml") else name
-
-    def resolve(self, name: str) -> Path:
-        """Return a path of the file, which is relative to the file's folder."""
-        return self.path.parent / name
-
-    def address(self, name: str) -> str | Path:
-        """Return an address, or a path of the file."""
-        return name if is_address(name) else self.resolve(name)
-
-    def source(self, name: str) -> str:
-        """Return a path of the file where it is there, else the name of something elsewhere."""
-        path = self.resolve(name)
-        return str(path) if path.exists() else name
-
-    def given(self, section: StageSection) -> dict[str, Any]:
-        """Return what a section gives an operation, with the paths of files."""
-        values = section.given()
-        for name, value in values.items():
-            if is_path(section.parameters[name]) and isinstance(value, tuple):
-                values[name] = tuple(map(self.resolve, value))
-            elif is_path(section.parameters[name]) and value is not None:
-                values[name] = self.resolve(value)
-            elif name == "profile" and isinstance(value, str):
-                values[name] = self.profile(value)
-        return values
+@cache
+def section_of(stage: Stage) -> type[StageSection]:
+    """Return the keys that the table of a stage may have."""
+    if stage.name == "mine":
+        return derive(stage.keys, options_of_group(Asking), str(stage.keys.__doc__))
+    method = method_of(stage.command)
+    choices = {"without": stage.without, "several": stage.several}
+    return derive(stage.keys, options_of(method), summary_of(method), **choices)
 
 
-def _sections(value: Any, key: str = "") -> Iterator[tuple[str, StageSection]]:
-    """Yield the sections of stages within a value, with their keys."""
-    if isinstance(value, StageSection):
-        yield key, value
-    if isinstance(value, tuple):
-        for number, item in enumerate(value):
-            yield from _sections(item, f"{key}[{number}]")
-    elif isinstance(value, (PlanSection, Mapping)):
-        for name, item in dict(value).items():
-            yield from _sections(item, f"{key}.{name}".removeprefix("."))
+@cache
+def dataset_of(family: str) -> type[StageSection]:
+    """Return the keys of a dataset of a family; a plugin's has those of code-edit."""
+    builder = find_builder(family)
+    method = method_of("build", family=family if family in families() else "code-edit")
+    made = derive(
+        DatasetSection,
+        options_of(method),
+        str(DatasetSection.__doc__),
+        without=("output", *(builder.fixed if builder else ())),
+    )
+    publish: Any = section_of(next(one for one in STAGES if one.name == "publish"))
+    return create_model(
+        "Dataset", __base__=made, __doc__=made.__doc__, publish=(publish | None, None)
+    )
+
+
+@cache
+def plan_of(built: tuple[str, ...]) -> type[Plan]:
+    """Return the keys of a whole file that builds datasets of some families."""
+    base = derive(Plan, options_of_group(Execution, EXECUTION), str(Plan.__doc__))
+    fields: dict[str, Any] = {}
+    for stage in STAGES:
+        key, _, inner = stage.heading.strip("[]").partition(".")
+        if key == "dataset":
+            kinds: Any = tuple(map(dataset_of, built))
+            fields["dataset"] = (GenericAlias(tuple, kinds), () if not kinds else ...)
+            continue
+        kind: Any = section_of(stage) if key else None
+        if stage.heading.startswith("[["):
+            fields[key] = (GenericAlias(tuple, (kind, ...)), ())
+        elif inner == "NAME":
+            fields[key] = (dict[str, kind], {})
+        elif inner:
+            held: dict[str, Any] = {inner: (kind | None, None)}
+            outer: Any = create_model(key, __base__=PlanSection, **held)
+            fields[key] = (outer, outer())
+        elif key:
+            fields[key] = (kind, kind()) if stage.heading in ALWAYS else (kind | None, None)
+    return create_model("Plan", __base__=base, **fields)
 
 
 def load_plan(path: str | Path) -> PlanFile:
-    """Read a plan; raises `UsageError` that names the file, the key, the cause and the remedy."""
+    """Read a plan; raises `UsageError` that names all faults with line, key, cause and remedy."""
     file = Path(path)
     source = read_toml(file, "docs/plans.md")
     if not _NAME.fullmatch(file.stem):
         raise UsageError(
             f"{file.stem!r} is not a name for a plan", "Choose a file name such as monthly.toml"
         )
-    plan = source.read(plan_section())
-    datasets = tuple(
-        source.read(dataset_section(str(item.get("family"))), item, ("dataset", number))
-        for number, item in enumerate(plan.dataset)
-    )
-    read = PlanFile(file, plan, datasets)
-    _check_units(read)
-    _check_repositories(read)
-    _check_reviews(read)
-    return read
+    datasets = source.values.get("dataset", ())
+    built = [datasets] if isinstance(datasets, Mapping) else datasets
+    named = [one.get("family") if isinstance(one, Mapping) else "" for one in built or ()]
+    head = source.read(plan_of(tuple(map(str, named))))
+    by_stage: dict[str, dict[Location, StageSection]] = {}
+    for stage in STAGES:
+        by_stage.setdefault(stage.name, {}).update(_sections(head, stage.heading))
+    return PlanFile(file, source, head, by_stage)
 
 
-def _check_units(file: PlanFile) -> None:
-    """Refuse two units of one name, and datasets that the plan does not build."""
-    built = [dataset.name for dataset in file.datasets]
-    named: dict[str, list[str]] = {}
-    for key, _, section in file.stages():
-        if key.endswith("]"):
-            name = section.get("name") or section.get("dataset")
-            named.setdefault(key.partition("[")[0], []).append(name)
-    for kind, names in named.items():
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise UsageError(
-                f"{file.path}: two of {kind} have the name {twice[0]!r}", "Give one another name"
+def _sections(head: Plan, heading: str) -> Iterator[tuple[Location, StageSection]]:
+    """Yield the sections under a heading, with their places in the file."""
+    found: list[tuple[Location, Any]] = [((), head)]
+    for key in heading.strip("[]").split(".") if heading else ():
+        inner = [
+            ((*place, key), getattr(value, key)) if key != "NAME" else (place, value)
+            for place, value in found
+        ]
+        found = [
+            item
+            for place, value in inner
+            for item in (
+                [((*place, number), one) for number, one in enumerate(value)]
+                if isinstance(value, tuple)
+                else [((*place, name), one) for name, one in value.items()]
+                if isinstance(value, Mapping)
+                else [(place, value)]
             )
-    for key, kind, section in file.stages():
-        if kind not in ("verify", "evaluation", "audit", "export"):
-            continue
-        for name in section.names("dataset"):
-            if name not in built:
-                others = f"It builds {', '.join(built) or 'none'}"
-                raise UsageError(
-                    f"{file.path}: {key}.dataset: the plan builds no {name!r}",
-                    question(name, built) or others,
-                )
-
-
-def _check_repositories(file: PlanFile) -> None:
-    """Refuse names of repositories that are not the plan's, where it lists all."""
-    plan = file.plan
-    if plan.repositories.select:
-        return
-    named = [("mine.licenses", name) for name in plan.mine.licenses]
-    for number, dataset in enumerate(file.datasets):
-        named += [(f"dataset[{number}].repositories", name) for name in dataset.repositories]
-    listed = {name.lower(): name for name in plan.repositories.listed}
-    for key, name in named:
-        if name.lower() not in listed:
-            raise UsageError(
-                f"{file.path}: {key}: {name} is not listed",
-                question(name, listed.values()) or "Add it to repositories.listed",
-            )
-
-
-def _check_reviews(file: PlanFile) -> None:
-    """Refuse rules that nothing is paired by, and reviews of what no dataset is built from."""
-    plan, (first, *others) = file.plan, file.rules
-    wanted: dict[str, str] = {}
-    for number, dataset in enumerate(file.datasets):
-        rules, key = dataset.given().get("rules"), f"dataset[{number}]"
-        is_reviewed = bool(reviews_of(dataset))
-        if rules is not None and rules not in file.rules:
-            raise UsageError(
-                f"{file.path}: {key}.rules: the plan does not pair by {rules!r}",
-                "Add it to pair.rules",
-            )
-        if is_reviewed and rules in others:
-            raise UsageError(
-                f"{file.path}: {key}.rules: the review judges pairs by {first} alone",
-                f"Remove it, or put it before {first}",
-            )
-        if is_reviewed:
-            wanted[key] = str(dataset.get("profile"))
-    reviewed = None if plan.review is None else plan.review.get("profile")
-    if reviewed is not None and wanted and reviewed not in wanted.values():
-        key, profile = next(iter(wanted.items()))
-        raise UsageError(
-            f"{file.path}: {key}.require: the review is of what the profile {reviewed}"
-            f" keeps, and this dataset is of {profile}",
-            f'Write profile = "{profile}" in [review]',
-        )
-
-
-def reviews_of(dataset: DatasetPlan) -> list[str]:
-    """Return the reviews that a dataset requires: neither test runs nor findings of audits."""
-    required = dataset.names("require")
-    return [name for name in required if name != VERIFIED and not name.startswith(NOT)]
+        ]
+    yield from ((place, value) for place, value in found if place and value is not None)
 
 
 def check_plan(file: PlanFile, own: Path | None = None) -> None:
-    """Raise `UsageError` where the plan names rules, profiles, models or the like there are not.
+    """Raise `UsageError` that names all that does not fit, and the names of what there is not.
 
     Plugins of the workspace have to be loaded; `own` is the directory of its own tasks.
     """
+    problems = [
+        *_named_twice(file),
+        *_not_built(file),
+        *_not_listed(file),
+        *_not_reviewed(file),
+        *_unknown_settings(file, own),
+        *_unknown_values(file, own),
+        *_without_task(file, own),
+    ]
+    if problems:
+        raise file.source.refusal(list(dict.fromkeys(problems)))
+
+
+def check_in(file: PlanFile, lab: Workspace) -> None:
+    """Check a plan with the plugins and the tasks of its workspace."""
+    check_plan(file, tasks_directory(lab.path))
+
+
+def _named_twice(file: PlanFile) -> Iterator[Problem]:
+    for places in file.by_stage.values():
+        seen = set()
+        for place, section in places.items():
+            name = section.get("name") or section.get("dataset")
+            if isinstance(place[-1], int) and name in seen:
+                cause = f"two of {place[0]} have the name {name!r}"
+                yield Problem.at(place, cause, "Give one another name")
+            seen.add(name)
+
+
+def _not_built(file: PlanFile) -> Iterator[Problem]:
+    built = [one.get("name") for one in file.sections("dataset")]
+    for stage in _BUILT:
+        for place, section in file.by_stage[stage].items():
+            for name in section.names("dataset"):
+                if name not in built:
+                    others = f"It builds {', '.join(built) or 'none'}"
+                    remedy = question(name, built) or others
+                    yield Problem.at((*place, "dataset"), f"the plan builds no {name!r}", remedy)
+
+
+def _not_listed(file: PlanFile) -> Iterator[Problem]:
+    """Yield the repositories that are not the plan's, where it lists all."""
+    if file.head.repositories.select:
+        return
+    listed = {name.lower(): name for name in file.head.repositories.listed}
+    named: list[tuple[Location, str]] = [
+        (("mine", "licenses"), name) for name in file.sections("mine")[0].get("licenses")
+    ]
+    for place, dataset in file.by_stage["dataset"].items():
+        named += [((*place, "repositories"), name) for name in dataset.names("repositories")]
+    for place, name in named:
+        if name.lower() not in listed:
+            remedy = question(name, listed.values()) or "Add it to repositories.listed"
+            yield Problem.at(place, f"{name} is not listed", remedy)
+
+
+def _not_reviewed(file: PlanFile) -> Iterator[Problem]:
+    """Yield the rules that nothing is paired by, and reviews of what no dataset is built from."""
+    first, *others = file.rules
+    wanted: dict[Location, str] = {}
+    for place, dataset in file.by_stage["dataset"].items():
+        rules, is_reviewed = dataset.given().get("rules"), bool(reviews_of(dataset))
+        if rules is not None and rules not in file.rules:
+            cause = f"the plan does not pair by {rules!r}"
+            yield Problem.at((*place, "rules"), cause, "Add it to pair.rules")
+        elif is_reviewed and rules in others:
+            cause = f"the review judges pairs by {first} alone"
+            yield Problem.at((*place, "rules"), cause, f"Remove it, or put it before {first}")
+        if is_reviewed:
+            wanted[*place, "require"] = str(dataset.get("profile"))
+    for review in file.sections("review"):
+        reviewed = review.get("profile")
+        if wanted and reviewed not in wanted.values():
+            place, profile = next(iter(wanted.items()))
+            cause = (
+                f"the review is of what the profile {reviewed} keeps, and this dataset is of "
+                f"{profile}"
+            )
+            yield Problem.at(place, cause, f'Write profile = "{profile}" in [review]')
+
+
+def _tried(place: Location, find: Callable[..., object], *arguments: object) -> Iterator[Problem]:
+    try:
+        find(*arguments)
+    except UsageError as error:
+        yield Problem.at(place, error.problem, error.remedy)
+
+
+def _unknown_settings(file: PlanFile, own: Path | None) -> Iterator[Problem]:
+    """Yield licenses, tasks, settings of reviews, families and tags that there are not."""
+    from goldpan.annotation.review.request import load_review_settings
     from goldpan.builders.recipes import find_recipe
     from goldpan.datasets.licenses import stated_license
     from goldpan.datasets.tasks.registry import find_task
-    from goldpan.filters.profile import load_profile
 
-    for license in file.plan.mine.licenses.values():
-        _check(file, "mine.licenses", stated_license, license)
-    for name in file.plan.tasks:
-        _check(file, f"tasks.{name}", find_task, name, own)
-    if (review := file.plan.review) is not None:
-        _check(file, "review", _review_settings, file.given(review))
-    for profile in file.profiles:
-        _check(file, "profile", load_profile, profile)
-    for number, dataset in enumerate(file.datasets):
-        others = names_of("builder")
-        if dataset.family not in others:
-            _check(file, f"dataset[{number}].family", find_recipe, dataset.family, others)
-        if dataset.publish is not None and (tag := dataset.publish.get("tag")) is not None:
-            _check(file, f"dataset[{number}].publish.tag", check_tag, tag, dataset.family)
-    for key, kind, section in file.stages():
-        finders = _finders(file, section, own)
-        if (builder := find_builder(kind)) is not None:
-            finders |= {name: imported(target) for name, target in builder.finders.items()}
-        for name, value in section.values().items():
-            value = file.profile(value) if name == "profile" and isinstance(value, str) else value
-            find = finders.get(f"{kind} {name}") or finders.get(name)
-            for item in value if isinstance(value, tuple) else [value]:
-                if find is not None and item is not None:
-                    _check(file, f"{key}.{name}", find, item)
-    for number, evaluation in enumerate(file.plan.evaluation):
-        _check_rows(file, f"evaluation[{number}].dataset", evaluation, own)
+    for license in file.sections("mine")[0].get("licenses").values():
+        yield from _tried(("mine", "licenses"), stated_license, license)
+    for place in file.by_stage["tasks"]:
+        yield from _tried(place, find_task, place[-1], own)
+    for section in file.sections("review"):
+        given = file.given(section)
+        stated = {"models": given.get("model"), **given.get("settings", {})}
+        settings_file = given.get("settings_file")
+        yield from _tried(("review",), load_review_settings, settings_file, stated)
+    for place, dataset in file.by_stage["dataset"].items():
+        family, others = dataset.get("family"), names_of("builder")
+        if family not in others:
+            yield from _tried((*place, "family"), find_recipe, family, others)
+        publish = dataset.get("publish")
+        if publish is not None and (tag := publish.get("tag")) is not None:
+            yield from _tried((*place, "publish", "tag"), check_tag, tag, dataset)
+
+
+def _unknown_values(file: PlanFile, own: Path | None) -> Iterator[Problem]:
+    """Yield the values of options that name what there is not."""
+    for stage, places in file.by_stage.items():
+        for place, section in places.items():
+            finders = _finders(file, section, own)
+            if (builder := find_builder(section.get("family") or "")) is not None:
+                finders |= {name: imported(target) for name, target in builder.finders.items()}
+            for name, value in section.values().items():
+                find = finders.get(f"{stage} {name}") or finders.get(name)
+                for item in value if isinstance(value, tuple) else [value]:
+                    if find is not None and item is not None:
+                        yield from _tried((*place, name), find, item)
 
 
 def _finders(
@@ -247,15 +264,16 @@ def _finders(
 ) -> dict[str, Callable[[Any], object]]:
     """Return by parameter, or by stage and parameter, what finds a value that exists."""
     from goldpan.audit.finding import chosen_findings
-    from goldpan.builders.recipes import NOT
     from goldpan.datasets.splits import SplitPlan
     from goldpan.datasets.tasks.registry import find_task
     from goldpan.evaluation.model import find_model
     from goldpan.evaluation.protocol import find_protocol
+    from goldpan.filters.profile import load_profile
     from goldpan.miners.pairing import find_rules
 
     return {
         "pair rules": find_rules,
+        "profile": lambda value: load_profile(file.profile(value)),
         "split": lambda value: SplitPlan.parse(value, section.get("seed") or 0),
         "task": lambda value: find_task(value, own),
         "protocol": find_protocol,
@@ -263,62 +281,38 @@ def _finders(
         "require": lambda value: (
             chosen_findings([value.removeprefix(NOT)]) if value.startswith(NOT) else None
         ),
-        "evaluation model": lambda value: find_model(value, section.get("settings")),
+        "evaluate model": lambda value: find_model(value, section.get("settings")),
     }
 
 
-def _review_settings(given: Mapping[str, Any]) -> object:
-    from goldpan.annotation.review.request import load_review_settings
-
-    stated = {"models": given.get("model"), **given.get("settings", {})}
-    return load_review_settings(given.get("settings_file"), stated)
-
-
-def _check(file: PlanFile, key: str, find: Callable[..., object], *arguments: object) -> None:
-    try:
-        find(*arguments)
-    except UsageError as error:
-        raise error.reworded(f"{file.path}: {key}: {error.problem}") from None
-
-
-def _check_rows(file: PlanFile, key: str, evaluation: StageSection, own: Path | None) -> None:
-    """Refuse to evaluate on a dataset whose rows are those of no task."""
+def _without_task(file: PlanFile, own: Path | None) -> Iterator[Problem]:
+    """Yield evaluations on datasets whose rows are those of no task."""
     from goldpan.datasets.tasks.registry import load_tasks, tasks_of_family
 
-    names = evaluation.get("dataset")
-    known = load_tasks(own) if names else {}
-    for dataset in filter(None, map(file.dataset, names)):
-        builder = find_builder(dataset.family)
-        has_own = builder is not None and builder.own_task
-        if not has_own and not tasks_of_family(dataset.family, known):
-            raise UsageError(
-                f"{file.path}: {key}: no task has the rows of {dataset.name}, of the family "
-                f"{dataset.family}",
-                (builder and builder.unscored)
-                or "Remove it, or write a task for it (docs/tasks.md)",
-            )
+    for place, evaluation in file.by_stage["evaluate"].items():
+        known = load_tasks(own)
+        for dataset in filter(None, map(file.dataset, evaluation.names("dataset"))):
+            name, family = dataset.get("name"), dataset.get("family")
+            builder = find_builder(family)
+            has_own = builder is not None and builder.own_task
+            if not has_own and not tasks_of_family(family, known):
+                cause = f"no task has the rows of {name}, of the family {family}"
+                remedy = "Remove it, or write a task for it (docs/tasks.md)"
+                yield Problem.at(
+                    (*place, "dataset"), cause, (builder and builder.unscored) or remedy
+                )
 
 
-def check_tag(pattern: str, family: str) -> None:
+def check_tag(pattern: str, dataset: StageSection) -> None:
     """Raise `UsageError` for a pattern that no dataset of the family can fill."""
     filled_tag(pattern, {"content": "0" * 8, **dict.fromkeys(DATES, "00")})
-    if reads_of(family) not in ("cloned", "tasks"):  # which are made of replies
+    if reads_of(dataset) not in ("cloned", "tasks"):  # which are made of replies
         return
     try:
         filled_tag(pattern, {"content": ""})
     except UsageError:
         raise UsageError(
-            f"{pattern!r} has a date, which datasets of the family {family} do not tell",
+            f"{pattern!r} has a date, which datasets of the family {dataset.get('family')} do not "
+            "tell",
             "Write {content} in its place, which differs with the rows",
-        ) from None
-
-
-def filled_tag(pattern: str, values: Mapping[str, str]) -> str:
-    """Return a tag with its words in braces filled in; raises `UsageError` for another word."""
-    try:
-        return pattern.format_map(values)
-    except (LookupError, ValueError, AttributeError):
-        raise UsageError(
-            f"The tag {pattern!r} has an unknown word in braces",
-            "Use {year}, {month}, {day} or {content}",
         ) from None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS, Settings
 from goldpan.core.settings.trust import record_trust
 from goldpan.workspace.options import options_of, options_of_group
@@ -16,6 +20,28 @@ from goldpan.workspace.workspace import Workspace
 
 _EXAMPLES = {"since": "2024-08-01", "plugins": ()}
 """Values of settings whose default TOML cannot say, or that help nobody."""
+_EXAMPLES_IN_HELP = (
+    r"\b(?:such as|for example) ([^\s,;)]+?)[.,;)]?(?:\s|$)",
+    r"^([a-z][\w-]*), ",
+    r"(https?://[^\s,;)]+?)[.,;)]?(?:\s|$)",
+)
+"""Where help names a value: as an example, as the first choice, or as an address."""
+_HEAD = """\
+# A plan for goldpan run. Lines that begin with # and a space are help; remove the # before a line
+# without one to set what it says. It sets the default, unless the line ends in # for example.
+# Of a table whose heading has a # remove that too, and the # before the keys that it must have,
+# which stand first. Words in capitals stand for your own names and paths, which are relative to
+# this file (docs/plans.md).
+
+workspace = "."
+"""
+_LISTED = '[repositories]\n# Their names, OWNER/NAME.\nlisted = ["OWNER/NAME"]\n'
+_NAMED = ("name", "family")
+"""The keys that every dataset has."""
+_NEEDED = {"[[evaluation]]": "dataset", "[[repositories.select]]": "language"}
+"""The key that makes a table whole of which one of several has to be there."""
+_EXAMPLE = "  # for example"
+"""What a line of a plan ends in that sets no default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +50,6 @@ class NewWorkspace(Result):
 
     workspace: Path
     files: tuple[Path, ...]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the files and what comes next."""
-        for file in self.files:
-            yield Line(f"{file} lists all settings with their defaults.")
-        yield Line(f"Next: goldpan mine --workspace {self.workspace} --repo OWNER/NAME")
 
 
 def init(lab: Workspace, path: Path | str | None = None) -> NewWorkspace:
@@ -42,7 +62,6 @@ def init(lab: Workspace, path: Path | str | None = None) -> NewWorkspace:
     """
     from goldpan.core.resources import named
     from goldpan.core.storage.workspace import write_whole
-    from goldpan.plan.sections import commented_plan
 
     root = lab.path if path is None else lab.opened(path).path
     file, plan = root / CONFIG_FILE, root / "plan.toml"
@@ -52,10 +71,7 @@ def init(lab: Workspace, path: Path | str | None = None) -> NewWorkspace:
     with named(file):
         root.mkdir(parents=True, exist_ok=True)
         write_whole(file, settings_template())
-        text = commented_plan().replace(
-            '#workspace = "WORKSPACE"  # for example', 'workspace = "."'
-        )
-        write_whole(plan, text)
+        write_whole(plan, commented_plan())
     record_trust(root, [file], os.environ)
     return NewWorkspace(root, (file, plan))
 
@@ -76,3 +92,104 @@ def settings_template() -> str:
         value = orjson.dumps(_EXAMPLES.get(name, getattr(defaults, name))).decode()
         lines += [f"# {about[name]}", f"# {name} = {value}", ""]
     return "\n".join(lines)
+
+
+def commented_plan() -> str:
+    """Return a plan that runs once its repository is named, with all other keys as comments."""
+    from goldpan.plan.file import plan_of, section_of
+    from goldpan.plan.section import Select
+    from goldpan.plan.stages import STAGES
+
+    head, names = plan_of(()), ("refresh", *plan_of(()).parameters)
+    parts = [f"{_HEAD}{_keys(head, names)}", _LISTED, _table("[[repositories.select]]", Select)]
+    for stage in STAGES:
+        if stage.name == "dataset":
+            parts += _datasets()
+        elif stage.heading and stage.name != "publish":
+            parts.append(_table(stage.heading, section_of(stage)))
+    return "\n".join(parts)
+
+
+def _datasets() -> Iterator[str]:
+    """Yield a dataset of each family, with the keys that those before it have not."""
+    from goldpan.plan.file import dataset_of, section_of
+    from goldpan.plan.stages import STAGES
+    from goldpan.workspace.building import families
+
+    shown = {*_NAMED, "publish"}
+    for family in sorted(families(), key=lambda name: name != "qa"):
+        section = dataset_of(family)
+        fields = section.model_fields
+        needed = [key for key in fields if fields[key].is_required() and key not in _NAMED]
+        keys = [*needed, *(key for key in fields if key not in {*needed, *shown})]
+        shown |= set(keys)
+        about = section.__doc__ if family == "qa" else f"Of the family {family}:"
+        lines = ("#[[dataset]]", *(f'#{name} = "{family}"{_EXAMPLE}' for name in _NAMED), "")
+        head = "\n".join(lines)
+        yield _help(about or "") + head + _keys(section, keys)
+        if family == "qa":
+            publish = next(stage for stage in STAGES if stage.name == "publish")
+            yield _table(publish.heading, section_of(publish))
+
+
+def _table(heading: str, section: Any) -> str:
+    """Return a table, whose heading needs no # where it changes nothing."""
+    from goldpan.plan.file import ALWAYS
+
+    fields = section.model_fields
+    needed = [name for name in fields if fields[name].is_required()]
+    needed += [name for name in fields if name == _NEEDED.get(heading)]
+    names = [*needed, *(name for name in fields if name not in needed)]
+    mark = "" if heading in ALWAYS else "#"
+    return f"{_help(section.__doc__ or '')}{mark}{heading}\n{_keys(section, names, needed)}"
+
+
+def _keys(section: Any, names: Iterable[str], needed: Iterable[str] = ()) -> str:
+    from goldpan.plan.section import EXECUTION, Plan
+
+    lines = []
+    for name in names:
+        field, option = section.model_fields[name], _parameters(section).get(name)
+        is_of_head = option is not None and option.group == EXECUTION
+        if field.description is None or (is_of_head and not issubclass(section, Plan)):
+            continue
+        lines.append(_help(field.description))
+        placeholder = (option.placeholder if option else "").removesuffix("...") or name.upper()
+        value, is_default = _value(field, placeholder, is_needed=name in needed)
+        mark = "" if is_default else _EXAMPLE
+        lines.append(f"#{name.replace('_', '-')} = {value}{mark}\n")
+    return "".join(lines)
+
+
+def _parameters(section: Any) -> Any:
+    return getattr(section, "parameters", {})
+
+
+def _help(text: str) -> str:
+    return "".join(f"# {line}\n" for line in textwrap.wrap(text, 96))
+
+
+def _value(field: Any, placeholder: str, *, is_needed: bool) -> tuple[str, bool]:
+    """Return the default as TOML writes it, or an example, and whether it is the default."""
+    from goldpan.core.settings.file import toml_value
+
+    is_whole = not field.is_required() and not (is_needed and field.default == ())
+    if is_whole and field.default is not None:
+        return toml_value(field.default), True
+    about = field.description or ""
+    members = get_args(field.annotation) if NoneType in get_args(field.annotation) else ()
+    kind = next((kind for kind in members if kind is not NoneType), field.annotation)
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(kind) is Literal:
+        return toml_value(get_args(kind)[0]), False
+    if kind in (int, float):
+        if told := re.search(r"\(default: ([\d.]+)", about):
+            return told[1], True
+        decimal = re.search(r"\d\.\d+", about)
+        return toml_value(100 if kind is int else float(decimal[0] if decimal else 5)), False
+    if get_origin(kind) is tuple:
+        return toml_value([placeholder]), False
+    for pattern in _EXAMPLES_IN_HELP if kind is str else ():
+        if told := re.search(pattern, about):
+            return toml_value(told[1]), False
+    return toml_value({bool: False, dict: {}}.get(get_origin(kind) or kind, placeholder)), False

@@ -1,185 +1,377 @@
-"""Runs a plan: only what is due, each unit for itself, with a record of each."""
+"""Runs a plan: only what is due, each step for itself, with a record of each."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import groupby, product
+from typing import Any
 
-from goldpan.core.errors import UsageError, WorkspaceError
-from goldpan.core.parallel.engine import RayCluster
+import orjson
+
+from goldpan.core.errors import (
+    GoldpanError,
+    StoppedError,
+    TagTakenError,
+    UsageError,
+    WorkspaceError,
+)
+from goldpan.core.log import LOG, is_json
+from goldpan.core.resources import explain
+from goldpan.core.result import Result, Results
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import hold_lock, make_directory
 from goldpan.core.terminal import Reporter
-from goldpan.plan.cluster import PlanCluster
-from goldpan.plan.due import Assessment, Job, RunSelection, assess, assess_all, priced
-from goldpan.plan.file import PlanFile
-from goldpan.plan.make import make_steps
-from goldpan.plan.mining import (
-    Selection,
-    is_current,
-    mine_together,
-    price_together,
-    read_selection,
-    repositories_of,
-    select_repositories,
-    summary_of,
-    write_selection,
-)
-from goldpan.plan.results import Ended, Event, Kind, Listener, PlanResult, UnitResult, now
-from goldpan.plan.step import Context, Step
-from goldpan.plan.unit import Change, Stage, UnitRecord
-from goldpan.workspace.workspace import Workspace
+from goldpan.plan.opened import OpenPlan
+from goldpan.plan.record import Basis, Record, digests_of
+from goldpan.plan.results import PlanResult, State, StepResult, named
+from goldpan.plan.stages import make_steps
+from goldpan.plan.step import Step
+from goldpan.workspace.options import call
+
+NEVER = "this plan has not run it yet"
+_UNKNOWN = Basis()
+"""What a step depends on that failed before that was known."""
+Listener = Callable[[StepResult, int, int], None]
+"""Hears of a step that begins or ended, with its number and how many there are."""
 
 
-class OpenPlan:
-    """A plan with its workspace, its repositories and its steps."""
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of a run beside its plan."""
+
+    only: tuple[str, ...] = ()
+    """Steps by ``STAGE``, ``STAGE/SUBJECT`` or subject; all without any."""
+    update: bool = False
+    """True where GitHub is asked for changes."""
+    force: bool = False
+    """True where steps that are up to date are run, too."""
+    refresh: bool = True
+    """True where the plan's `refresh` counts."""
+
+    def take(self, step: Step) -> bool:
+        """Tell whether a step is one of those that are asked for."""
+        names = {step.stage.name, step.name.lower(), step.subject.lower()}
+        return not self.only or any(name.lower().strip("/") in names for name in self.only)
+
+
+class PlanRun:
+    """The steps of an opened plan, which are judged or run."""
 
     def __init__(
-        self,
-        file: PlanFile,
-        lab: Workspace,
-        reporter: Reporter,
-        *,
-        select: bool = False,
-        keep: bool = True,
+        self, plan: OpenPlan, options: RunOptions, tell: Listener = lambda *_: None
     ) -> None:
-        """Open it; GitHub is searched where repositories are selected and were not before.
-
-        What it finds is stored where `keep` says so.
-        """
-        self.context = Context(file, lab)
-        self._reporter = reporter
-        selection = self._select(anew=select, keep=keep)
-        self.repositories = repositories_of(file.plan.repositories, selection)
-        self.steps: list[Step] = make_steps(self.context, self.repositories)
-        self._stages = Counter(step.unit.stage for step in self.steps)
-        self._numbers = {step.unit.name: number for number, step in enumerate(self.steps, 1)}
-
-    def assess(self, chosen: RunSelection, *, price: bool = False) -> list[Assessment]:
-        """Judge all units, with what those that are due would take where `price` says so."""
-        self._check_selection(chosen)
-        judged = assess_all(self.steps, chosen)
-        taken = [assessment for assessment in judged if chosen.takes(assessment.unit)]
-        if not price:
-            return taken
-        steps = {step.unit.name: step for step in self.steps}
-        due = [steps[assessment.unit.name] for assessment in taken if assessment.is_open]
-        mining = price_together(due, self.context, self._reporter)
-        costs = {step.unit.name: mining.get(step.unit.name) or step.price() for step in due}
-        past: dict[Stage, list[UnitRecord]] = defaultdict(list)
-        for assessment in judged:
-            if (record := assessment.record) is not None and record.seconds:
-                past[assessment.unit.stage].append(record)
-        return [
-            priced(assessment, costs[name], past[assessment.unit.stage])
-            if (name := assessment.unit.name) in costs
-            else assessment
-            for assessment in taken
-        ]
-
-    def run(
-        self, chosen: RunSelection, listener: Listener, ray: RayCluster | None = None
-    ) -> PlanResult:
-        """Run what is due, here or on a cluster."""
-        self._check_selection(chosen)
-        started, (file, lab) = time.monotonic(), (self.context.file, self.context.lab)
-        jobs: dict[str, Job] = {}
-        make_directory(self.context.folder)
-        busy = WorkspaceError(
-            f"Another goldpan is running the plan {file.name} in {lab.path}", "Wait for it"
-        )
-        with hold_lock(self.context.folder / "lock", busy), ExitStack() as stack:
-            self.context.records.clear()
-            cluster = None
-            if ray is not None:
-                cluster = PlanCluster(ray, file, lab, self._reporter)
-                stack.enter_context(cluster.checked())
-            for (stage, _), steps in groupby(self.steps, _rank):
-                for step in steps:
-                    jobs[step.unit.name] = self._judge(step, chosen, jobs, listener)
-                self._run_jobs(stage, [job for job in jobs.values() if not job.result], cluster)
-        taken = [jobs[step.unit.name] for step in self.steps if chosen.takes(step.unit)]
-        ended = tuple(job.result for job in taken if job.result is not None)
-        seconds = time.monotonic() - started
-        return PlanResult(file.name, lab.path, self.repositories, ended, seconds)
-
-    def _select(self, *, anew: bool, keep: bool) -> Selection | None:
-        context, repositories = self.context, self.context.file.plan.repositories
-        if not repositories.select:
-            return None
-        earlier = read_selection(context.selection_file)
-        if earlier is not None and not anew and is_current(earlier, repositories):
-            return earlier
-        selection = select_repositories(context.lab.settings, repositories, self._reporter)
-        if keep:
-            write_selection(context.selection_file, selection)
-        self._reporter.note(summary_of(selection, repositories))
-        return selection
-
-    def _check_selection(self, chosen: RunSelection) -> None:
-        for name in chosen.only:
-            if not any(RunSelection((name,)).takes(step.unit) for step in self.steps):
+        """Make the steps; raises `UsageError` for a name in `only` that is none."""
+        self.plan = plan
+        self.steps = make_steps(plan)
+        self._options = options
+        self._tell = tell
+        self._ended: dict[str, StepResult] = {}
+        for name in options.only:
+            if not any(RunOptions((name,)).take(step) for step in self.steps):
                 raise UsageError(
-                    f"--only {name} names no unit of the plan {self.context.file.name}",
+                    f"--only {name} names no unit of the plan {plan.file.name}",
                     "Give a stage, a repository or both, as filter/OWNER/NAME; --dry-run lists all",
                 )
 
-    def _run_jobs(self, stage: Stage, due: Sequence[Job], cluster: PlanCluster | None) -> None:
-        """Run what is due of a stage, of units none of which depends on another."""
-        if stage == "mine" and len(due) > 1:
-            mine_together(due, self.context, self._reporter)
-        else:
-            sent = []
-            for job in due:
-                if cluster is not None and cluster.takes(job.step):
-                    sent.append(job)
-                else:
-                    job.run()
-            if cluster is not None:
-                cluster.run(sent)
-        self.context.memory.clear()
+    def judged(self) -> list[StepResult]:
+        """Return all steps that are asked for as a run would find them, without running any.
 
-    def _judge(
-        self, step: Step, chosen: RunSelection, jobs: Mapping[str, Job], listener: Listener
-    ) -> Job:
-        """Return a unit as a job, which has a result where it is not due."""
-        unit, record = step.unit, step.record
-        numbers = self._numbers[unit.name], len(self.steps), self._stages[unit.stage]
+        What depends on steps that are due cannot be told before these ran.
+        """
+        found: list[StepResult] = []
+        open_steps: set[str] = set()
+        for step in self.steps:
+            after = tuple(sorted({*step.needs, *step.after} & open_steps))
+            try:
+                result = replace(self._judge(step)[1], after=after)
+            except GoldpanError as error:
+                # What it reads is not there yet, or is damaged: running it tells which.
+                why = (NEVER,) if step.record is None else () if after else (error.problem,)
+                result = _result(step, "due", why=why, after=after)
+            if result.state == "due" and not result.why and after:
+                result = replace(result, state="after")
+            if result.state in ("fresh", "partial") and after:
+                result = replace(result, state="after")
+            if result.is_open:
+                open_steps.add(step.name)
+            found.append(result)
+        taken = zip(self.steps, found, strict=True)
+        return [result for step, result in taken if self._options.take(step)]
 
-        def tell(kind: Kind, why: tuple[Change, ...], result: UnitResult | None) -> None:
-            listener(Event(kind, unit, *numbers, now(), why, result))
+    def run(self) -> PlanResult:
+        """Run what is due."""
+        plan, started = self.plan, time.monotonic()
+        make_directory(plan.folder)
+        busy = WorkspaceError(
+            f"Another goldpan is running the plan {plan.file.name} in {plan.lab.path}",
+            "Wait for it",
+        )
+        with hold_lock(plan.folder / "lock", busy):
+            plan.forget()
+            for batch in self._batches():
+                begun = [running for running in map(self._begin, batch) if running is not None]
+                for group in _with_equal_options(begun):
+                    self._do(group)
+        taken = (self._ended[step.name] for step in self.steps if self._options.take(step))
+        seconds = round(time.monotonic() - started, 3)
+        return PlanResult(plan.file.name, plan.lab.path, tuple(plan.repos), tuple(taken), seconds)
 
-        job = Job(step, tell)
-        needed = [jobs[name].result for name in unit.needs if name in jobs]
-        blocker = next((result for result in needed if result and result.blocks_others), None)
-        if blocker is not None:
-            because = blocker.because or blocker.unit.name
-            cause = jobs[because].result
-            how = {"failed": "failed", "partial": "waits"}.get(
-                cause.state if cause else "", "was skipped"
-            )
-            job.finish("skipped", said=f"needs {because}, which {how}", because=because)
-            return job
+    def _judge(self, step: Step) -> tuple[Basis, StepResult]:
+        """Return what a step depends on, and whether it is due; its needs are met.
+
+        One that was not asked for is due only where what is there is not what the plan says.
+        """
+        record, basis = step.record, step.basis()
+        if record is None:
+            return basis, _result(step, "due", why=(NEVER,))
+        why = [*record.changes(basis, self.plan.lab.path, owns=step.stage.owns)]
+        if record.state in ("done", "partial") and self._options.take(step):
+            why += self._asked(step, record)
+        state: State = "due" if why else "partial" if record.missing else "fresh"
+        if record.state == "failed":
+            state = "failed"
+        elif record.state == "begun":
+            state = "stopped"
+        return basis, _result(
+            step,
+            state,
+            why=tuple(why),
+            summary=record.summary,
+            missing=record.missing,
+            stops=record.stops,
+            problem=record.problem,
+            remedy=record.remedy,
+        )
+
+    def _asked(self, step: Step, record: Record) -> Iterator[str]:
+        options = self._options
+        if record.missing and record.again:
+            yield f"something is missing ({'; '.join(record.missing[:3])})"
+        if options.refresh and (reason := step.stage.is_due(step, record, options.update)):
+            yield reason
+        if options.force:
+            yield "--force was given"
+
+    def _batches(self) -> Iterator[list[Step]]:
+        """Yield steps that begin at once: of many repositories where their stage takes many."""
+        for _, steps in groupby(self.steps, lambda step: step.stage.name):
+            of_stage = list(steps)
+            if of_stage[0].is_joint:
+                yield of_stage
+            else:
+                yield from ([step] for step in of_stage)
+
+    def _begin(self, step: Step) -> _Running | None:
+        """Record and report that a step begins; None where it is not due, or cannot run."""
+        needed = [self._ended[name] for name in step.needs if name in self._ended]
+        stopper = next((result for result in needed if result.stops_others), None)
+        if stopper is not None:
+            because = self._ended[stopper.because or stopper.unit]
+            how = {"failed": "failed", "partial": "waits"}.get(because.state, "was skipped")
+            summary = f"needs {because.unit}, which {how}"
+            self._end(_result(step, "skipped", summary=summary, because=because.unit))
+            return None
+        running = _Running(step, time.monotonic())
         try:
-            judged = assess(step, chosen)
-        except Exception as error:  # noqa: BLE001 - no unit stops the others
-            job.fail(error, ran=False)
-            return job
-        assert judged.recipe is not None
-        job.recipe, job.why = judged.recipe, judged.why
-        if not judged.why:
-            assert record is not None
-            state: Ended = "partial" if record.lacks else "fresh"
-            job.finish(state, said=record.said, lacks=record.lacks, waits=record.waits)
-        elif not chosen.takes(unit):
-            left_out = f"it is not up to date, and --only leaves it out: {judged.why[0]}"
-            job.finish("skipped", said=left_out)
-        return job
+            basis, result = self._judge(step)
+            running = replace(running, basis=basis, why=result.why)
+            if not result.why:
+                self._end(result)
+                return None
+            if not self._options.take(step):
+                left_out = f"it is not up to date, and --only leaves it out: {result.why[0]}"
+                self._end(_result(step, "skipped", summary=left_out, why=result.why))
+                return None
+            self._report(_result(step, "due", why=result.why))
+            step.prepare()
+            self.plan.keep(running.record("begun"))
+        except StoppedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - no step stops the others
+            self._fail(running, error)
+            return None
+        return running
+
+    def _do(self, group: Sequence[_Running]) -> None:
+        """Do steps by one call; where that fails, each for itself."""
+        try:
+            found = _call([running.step for running in group])
+        except StoppedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - no step stops the others
+            if len(group) == 1:
+                self._fail(group[0], error)
+            for running in group if len(group) > 1 else ():
+                self._do([running])
+            return
+        for running, results in zip(group, found, strict=True):
+            try:
+                self._succeed(running, results)
+            except StoppedError:
+                raise
+            except Exception as error:  # noqa: BLE001 - no step stops the others
+                self._fail(running, error)
+
+    def _succeed(self, running: _Running, results: Sequence[Any]) -> None:
+        step, root = running.step, self.plan.lab.path
+        outcome = step.outcome(results)
+        if step.stage.appends:
+            running = replace(running, basis=step.basis())
+        state: State = "partial" if outcome.missing else "done"
+        record = replace(
+            running.record(state),
+            outputs=digests_of(outcome.made, root),
+            summary=outcome.summary,
+            missing=outcome.missing,
+            again=outcome.again,
+            stops=outcome.stops,
+            repo=outcome.repo,
+        )
+        self.plan.keep(record)
+        self._end(running.result(state, record, tuple(results)))
+
+    def _fail(self, running: _Running, error: Exception) -> None:
+        explained = error if isinstance(error, GoldpanError) else explain(error)
+        if explained is None:
+            LOG.error("%s", running.step.name, exc_info=error)
+            explained = GoldpanError(
+                f"Goldpan itself failed ({type(error).__name__}: {error})",
+                "Please report it, with what goldpan --log-file FILE run writes",
+            )
+        remedy = explained.remedy
+        if isinstance(explained, TagTakenError):
+            remedy += ". Write {content} into the plan's tag, which differs with the rows"
+        record = replace(running.record("failed"), problem=explained.problem, remedy=remedy)
+        self.plan.keep(record)
+        self._end(running.result("failed", record))
+
+    def _end(self, result: StepResult) -> None:
+        self._ended[result.unit] = result
+        if result.ran or result.state in ("failed", "skipped"):
+            self._report(result)
+
+    def _report(self, result: StepResult) -> None:
+        number = next(n for n, step in enumerate(self.steps, 1) if step.name == result.unit)
+        self._tell(result, number, len(self.steps))
 
 
-def _rank(step: Step) -> tuple[Stage, bool]:
-    """Return the stage, and whether the unit needs another one of it."""
-    stage = step.unit.stage
-    return stage, any(name.startswith(f"{stage}/") for name in step.unit.needs)
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A step under way."""
+
+    step: Step
+    began: float
+    basis: Basis = _UNKNOWN
+    why: tuple[str, ...] = ()
+
+    def record(self, state: Any) -> Record:
+        """Return its record; what is known of a repository's name stays."""
+        last = self.step.record
+        return Record(
+            self.step.name,
+            state,
+            self.basis,
+            _now(),
+            seconds=round(time.monotonic() - self.began, 3),
+            repo=last.repo if last else "",
+        )
+
+    def result(self, state: State, record: Record, results: tuple[Any, ...] = ()) -> StepResult:
+        """Return how it ended."""
+        return _result(
+            self.step,
+            state,
+            why=self.why,
+            ran=bool(self.basis.version),
+            seconds=record.seconds,
+            summary=record.summary,
+            missing=record.missing,
+            stops=record.stops,
+            problem=record.problem,
+            remedy=record.remedy,
+            results=tuple(one for one in results if isinstance(one, Result)),
+        )
+
+
+def _result(step: Step, state: State, **about: Any) -> StepResult:
+    at = step.record.at if step.record else ""
+    return StepResult(
+        unit=step.name, stage=step.stage.name, subject=step.subject, state=state, at=at, **about
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _with_equal_options(begun: Sequence[_Running]) -> list[list[_Running]]:
+    """Return steps that one call can do, each in the order in which calls return repositories."""
+    groups: dict[str, list[_Running]] = {}
+    for running in sorted(begun, key=lambda running: running.step.repo.lower()):
+        groups.setdefault(repr(running.step.stage.options(running.step)), []).append(running)
+    return list(groups.values())
+
+
+def _call(steps: Sequence[Step]) -> list[list[Any]]:
+    """Call the method of some steps, once for each choice of values; return the results of each."""
+    first = steps[0]
+    options, lab = first.options(), first.plan.lab
+    found: list[list[Any]] = [[] for _ in steps]
+    for values in product(*(options[name] for name in first.stage.each)):
+        given = {**options, **dict(zip(first.stage.each, values, strict=True))}
+        if first.stage.is_of_repository:
+            given["repos"] = [step.repo for step in steps]
+        result = call(lab, first.method, given)
+        items = list(result) if isinstance(result, Results) else []
+        is_for_each = first.stage.is_of_repository and len(items) == len(steps)
+        if not is_for_each and len(steps) > 1:
+            raise UsageError(f"{first.stage.name} gave no result of each repository", "Report it")
+        for number, results in enumerate(found):
+            results.append(items[number] if is_for_each else result)
+    return found
+
+
+def reported_to(reporter: Reporter) -> Listener:
+    """Return what tells of steps in lines, or as JSON where that is asked for."""
+
+    def line(result: StepResult, number: int, total: int) -> None:
+        title = f"[{number:,}/{total:,}] {result.unit}"
+        reporter.note(f"{title}{_told(result)}")
+
+    return _write_event if is_json() else line
+
+
+def _told(result: StepResult) -> str:
+    from goldpan.miners.mine import duration
+
+    match result.state:
+        case "due":
+            return f": {named(result.why)}"
+        case "failed":
+            return f" failed: {result.problem}. {result.remedy}."
+        case "skipped":
+            return f" skipped: {result.summary}"
+    missing = f"; missing: {'; '.join(result.missing)}" if result.missing else ""
+    return f" done in {duration(result.seconds)}: {result.summary}{missing}"
+
+
+def _write_event(result: StepResult, number: int, total: int) -> None:
+    events = {"due": "begin", "failed": "fail", "skipped": "skip"}
+    names = ("unit", "stage", "subject", "why")
+    line = {
+        "event": events.get(result.state, "end"),
+        "at": _now(),
+        "number": number,
+        "total": total,
+        **{name: getattr(result, name) for name in names},
+    }
+    if result.state != "due":
+        ended = ("state", "seconds", "summary", "missing", "problem", "remedy")
+        line |= {name: getattr(result, name) for name in ended}
+    sys.stderr.write(for_json(mask(orjson.dumps(line).decode())) + "\n")
+    sys.stderr.flush()

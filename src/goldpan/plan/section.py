@@ -1,27 +1,57 @@
-"""A table of a plan's file: typed, strict about the names of its keys, derived from methods."""
+"""Tables of a plan's file: strict about the names of their keys, derived from methods.
+
+What no method has is written here: which repositories, and what things are called.
+"""
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from types import EllipsisType, MappingProxyType
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    create_model,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from goldpan.core.errors import UsageError
+from goldpan.core.settings.config import repository_name
 from goldpan.core.values import several
 from goldpan.workspace.options import Option
 
+MOST_SELECTED = 1_000
+"""GitHub's search shows no more."""
+EXECUTION = "execution"
+"""The group of options that say where work is done; results do not depend on them."""
 _NEVER = ("repos", "dry_run")
 """Options that a run of the plan gives, not its file."""
+_CREDENTIALS = re.compile(r"(?!ssh:)[a-z]+://[^/]*@|ssh://[^/@]*:[^/]*@", re.I)
 
 
 def refusal(problem: str, remedy: str = "") -> PydanticCustomError:
     """Return what a validator raises: the cause and the remedy, which stand behind the key."""
     return PydanticCustomError("plan", "{problem}", {"problem": problem, "remedy": remedy})
+
+
+def _repository(name: str) -> str:
+    try:
+        return repository_name(name)
+    except UsageError as error:
+        raise refusal(error.problem, error.remedy) from None
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+Repository = Annotated[str, AfterValidator(_repository)]
 
 
 class PlanSection(BaseModel):
@@ -37,11 +67,10 @@ class PlanSection(BaseModel):
     def _known_keys(cls, values: Any) -> Any:
         if not isinstance(values, Mapping):
             return values
-        keys = list(cls.model_fields)
         read: dict[str, Any] = {}
         for key, value in values.items():
             name = str(key).replace("-", "_")
-            if name not in keys:
+            if name not in cls.model_fields:
                 read[str(key)] = value
                 continue
             if name in read:
@@ -59,10 +88,6 @@ class PlanSection(BaseModel):
         """Return the names that a key gives, one or several; none where there is no such key."""
         return several(self.get(name) or ())
 
-    def replaced(self, **values: Any) -> Self:
-        """Return the section with other values."""
-        return self.model_copy(update=values)
-
 
 class StageSection(PlanSection):
     """A section whose keys are the options of a method, besides those of the plan alone."""
@@ -76,8 +101,168 @@ class StageSection(PlanSection):
         return {name: getattr(self, name) for name in names}
 
     def values(self) -> dict[str, Any]:
-        """Return all parameters, with their defaults where the file says nothing."""
-        return {name: getattr(self, name) for name in self.parameters}
+        """Return all parameters on which a result depends, defaults included."""
+        options = self.parameters.values()
+        return {one.name: getattr(self, one.name) for one in options if one.group != EXECUTION}
+
+
+class Select(PlanSection):
+    """Repositories that GitHub's search finds, the most starred first."""
+
+    language: str | None = Field(default=None, description="The main language, such as Go.")
+    min_stars: int = Field(default=0, ge=0, description="At least this many stars.")
+    license: str | None = Field(
+        default=None, description="Its keyword in GitHub's search, such as mit or apache-2.0."
+    )
+    limit: int = Field(
+        default=10,
+        ge=1,
+        le=MOST_SELECTED,
+        description="At most this many, besides those that are listed or selected before.",
+    )
+    archived: bool = Field(default=False, description="Also archived repositories.")
+
+    @field_validator("language", "license")
+    @classmethod
+    def _word(cls, value: str | None) -> str | None:
+        if value is not None and (not value.strip() or any(sign in value for sign in '"\\\n\r')):
+            raise refusal(f"{value!r} is no word of a search")
+        return value
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Select:
+        if self.language is None and self.license is None and not self.min_stars:
+            remedy = "Give language, min_stars or license"
+            raise refusal("it selects among all repositories", remedy)
+        return self
+
+
+class Repositories(PlanSection):
+    """The repositories that are worked on."""
+
+    listed: tuple[Repository, ...] = Field(default=(), description="Their names, OWNER/NAME.")
+    select: tuple[Select, ...] = ()
+
+    @field_validator("listed")
+    @classmethod
+    def _once_each(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple({name.lower(): name for name in names}.values())
+
+    @model_validator(mode="after")
+    def _check_any(self) -> Repositories:
+        if not self.listed and not self.select:
+            remedy = 'Write listed = ["OWNER/NAME"], or a [[repositories.select]]'
+            raise refusal("it names no repository", remedy)
+        return self
+
+
+class Plan(StageSection):
+    """The keys of a plan before its sections, and where its stages do their work."""
+
+    workspace: str | None = Field(
+        default=None,
+        description="A directory, relative to the file, or an address; --workspace overrides it.",
+    )
+    refresh: Literal["never", "daily", "always"] = Field(
+        default="never",
+        description="When repositories are mined again for what changed: never, daily or always.",
+    )
+    repositories: Repositories
+
+
+class MineSection(StageSection):
+    """How GitHub is asked, as by goldpan mine."""
+
+    enabled: bool = Field(
+        default=True, description="false: only make tables of the raw replies that are there."
+    )
+    licenses: dict[Repository, str] = Field(
+        default={}, description="Licenses by repository, where GitHub is wrong or silent."
+    )
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """What the workspace is opened with, for all stages."""
+        return super().given()
+
+    def given(self) -> dict[str, Any]:
+        """Return nothing: the workspace was opened with it."""
+        return {}
+
+    def values(self) -> dict[str, Any]:
+        """Return nothing: what the workspace was opened with counts, not how fast it is done."""
+        return {}
+
+    @field_validator("licenses")
+    @classmethod
+    def _lower(cls, licenses: dict[str, str]) -> dict[str, str]:
+        return {name.lower(): license for name, license in licenses.items()}
+
+
+class CloneSection(StageSection):
+    """How histories are fetched, as by goldpan clone."""
+
+    enabled: bool = Field(default=True, description="false: work without the code's history.")
+    source: str | None = Field(
+        default=None,
+        description="A git address, local mirror or bundle, with {owner} and {name} in it, such as "
+        "mirrors/{owner}/{name}.git.",
+    )
+
+    @field_validator("source")
+    @classmethod
+    def _without_password(cls, source: str | None) -> str | None:
+        if source is not None and _CREDENTIALS.match(source):
+            remedy = "Remove them, and put a token into GITHUB_TOKEN"
+            raise refusal("the address holds a name or a password", remedy)
+        return source
+
+
+class DatasetSection(StageSection):
+    """A dataset, as by goldpan build FAMILY."""
+
+    name: Name = Field(description="The name of its directory in WORKSPACE/datasets.")
+    family: str = Field(description="A family of goldpan build, whose options are keys here.")
+    repositories: tuple[Repository, ...] = Field(
+        default=(), description="Some of the repositories of the plan. (default: all)"
+    )
+    leave_out: bool = Field(
+        default=False, description="Build without repositories that a stage failed for."
+    )
+    since: str | None = Field(
+        default=None,
+        description="An older version, such as last for that of the plan, or its directory or name "
+        "on the Hub.",
+    )
+
+
+class NamedSection(StageSection):
+    """One of several of a stage."""
+
+    name: Name = Field(description="A name for it.")
+
+
+class EvaluationSection(NamedSection):
+    """Models that are run, as by goldpan evaluate run."""
+
+    @model_validator(mode="after")
+    def _check_any(self) -> EvaluationSection:
+        if not any(self.get(name) for name in ("dataset", "task", "suite")):
+            remedy = 'Write dataset = ["NAME"] or task = ["TASK"]'
+            raise refusal("it names nothing to evaluate on", remedy)
+        return self
+
+
+class OfDataset(StageSection):
+    """A stage that works on one dataset of the plan."""
+
+    dataset: Name = Field(description="A dataset of this plan, by name.")
+
+
+class ExportSection(OfDataset):
+    """A dataset in another form, as by goldpan export."""
+
+    name: Name = Field(description="The name of its directory in WORKSPACE/exports.")
 
 
 S = TypeVar("S", bound=StageSection)
@@ -97,11 +282,7 @@ def derive(
     file may give more values than the method takes at once.
     """
     named_by_plan = {*_NEVER, *without, *base.model_fields}
-    taken = {
-        option.name: option
-        for option in options
-        if option.group != "execution" and option.name not in named_by_plan
-    }
+    taken = {option.name: option for option in options if option.name not in named_by_plan}
     fields: dict[str, Any] = {
         name: _field(option, is_several=name in several) for name, option in taken.items()
     }
@@ -118,6 +299,7 @@ def is_path(option: Option) -> bool:
 
 
 def _field(option: Option, *, is_several: bool) -> tuple[Any, Any]:
+    """Return an option as TOML gives it: its type and its default."""
     kind: Any = dict[str, Any] if option.is_mapping else _plain(option.typed)
     default = ... if option.is_required else option.default
     if get_origin(kind) is tuple:

@@ -1,347 +1,220 @@
-"""The step of a stage that is an operation: its section's values in, its files' digests kept."""
+"""A stage of a plan, and its steps: a method with its options, and the files read and written."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import product
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from goldpan._version import __version__
 from goldpan.core.result import Line, Result, Title, blocks_of
-from goldpan.core.storage.sealed import read_lineage
 from goldpan.core.storage.workspace import make_directory
-from goldpan.core.values import EngineName, Execution
-from goldpan.datasets.card import FINDINGS_PAGE
-from goldpan.datasets.provenance import PROVENANCE
-from goldpan.plan.file import PlanFile
+from goldpan.plan.opened import OpenPlan
+from goldpan.plan.record import Basis, Record, flat
 from goldpan.plan.section import StageSection
-from goldpan.plan.sections import method_of
-from goldpan.plan.unit import Cost, Outcome, Unit, UnitRecord, digest_of, read_record, write_record
-from goldpan.workspace.options import call, options_of
+from goldpan.workspace.building import builder_method
+from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from goldpan.core.storage.workspace import WorkspaceLayout
-    from goldpan.datasets.tasks.task import Task
-    from goldpan.filters.profile import Profile
-
-
-RENAMED = "repo"
-"""The fact of a mined repository: the name under which it is kept."""
-HISTORY = ("revisions", "changes")
-"""The tables that clones give."""
-ISSUES = "issues of all repositories"
-"""The input of what looks for duplicates among them."""
-
-
-@dataclass(frozen=True)
-class Context:
-    """A plan with its workspace, and what is known of its units."""
-
-    file: PlanFile
-    lab: Workspace
-    engine: EngineName = "local"
-    """Where a unit does what one process cannot hold: ``ray`` on a machine of a cluster."""
-    records: dict[str, UnitRecord | None] = field(default_factory=dict)
-    """The records that were read, by the names of units."""
-    memory: dict[str, str] = field(default_factory=dict)
-    """Cached values, valid until a unit is run."""
-
-    @cached_property
-    def folder(self) -> Path:
-        """Where the plan keeps what it knows: ``WORKSPACE/plans/NAME``."""
-        return self.lab.path / "plans" / self.file.name
-
-    @property
-    def selection_file(self) -> Path:
-        """The file of what GitHub's search found."""
-        return self.folder / "selection.json"
-
-    def record_file(self, unit: str) -> Path:
-        """Return the file of a unit's record."""
-        return self.folder / "units" / f"{unit.lower()}.json"
-
-    def record(self, unit: str) -> UnitRecord | None:
-        """Return what is kept of a unit's last run."""
-        if unit not in self.records:
-            self.records[unit] = read_record(self.record_file(unit))
-        return self.records[unit]
-
-    def keep(self, record: UnitRecord) -> None:
-        """Store a record."""
-        write_record(self.record_file(record.unit), record)
-        self.records[record.unit] = record
-
-    @cached_property
-    def profiles(self) -> Mapping[str, Profile]:
-        """The profiles of filters, by the names that the file gives them."""
-        from goldpan.filters.profile import load_profile
-
-        return {name: load_profile(name) for name in self.file.profiles}
-
-    def profile(self, name: str) -> Profile:
-        """Return a profile of filters by the name that the file gives it."""
-        return self.profiles[self.file.profile(name)]
-
-    def layout(self, rules: str | None = None) -> WorkspaceLayout:
-        """Return where everything lies, with the pairs by some rules, by default the first."""
-        return self.lab.layout.by_rules(rules or self.file.rules[0])
-
-    def repository(self, repo: str) -> str:
-        """Return the name under which a repository is kept: GitHub may have renamed it."""
-        record = self.record(f"mine/{repo}")
-        return repo if record is None else record.facts.get(RENAMED, repo)
-
-    def is_finished(self, unit: str) -> bool:
-        """Tell whether a unit was run, if in part."""
-        record = self.record(unit)
-        return record is not None and record.state in ("done", "partial")
-
-    def task(self, name: str) -> Task:
-        """Return a task of the registry, or of the workspace."""
-        from goldpan.core.storage.workspace import tasks_directory
-        from goldpan.datasets.tasks.registry import find_task
-
-        return find_task(name, tasks_directory(self.lab.path))
-
-    def pairs(self, repo: str) -> list[Path]:
-        """Return the files of a repository's pairs, by all rules."""
-        return [self.lab.layout.pairs(repo, rules) for rules in self.file.rules]
-
-    def tables(self, repo: str) -> list[Path]:
-        """Return the mined tables of a repository."""
-        directory = self.lab.layout.tables(repo)
-        return [directory / name for name in read_lineage(directory, "normalize")["outputs"]]
-
-    def filtered(self, repos: Iterable[str], profile: str, rules: str) -> Iterator[Path]:
-        """Yield what datasets read of repositories: tables, pairs and verdicts."""
-        layout, name = self.layout(rules), self.profile(profile).name
-        for repo in map(self.repository, repos):
-            tables = layout.tables(repo).glob("*.parquet")
-            yield from (path for path in tables if not path.name.startswith("pairs."))
-            yield from (layout.pairs(repo, rules), layout.verdicts(repo, name))
-
-    def decisions(self, projects: Iterable[str]) -> list[Path]:
-        """Return the files of what people decided in annotation projects."""
-        root = self.lab.path
-        return [root / "annotations" / name / "decisions.parquet" for name in projects]
-
-    def audits(self, names: Iterable[str]) -> list[Path]:
-        """Return the files of the findings in datasets, by the datasets' names."""
-        return [self.lab.path / "audits" / name / "findings.parquet" for name in names]
-
-    def data(self, section: StageSection) -> list[Path]:
-        """Return the provenance of the datasets, and of the rows of tasks, that a section names."""
-        from goldpan.datasets.tasks.data import task_directory
-
-        layout = self.lab.layout
-        directories = [layout.dataset(name) for name in section.names("dataset")]
-        directories += [task_directory(layout, self.task(name)) for name in section.names("task")]
-        return [directory / PROVENANCE for directory in directories]
-
-    def digests(self, paths: Iterable[Path]) -> dict[str, str]:
-        """Return the digests of what a unit reads, by paths below the workspace or the plan."""
-        bases = (self.lab.path, self.file.path.parent)
-        digests = {}
-        for path in paths:
-            base = next((base for base in bases if path.is_relative_to(base)), None)
-            name = path if base is None else path.relative_to(base)
-            digests[name.as_posix()] = digest_of(path)
-        return digests
-
-    def issues(self) -> dict[str, str]:
-        """Return the digest of the issues of all repositories, among which duplicates are found."""
-        if ISSUES not in self.memory:
-            layout, whole = self.lab.layout, hashlib.sha256()
-            for repo in layout.repositories("tables"):
-                whole.update(f"{repo} {digest_of(layout.table(repo, 'entries'))}\n".encode())
-            self.memory[ISSUES] = whole.hexdigest()
-        return {ISSUES: self.memory[ISSUES]}
-
-
-def rules_settings(names: Iterable[str]) -> dict[str, Any]:
-    """Return what pairing rules ask for, and the plugins behind them."""
-    from goldpan.core.plugins.loading import digests
-    from goldpan.miners.pairing import find_rules
-
-    found = [find_rules(name) for name in names]
-    signals = sorted({name for rules in found for name in rules.signals})
-    plugins = digests(
-        *(("rules", rules.name) for rules in found), *(("signal", name) for name in signals)
-    )
-    plain = {f"rules {rules.name}": rules.plain() for rules in found}
-    return {"rules": ", ".join(rules.name for rules in found), **plain, "plugins": plugins}
-
-
-def profile_settings(profiles: Iterable[Profile]) -> dict[str, Any]:
-    """Return what verdicts depend on of profiles: settings, and digests of their criteria."""
-    return {
-        f"profile {profile.name}": {
-            "decide": list(profile.decide),
-            **profile.plain()["settings"],
-            "criteria": {name: profile.digest(name) for name in profile.criteria()},
-        }
-        for profile in profiles
-    }
-
-
-def dataset_files(step: Step) -> tuple[Path, ...]:
-    """Return the files of the dataset that a stage works on."""
-    name = step.section.get("dataset") or step.unit.subject
-    return files_below(step.context.lab.layout.dataset(name))
-
-
-def audited_files(step: Step) -> list[Path]:
-    """Return a dataset's files, and the findings that go with them."""
-    name = step.section.get("dataset") or step.unit.subject
-    return [*dataset_files(step), *step.context.audits([name])]
-
-
-def files_below(*directories: Path) -> tuple[Path, ...]:
-    """Return all files below directories, but for what an audit writes beside a card."""
-    return tuple(
-        path
-        for directory in directories
-        for path in directory.rglob("*")
-        if path.is_file() and path.name != FINDINGS_PAGE
-    )
 
 
 @dataclass(frozen=True, slots=True)
-class StageFiles:
-    """The command, inputs and outputs of a stage, by which its units become due."""
+class Outcome:
+    """What a step did."""
 
-    words: str
-    """The command whose operation it calls."""
-    inputs: Callable[[Step], Iterable[Path]] = lambda _: ()
-    """Returns the files that it reads."""
-    all_issues: bool = False
-    """True where it reads the issues of all repositories, too."""
-    outputs: Callable[[Step, Sequence[Any]], Iterable[Path]] = lambda *_: ()
-    """Returns what it wrote, of what the calls returned."""
-    kept: Callable[[Step], Iterable[Path]] = lambda _: ()
-    """Returns what counts for the size beside the outputs."""
-    settings: Callable[[Step], Mapping[str, Any]] = lambda _: {}
-    """Returns what the names in a section stand for, such as pairing rules."""
-    runs_locally: Callable[[Step], bool] = lambda _: False
-    """Tells whether a unit runs where the plan is, though others go to a cluster: what needs tokens
-    or keys stays with them."""
-    line: Callable[[Any, Mapping[str, Any]], str] = lambda result, _: headline(result)
-    """Returns the result of a call with some values in one line."""
-    each: tuple[str, ...] = ()
-    """The parameters of which there are several values: each has a call of its own."""
-    appends: bool = False
-    """True where it may add to what it reads, as a stated license to the raw replies."""
-    owns: bool = True
-    """True where outputs that others changed have to be made again."""
+    summary: str
+    """A line on the result."""
+    made: tuple[Path, ...] = ()
+    """The files that it wrote."""
+    missing: tuple[str, ...] = ()
+    """What is missing."""
+    again: bool = False
+    """True where another run may bring what is missing."""
+    stops: bool = False
+    """True where what needs this step is not to run while something is missing."""
+    repo: str = ""
+    """The name under which a mined repository is kept: GitHub may have renamed it."""
+
+
+Results = Sequence[Any]
+"""What the calls of a step returned."""
+Subjects = Iterable[tuple[str, StageSection]]
+
+
+def each_section(plan: OpenPlan, stage: Stage) -> Subjects:
+    """Yield each section of a stage with its name, or what it works on."""
+    datasets = plan.file.by_stage["dataset"]
+    for place, section in plan.file.by_stage[stage.name].items():
+        named = datasets.get(place[:-1], section)
+        names = (named.get(key) for key in ("name", "project", "dataset"))
+        yield next(filter(None, names), str(place[-1])), section
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A stage: the table of the file, the method that is called, and how its steps hang together.
+
+    Functions take the step, and where it ended what its calls returned.
+    """
+
+    name: str
+    heading: str = ""
+    """The table of the file, such as ``[[verify]]``; empty for a stage without one."""
+    command: str
+    """The command whose method is called."""
+    keys: type[StageSection] = StageSection
+    """The keys that no option has."""
+    without: tuple[str, ...] = ()
+    """The options that the plan itself gives."""
+    several: tuple[str, ...] = ()
+    """The options of which the file may give more values than the method takes at once."""
+    subjects: Callable[[OpenPlan, Stage], Subjects] = each_section
+    """Yields what its steps work on, each with its section."""
+    is_of_repository: bool = False
+    """True where a step works on one repository."""
+    needs: Callable[[Step], Iterable[str]] = lambda _: ()
+    """Returns the steps without which it makes no sense, by name."""
+    after: Callable[[Step], Iterable[str]] = lambda _: ()
+    """Returns the steps that run before it and that it can do without, by name."""
+    after_people: bool = False
+    """True where it waits for annotations."""
+    reads: tuple[str, ...] = ()
+    """The stages of a workspace whose files it reads."""
+    files: Callable[[Step], Iterable[Path]] = lambda _: ()
+    """Returns what else it reads."""
+    reads_issues: bool = False
+    """True where it reads the issues of all repositories, too."""
+    settings: Callable[[Step], Mapping[str, Any]] = lambda _: {}
+    """Returns what the names in a section stand for, such as pairing rules."""
+    options: Callable[[Step], Mapping[str, Any]] = lambda _: {}
+    """Returns the options that the plan gives beside the section."""
+    each: tuple[str, ...] = ()
+    """The options of which each value has a call of its own."""
+    prepare: Callable[[Step], None] = lambda _: None
+    """Makes ready for a run, once, also where it is killed."""
+    makes: tuple[str, ...] = ()
+    """The stages of a workspace whose files it writes."""
+    writes: Callable[[Step, Results], Iterable[Path]] = lambda *_: ()
+    """Returns what else was written."""
+    summary: Callable[[Step, Results], str] = lambda _, results: "; ".join(map(headline, results))
+    """Returns a line on the results."""
+    ends: Callable[[Step, Results, Outcome], Outcome] = lambda _step, _results, outcome: outcome
+    """Returns the outcome with what the results tell beside."""
+    is_due: Callable[[Step, Record, bool], str] = lambda *_: ""
+    """Returns why it has to run though nothing changed here; the last is true for an update."""
+    together: bool = False
+    """True where repositories are worked on at once on one machine, too."""
+    goes_on: bool = False
+    """True where results tell of failures beside what was done."""
+    owns: bool = True
+    """True where outputs that others changed have to be made again."""
+    appends: bool = False
+    """True where it may add to what it reads, as a stated license to the raw replies."""
+
+    def steps(self, plan: OpenPlan) -> list[Step]:
+        """Return the steps of a plan."""
+        bare = [
+            Step(plan, self, subject, section) for subject, section in self.subjects(plan, self)
+        ]
+        return [
+            replace(step, needs=tuple(self.needs(step)), after=tuple(self.after(step)))
+            for step in bare
+        ]
+
+
+@dataclass(frozen=True)
 class Step:
-    """How a unit is run: a method is called with the values of a section."""
+    """One call of a method, or one for each value of some options."""
 
-    unit: Unit
-    context: Context
-    files: StageFiles
+    plan: OpenPlan
+    stage: Stage
+    subject: str
+    """A repository, or the name of what is made."""
     section: StageSection
-    repos: tuple[str, ...] = ()
-    """Repositories that it works on, by the names that the plan gives them."""
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    """Values that the plan gives beside the section."""
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
     @property
-    def record(self) -> UnitRecord | None:
-        """What is kept of its last run."""
-        return self.context.record(self.unit.name)
-
-    @property
-    def method(self) -> Callable[..., Any]:
-        """The method of the stage."""
-        return method_of(self.files.words, self.context.lab)
+    def name(self) -> str:
+        """Its name, such as ``mine/numpy/numpy``."""
+        return f"{self.stage.name}/{self.subject}"
 
     @property
     def repo(self) -> str:
-        """The repository of a unit that has one, by the name under which it is kept."""
-        return self.context.repository(self.unit.subject)
+        """The repository that it works on, by the name under which it is kept."""
+        return self.plan.kept(self.subject)
 
     @property
-    def gpus(self) -> float:
-        """How many GPUs of one machine it asks a cluster for, each part for itself."""
-        return 0.0
+    def record(self) -> Record | None:
+        """What is kept of its last run."""
+        return self.plan.record(self.name)
 
     @property
-    def parts(self) -> int:
-        """How many parts it has that a cluster may run at once; 0 where it is one."""
-        return 0
+    def method(self) -> Callable[..., Any]:
+        """The method of the workspace that it calls."""
+        return method_of(self.stage.command, self.plan.lab, self.section.get("family"))
 
-    def run_part(self, number: int) -> Outcome:
-        """Do one part, from 0 on; raises `GoldpanError` where the unit is to fail for it."""
-        raise NotImplementedError
+    def options(self) -> dict[str, Any]:
+        """Return what the method is called with, by name."""
+        return self.plan.options(self.method, self.section, self.stage.options(self))
 
-    def join(self, parts: Sequence[Outcome]) -> Outcome:
-        """Return the outcome of the unit, of those of all its parts."""
-        raise NotImplementedError
+    def basis(self) -> Basis:
+        """Return all that the result depends on, as it is now."""
+        settings = {**self.section.values(), **self.stage.settings(self)}
+        return Basis(__version__, flat(settings), dict(sorted(self.inputs().items())))
 
-    def settings(self) -> Mapping[str, Any]:
-        """Return what the result depends on beside files: values, and what they stand for."""
-        return {**self.section.values(), **self.files.settings(self)}
+    def inputs(self) -> dict[str, str]:
+        """Return the digests of what the result depends on, by name."""
+        paths = [*self._tables(self.stage.reads), *self.stage.files(self)]
+        issues = self.plan.issues() if self.stage.reads_issues else {}
+        return {**self.plan.digests(paths), **issues}
 
-    def inputs(self) -> Mapping[str, str]:
-        """Return the digests of the files that the result depends on."""
-        issues = self.context.issues() if self.files.all_issues else {}
-        return {**self.context.digests(self.files.inputs(self)), **issues}
+    @property
+    def is_joint(self) -> bool:
+        """True where one call takes many repositories: of mining, or on a cluster."""
+        is_joint = self.stage.together or self.plan.is_on_cluster(self.section)
+        return self.stage.is_of_repository and is_joint
 
-    def price(self) -> Cost:
-        """Return what it would cost beyond what the last run tells, and GitHub for mining."""
-        return Cost()
-
-    def due(self, record: UnitRecord, update: bool) -> str:
-        """Return why it has to run though nothing changed here; empty where it has not."""
-        return ""
+    def _tables(self, stages: tuple[str, ...]) -> set[Path]:
+        """Return what stages of a workspace wrote of its repository or its dataset."""
+        if self.stage.is_of_repository:
+            return self.plan.tables(stages, repo=self.repo)
+        return self.plan.tables(stages, dataset=self.section.get("dataset") or self.subject)
 
     def prepare(self) -> None:
-        """Make ready for a run, once, also where it is killed: the directory of what it writes."""
-        if (output := self.fixed.get("output")) is not None:
+        """Make ready for a run: the directory of what it writes."""
+        if (output := self.options().get("output")) is not None:
             make_directory(Path(output).parent)
+        self.stage.prepare(self)
 
-    def values(self) -> dict[str, Any]:
-        """Return what the operation is called with, by name."""
-        values = {**self.context.file.given(self.section), **self.fixed}
-        if self.repos:
-            values["repos"] = tuple(map(self.context.repository, self.repos))
-        if any(option.group == "execution" for option in options_of(self.method)):
-            values["execution"] = Execution(self.context.engine)
-        return values
-
-    def call(self, values: Mapping[str, Any]) -> Any:
-        """Call the method and return its result."""
-        return call(self.context.lab, self.method, values)
-
-    def run(self) -> Outcome:
-        """Call it as often as there are values; raises what a result says that failed."""
-        results, lines, values = [], [], self.values()
-        for combination in product(*(values[name] for name in self.files.each)):
-            given = {**values, **dict(zip(self.files.each, combination, strict=True))}
-            result = self.call(given)
-            for error in result.errors:
+    def outcome(self, results: Results) -> Outcome:
+        """Return what the results of its calls come to; raises what a result says that failed."""
+        for result in results:
+            for error in () if self.stage.goes_on else getattr(result, "errors", ()):
                 raise error
-            results.append(result)
-            lines.append(self.files.line(result, given))
-        return self.outcome(results, lines)
-
-    def outcome(self, results: Sequence[Any], lines: Sequence[str]) -> Outcome:
-        """Return what is kept and reported of results, each of which has a line."""
-        lacks = [line for line, result in zip(lines, results, strict=True) if result.exit_code]
-        return Outcome(
-            "; ".join(lines),
-            tuple(self.files.outputs(self, results)),
-            tuple(self.files.kept(self)),
-            lacks=tuple(lacks),
-            results=tuple(results),
+        outcome = Outcome(
+            self.stage.summary(self, results),
+            (*self._tables(self.stage.makes), *self.stage.writes(self, results)),
+            tuple(headline(one) for one in results if isinstance(one, Result) and one.exit_code),
         )
+        return self.stage.ends(self, results, outcome)
+
+
+def method_of(
+    command: str, lab: Workspace | None = None, family: str | None = None
+) -> Callable[..., Any]:
+    """Return the method of a workspace that a command is, or of `Dataset`."""
+    owner: Any = lab or Workspace.lazily()
+    if family is not None:
+        return builder_method(owner.build, family)
+    if command in ("export", "publish"):
+        return Dataset.export if command == "export" else Dataset.publish
+    if command == "mine":
+        return owner.mine.__call__  # type: ignore[no-any-return]
+    path = ".".join("import_" if word == "import" else word for word in command.split())
+    method: Callable[..., Any] = attrgetter(path.replace("-", "_"))(owner)
+    return method
 
 
 def headline(result: Result) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import NOT_IN_JSON, Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.files import FileComparison
@@ -24,7 +24,6 @@ from goldpan.report.comparison.make import (
     make_report,
     paper_tables,
 )
-from goldpan.report.comparison.picture import MOST_DRAWN, central, text_picture
 from goldpan.report.comparison.rows import SECTIONS
 from goldpan.report.document import Report, ReportTable
 from goldpan.report.html import document_page, write_page
@@ -53,70 +52,41 @@ class WrittenFile:
 class ComparisonReport(Result):
     """A comparison of stored runs, and the files that report it."""
 
-    result: ComparisonResult
-    files: tuple[WrittenFile, ...] = ()
+    schema = 2
 
-    def plain(self) -> dict[str, Any]:
-        """Return the ranking, the decisions behind it and what limits them."""
-        result, comparison = self.result, self.result.comparison
-        return {
-            "metric": result.metric,
-            "tasks": [
-                {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
-                for task in result.tasks
-            ],
-            "models": list(map(_plain_model, result.ranked)),
-            "comparison": comparison.as_json() if isinstance(comparison, Comparison) else None,
-            "new_tasks": None if result.new_tasks is None else result.new_tasks.as_json(),
-            "deciding": None if result.deciding is None else asdict(result.deciding),
-            "not_compared": None if isinstance(comparison, Comparison) else comparison,
-            "tasks_alone": [alone.as_json() for alone in result.alone],
-            **{section.name: plain for section in SECTIONS if (plain := section.plain(result))},
-            "left_out": [*result.block.left_out, *result.without_value],
-            "summary": [*words.sentences(result), *added_sentences(result)],
-            "warnings": [*headlines(result), *words.warnings(result)],
-            "files": [asdict(file) for file in self.files],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the picture, what it means, and where the files are."""
-        yield Line(words.heading(self.result))
-        if isinstance(self.result.comparison, Comparison):
-            yield from _picture(self.result.comparison)
-        yield from map(Line, (*words.sentences(self.result), *added_sentences(self.result)))
-        yield from map(Line, (*headlines(self.result), *words.warnings(self.result)))
-        yield from _written(self.files)
+    result: ComparisonResult = field(metadata=NOT_IN_JSON)
+    metric: str
+    tasks: Sequence[Mapping[str, Any]]
+    models: Sequence[Mapping[str, Any]]
+    """By their places."""
+    comparison: Mapping[str, Any] | None
+    not_compared: str | None
+    """Why there is no comparison, where there is none."""
+    new_tasks: Mapping[str, Any] | None
+    deciding: object
+    tasks_alone: Sequence[Mapping[str, Any]]
+    sections: Mapping[str, Any]
+    """Further parts of the report, by their names."""
+    left_out: Sequence[str]
+    summary: Sequence[str]
+    warnings: Sequence[str]
+    files: tuple[WrittenFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileComparisonReport(Result):
     """A comparison of scores from elsewhere, and the files that report it."""
 
-    result: FileComparison
-    files: tuple[WrittenFile, ...] = ()
-
-    def plain(self) -> dict[str, Any]:
-        """Return the ranking, the decisions behind it and what the file lacks for them."""
-        result = self.result
-        new_tasks = result.new_tasks
-        return {
-            "metric": result.metric,
-            "layout": result.file.layout,
-            "comparison": result.comparison.as_json(),
-            "new_tasks": None if new_tasks is None else new_tasks.as_json(),
-            "drift": [asdict(drift) for drift in result.drift],
-            "left_out": result.matrix.left_out,
-            "summary": file_sentences(result),
-            "warnings": [*result.doubts, *file_warnings(result)],
-            "files": [asdict(file) for file in self.files],
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the picture, what it means, and where the files are."""
-        yield from _picture(self.result.comparison)
-        yield from map(Line, file_sentences(self.result))
-        yield from map(Line, (*self.result.doubts, *file_warnings(self.result)))
-        yield from _written(self.files)
+    result: FileComparison = field(metadata=NOT_IN_JSON)
+    metric: str
+    layout: str
+    comparison: Mapping[str, Any]
+    new_tasks: Mapping[str, Any] | None
+    drift: Sequence[object]
+    left_out: Sequence[str]
+    summary: Sequence[str]
+    warnings: Sequence[str]
+    files: tuple[WrittenFile, ...]
 
 
 def report_comparison(
@@ -133,16 +103,47 @@ def report_comparison(
     written = _write_files(
         files, lambda: make_report(workspace, result, tasks, title), lambda: paper_tables(result)
     )
-    return ComparisonReport(result, written)
+    comparison, new_tasks = result.comparison, result.new_tasks
+    return ComparisonReport(
+        result,
+        result.metric,
+        [
+            {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
+            for task in result.tasks
+        ],
+        list(map(_described, result.ranked)),
+        comparison.as_json() if isinstance(comparison, Comparison) else None,
+        None if isinstance(comparison, Comparison) else comparison,
+        None if new_tasks is None else new_tasks.as_json(),
+        result.deciding,
+        [alone.as_json() for alone in result.alone],
+        {section.name: value for section in SECTIONS if (value := section.value(result))},
+        [*result.block.left_out, *result.without_value],
+        [*words.sentences(result), *added_sentences(result)],
+        [*headlines(result), *words.warnings(result)],
+        written,
+    )
 
 
 def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> FileComparisonReport:
     """Write the files on a comparison of scores from elsewhere, and return both."""
     written = _write_files(files, lambda: file_report(result), lambda: file_tables(result))
-    return FileComparisonReport(result, written)
+    new_tasks = result.new_tasks
+    return FileComparisonReport(
+        result,
+        result.metric,
+        result.file.layout,
+        result.comparison.as_json(),
+        None if new_tasks is None else new_tasks.as_json(),
+        result.drift,
+        result.matrix.left_out,
+        file_sentences(result),
+        [*result.doubts, *file_warnings(result)],
+        written,
+    )
 
 
-def _plain_model(system: System) -> dict[str, Any]:
+def _described(system: System) -> dict[str, Any]:
     return {
         "name": system.name,
         "model": system.model,
@@ -150,35 +151,6 @@ def _plain_model(system: System) -> dict[str, Any]:
         "tasks": len(system.runs),
         "runs": [str(run.directory) for run in system.every()],
     }
-
-
-def _picture(comparison: Comparison) -> Iterator[Block]:
-    """Yield a table with places, scores, their intervals drawn, and who is better than whom."""
-    scale, lines = text_picture(comparison)
-    better = words.beaten(comparison)
-    middle = "median" if comparison.central == "median" else "mean"
-    who = words.decision_words(comparison.test)["better"]
-    standings = comparison.standings
-    yield Table(
-        ("place", "model", f"{middle} {comparison.metric}", scale, who),
-        [
-            (
-                words.rank_range(standing),
-                standing.model,
-                central(comparison, standing),
-                drawn,
-                better[standing.model],
-            )
-            for standing, drawn in zip(standings, lines, strict=False)
-        ],
-    )
-    if len(standings) > MOST_DRAWN:
-        yield Line(f"and {len(standings) - MOST_DRAWN} more")
-
-
-def _written(files: Sequence[WrittenFile]) -> Iterator[Block]:
-    for file in files:
-        yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")
 
 
 def _write_files(

@@ -69,6 +69,7 @@ def _templates(hosts: frozenset[tuple[str, str]] = frozenset()) -> Environment:
         "percent": percent,
         "share": share,
         "short": short,
+        "sum_of": lambda counts: sum(counts.values()),
     }
     environment.globals |= {
         "frequent": frequent,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from goldpan.audit.stored_audit import find_audit
 from goldpan.core.errors import UsageError
 from goldpan.core.resources import check_folder
-from goldpan.core.result import Block, Line, Result, count
+from goldpan.core.result import Result
 from goldpan.core.sanitize import line
 from goldpan.core.storage.workspace import WorkspaceLayout
-from goldpan.filters.basis import Basis, basis_blocks
+from goldpan.filters.basis import Basis
 from goldpan.filters.funnel import Funnels, read_funnels, sum_funnels
 from goldpan.filters.profile import Profile
 from goldpan.miners.journal import git_host
@@ -44,15 +44,6 @@ class ReportFacts(Result):
     basis: tuple[Basis, ...]
     """The pairing rules and the profile behind each repository."""
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield how much the report shows and where it is."""
-        yield Line(
-            f"{count(self.examples, 'example')} and {count(self.dropped, 'dropped subject')} of "
-            f"{count(len(self.repos), 'repository')}, {self.size / 1e6:.1f} MB"
-        )
-        yield from basis_blocks(self.basis)
-        yield Line(f"Open {self.output} in a browser")
-
 
 @dataclass(frozen=True, slots=True)
 class RowFacts(Result):
@@ -63,11 +54,6 @@ class RowFacts(Result):
     """Bytes."""
     id: str
     dataset: str
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield which row it is about and where it is."""
-        yield Line(f"{self.id} of {self.dataset}, {self.size / 1e3:.0f} kB")
-        yield Line(f"Open {self.output} in a browser")
 
 
 def write_report(

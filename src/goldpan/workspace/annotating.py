@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import blocks_of
 from goldpan.core.values import Count, several
 from goldpan.workspace.opening import Group
 
 if TYPE_CHECKING:
     from goldpan.annotation.studio.client import Server
-    from goldpan.annotation.studio.gold import Agreements
+    from goldpan.annotation.studio.gold import Agreements, GoldExport
     from goldpan.annotation.studio.progress import Progress
     from goldpan.annotation.studio.pull import CollectedAnswers
     from goldpan.annotation.studio.push import PushResult, SuspectSelection
-    from goldpan.annotation.studio.summary_markdown import AnnotationExport
+    from goldpan.annotation.studio.summary import AnnotationReport
     from goldpan.datasets.tasks.task import Task
 
 
@@ -207,81 +207,79 @@ class Annotate(Group):
         with self.lab.reporting() as reporter:
             return adjudicate(self.lab.layout, server, project, reporter, doubts=doubts)
 
-    def export(
-        self,
-        *,
-        project: str | Sequence[str],
-        output: Path | str | None = None,
-        gold: Path | str | None = None,
-        names: bool = False,
-    ) -> AnnotationExport:
-        """Write what a paper reports about rounds of annotation, or a gold set of decided labels.
+    def report(
+        self, *, project: str | Sequence[str], output: Path | str, names: bool = False
+    ) -> AnnotationReport:
+        """Write a page on rounds of annotation: progress, agreement, confusion, disagreements.
 
-        A paper reports what annotators were shown, how far they agree, what was adjudicated or is
-        still open, and how long an item takes.
+        It is what a paper reports; the same figures stand as JSON beside it. It needs no server.
 
-        Example: goldpan annotate export --project pairs --output appendix
+        Example: goldpan annotate report --project pairs --output appendix
 
         Args:
             project (NAME): A round.
-            output: A directory for annotation.md and annotation.json.
-            gold: A CSV file of the decided labels, for goldpan evaluate labels.
+            output: A directory for annotation.html and annotation.json.
             names: Give annotators' addresses instead of pseudonyms.
         """
-        from goldpan.annotation.studio.gold import make_gold, write_gold
-        from goldpan.annotation.studio.summary import summarize
-        from goldpan.annotation.studio.summary_markdown import AnnotationExport, write_summary
+        from goldpan.report.annotation_page import write_annotation_report
 
-        if output is None and gold is None:
-            raise UsageError("There is nothing to write", "Give --output DIR, --gold FILE or both")
-        layout, projects = self.lab.layout, several(project)
-        summary = None if output is None else summarize(layout, projects, named=names)
-        files = write_summary(summary, Path(output)) if summary and output is not None else ()
-        decided = None if gold is None else make_gold(layout, projects)
-        labels: Counter[str] = Counter()
-        if decided is not None and gold is not None:
-            write_gold(decided, Path(gold))
-            labels.update(item.label for item in decided.items)
-        return AnnotationExport(
-            summary,
-            tuple(files),
-            decided,
-            None if gold is None else Path(gold),
-            dict(sorted(labels.items())),
-        )
+        return write_annotation_report(self.lab.layout, several(project), Path(output), named=names)
+
+    def export(self, *, project: str | Sequence[str], gold: Path | str) -> GoldExport:
+        """Write a gold set of the labels that people decided.
+
+        Example: goldpan annotate export --project pairs --gold gold.csv
+
+        Args:
+            project (NAME): A round.
+            gold: A CSV file of the decided labels, for goldpan evaluate labels.
+        """
+        from goldpan.annotation.studio.gold import export_gold
+
+        return export_gold(self.lab.layout, several(project), Path(gold))
 
     def serve(
         self,
         *,
-        annotator: str | Sequence[str] = (),
         port: int = 8080,
+        host: str = "127.0.0.1",
         install: bool = False,
         dataset: Path | str | None = None,
         form: str = "fix-pair",
     ) -> None:
-        """Run a local Label Studio until Ctrl-C, with accounts for annotators.
+        """Run a Label Studio until Ctrl-C, with a link by which annotators sign up.
+
+        It listens on this machine alone. With --host, whoever reaches that address sees its
+        sign-in page, and whoever has the link sees all projects; what is sent is not encrypted.
 
         Example: goldpan annotate serve --install
 
         Args:
-            annotator (ADDRESS): An annotator's e-mail address.
             port: A port on this machine.
+            host (ADDRESS): The address of this machine at which colleagues reach it; 0.0.0.0 for
+                all.
             install: Install Label Studio first (about 1 GB).
             dataset (DATASET): Also open a project with the rows of this dataset.
             form (NAME): The form of that project.
         """
         from goldpan.annotation.studio.forms import find_form, read_tasks
         from goldpan.annotation.studio.push import push as push_tasks
-        from goldpan.annotation.studio.serve import announced, serve, server_directory
+        from goldpan.annotation.studio.serve import (
+            announced,
+            find_installation,
+            serve,
+            server_directory,
+        )
         from goldpan.core.terminal import show
         from goldpan.workspace.repositories import dataset_directory
 
         layout = self.lab.layout
-        addresses = several(annotator) or ("one@example.org", "two@example.org")
         directory = server_directory(layout)
+        with self.lab.reporting() as reporter:
+            installation = find_installation(os.environ, reporter, install=install)
         with (
             self.lab.reporting() as reporter,
-            serve(directory, port, addresses, reporter, install=install) as running,
+            serve(installation, directory, port, host) as running,
             announced(directory, running.server),
         ):
             if dataset is not None:
@@ -290,8 +288,8 @@ class Annotate(Group):
                 pushed = push_tasks(
                     layout, running.server, form, asked_form, tasks, reporter, dataset=rows
                 )
-                show(pushed.blocks())
-            show(running.blocks())
+                show(blocks_of(pushed))
+            show(blocks_of(running))
             running.process.wait()
 
     def _server(self, url: str | None) -> Server:

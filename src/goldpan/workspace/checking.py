@@ -2,54 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
-from goldpan.core.result import Block, Result, Results, blocks_of
+from goldpan.core.result import Results
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import Limits, output_file
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import known_repositories
 
 if TYPE_CHECKING:
-    from goldpan.check import CheckResult
     from goldpan.core.remote.mirror import Pruned
+    from goldpan.lineage.check import CheckResult
     from goldpan.miners.coverage import Coverage
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryStatus(Result):
-    """The state of a repository: what is stored and missing, and how it was paired and filtered."""
-
-    coverage: Coverage
-    stored: Mapping[str, Sequence[str]]
-    """The profiles that filtered its pairs, by the rules of the pairs."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the coverage as plain data, and what is stored."""
-        return {**asdict(self.coverage), "stored": self.stored}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the coverage, then the rules and profiles."""
-        from goldpan.filters.basis import stored_blocks
-
-        yield from blocks_of(self.coverage)
-        yield from stored_blocks(self.stored)
-
-    @property
-    def exit_code(self) -> int:
-        """3 where something is missing."""
-        return self.coverage.exit_code
-
-
-def status(
-    self: OpenWorkspace, *repos: str, html: Path | str | None = None
-) -> Results[RepositoryStatus]:
+def status(self: OpenWorkspace, *repos: str, html: Path | str | None = None) -> Results[Coverage]:
     """Compare announced with stored counts, and list what is missing and why.
 
     Args:
@@ -68,7 +40,7 @@ def status(
 
         write_workspace_page(self.layout, page, coverages)
     return Results(
-        RepositoryStatus(coverage, stored_profiles(self.layout, coverage.repo))
+        replace(coverage, stored=stored_profiles(self.layout, coverage.repo))
         for coverage in coverages
     )
 
@@ -86,7 +58,7 @@ def check(
         path (WORKSPACE): The workspace, if it is not this one.
         repair: Set damaged archives aside and keep the rest, without network access.
     """
-    from goldpan.check import check_workspace, repair_archives
+    from goldpan.lineage.check import check_workspace, repair_archives
 
     layout = existing(self.layout if path is None else self.opened(path).layout)
     repaired = tuple(repair_archives(layout)) if repair else ()

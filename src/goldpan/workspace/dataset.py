@@ -6,7 +6,7 @@ Its files are verified by the digests in their provenance before they are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.remote import is_address, open_address
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import Result
 from goldpan.core.values import ExportName, several
 
 if TYPE_CHECKING:  # these are optional, or take long to import
@@ -39,6 +39,9 @@ _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 class Dataset(Result):
     """A directory of Parquet files with a card and provenance, as `goldpan build` writes it."""
 
+    schema = 2
+    shown_in_json = ("path", "family", "examples", "splits", "built")
+
     def __init__(
         self, path: str | Path, *, built: Any = None, workspace: OpenWorkspace | None = None
     ) -> None:
@@ -49,7 +52,7 @@ class Dataset(Result):
         self.provenance: Mapping[str, Any] = read_provenance(self.path)
         """The content of `provenance.json`: sources, settings, versions, digests of the files."""
         self.built = built
-        """The result of building it, if this program built it; `plain` and `blocks` give it."""
+        """The result of building it, if this program built it, which is what people see."""
         self.workspace = workspace
         """The workspace that it comes from, if any."""
 
@@ -59,6 +62,11 @@ class Dataset(Result):
 
     def __len__(self) -> int:
         return sum(self.splits.values())
+
+    @property
+    def examples(self) -> int:
+        """The number of its rows."""
+        return len(self)
 
     @property
     def family(self) -> str:
@@ -91,27 +99,6 @@ class Dataset(Result):
         from goldpan.datasets.card import CARD
 
         return (self.path / CARD).read_text(encoding="utf-8")
-
-    def plain(self) -> dict[str, Any]:
-        """Return what was built, or else what there is, as plain data."""
-        if self.built is not None:
-            plain: dict[str, Any] = self.built.plain()
-            return plain
-        return {
-            "directory": str(self.path),
-            "family": self.family,
-            "examples": len(self),
-            "splits": dict(self.splits),
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what was built, or else what there is."""
-        if self.built is not None:
-            yield from self.built.blocks()
-            return
-        yield Title(self.family, f": {len(self):,} examples")
-        yield Table(("split", "examples"), tuple(self.splits.items()))
-        yield Line(f"In {self.path}")
 
     @property
     def exit_code(self) -> int:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
-from goldpan.core.values import Limits, Positive, several
+from goldpan.core.values import LOCAL, Execution, Limits, Positive, several
 from goldpan.workspace import comparing, labeling, verifying
 from goldpan.workspace.comparing import suite_members
-from goldpan.workspace.opening import Group
+from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
     from goldpan.evaluation.lengths import LengthScores
-    from goldpan.evaluation.model import ModelList
-    from goldpan.evaluation.protocol import ProtocolList
+    from goldpan.evaluation.model import ModelEntry
+    from goldpan.evaluation.protocol import Protocol
     from goldpan.evaluation.run import RunResult
     from goldpan.workspace.dataset import Dataset
     from goldpan.workspace.runs import Evaluation, RunEstimate
@@ -44,6 +45,8 @@ class Evaluate(Group):
         hold_out: str | None = None,
         by: Names = (),
         dry_run: bool = False,
+        execution: Execution = LOCAL,
+        gpus: Annotated[float, Limits(0)] = 0.0,
     ) -> Evaluation | Results[RunEstimate]:
         """Run models on tasks, once per seed; finished runs are not repeated.
 
@@ -69,8 +72,11 @@ class Evaluate(Group):
             by (COLUMN): Score by a column, such as document. Scores by
                 repo are always included, and by place-in-issue where goldpan audit told it.
             dry_run: Only estimate what paid models would cost.
+            execution: Where runs are done, each by itself; models behind an endpoint are asked from
+                this machine.
+            gpus: How many GPUs of one machine of a cluster a run needs.
         """
-        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs
+        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs, run_on_cluster
 
         self.lab.settings.trust.require("plugins")
         data, directory = self._data(several(task), suite, dataset)
@@ -91,6 +97,11 @@ class Evaluate(Group):
                 RunEstimate(planned.task, planned.model.name, planned.seed, planned.estimate())
                 for planned in plan
             )
+        if execution.engine == "ray" and not any(one.estimate for one in plan.models):
+            work = partial(_run_there, self.lab.path.absolute())
+            common = {"protocol": protocol, "settings": settings, "ablate": ablate}
+            inputs = {**common, "hold_out": hold_out, "by": by}
+            return run_on_cluster(plan, several(model), inputs, work, execution, gpus)
         finished: list[RunResult] = []
         failures: list[GoldpanError] = []
         for planned in plan:
@@ -158,7 +169,7 @@ class Evaluate(Group):
 
     def lengths(
         self, *, task: Names = (), model: Names = (), dataset: str | Path | Dataset | None = None
-    ) -> LengthScores:
+    ) -> Results[LengthScores]:
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
         Example: goldpan evaluate lengths --task issue_type --model bert-base-cased
@@ -189,28 +200,28 @@ class Evaluate(Group):
                 seed=stored.seed,
                 files=task_input.files,
             )
-            measured.append((stored, thirds))
-        return LengthScores(tuple(measured))
+            measured.append(LengthScores(stored, thirds))
+        return Results(measured)
 
-    def models(self) -> ModelList:
+    def models(self) -> Results[ModelEntry]:
         """List the models that `goldpan evaluate run` knows.
 
         Example: goldpan evaluate models
         """
-        from goldpan.evaluation.model import ModelList, catalogue
+        from goldpan.evaluation.model import catalogue
 
         _ = self.lab.settings  # which load plugins
-        return ModelList(tuple(catalogue().values()))
+        return Results(catalogue().values())
 
-    def protocols(self) -> ProtocolList:
+    def protocols(self) -> Results[Protocol]:
         """List the evaluation protocols, with the known defects of those from papers.
 
         Example: goldpan evaluate protocols
         """
-        from goldpan.evaluation.protocol import ProtocolList, protocols
+        from goldpan.evaluation.protocol import protocols
 
         _ = self.lab.settings  # which load plugins
-        return ProtocolList(tuple(protocols().values()))
+        return Results(protocols().values())
 
     def finetune(
         self,
@@ -223,7 +234,6 @@ class Evaluate(Group):
         epochs: int | None = None,
         deepspeed: str | None = None,
         workers: Positive = 1,
-        launcher: str = "torchrun",
         lora: bool = False,
         settings: Mapping[str, Any] | None = None,
         dataset: str | Path | Dataset | None = None,
@@ -239,10 +249,9 @@ class Evaluate(Group):
             seed: A seed. (default: the protocol's, 0)
             protocol (NAME): See goldpan evaluate protocols; those of papers may bring a recipe.
             epochs: The maximum number of passes over the data. (default: the recipe's)
-            deepspeed: none, zero2, or zero2-offload to keep the optimizer off the GPU. (default:
-                the protocol's, none)
+            deepspeed: none, zero2, or zero3 to share out the weights too; zero2-offload and
+                zero3-offload keep the optimizer off the GPU. (default: the protocol's, none)
             workers: Processes, one per GPU.
-            launcher: torchrun or deepspeed.
             lora: Train low-rank adapters instead of the whole model.
             settings: Another setting; docs/reference/models.md lists those of fine-tuning.
             dataset (DATASET): The rows: a dataset by its name or directory.
@@ -255,7 +264,6 @@ class Evaluate(Group):
         chosen: dict[str, Any] = {
             **({} if deepspeed is None else {"deepspeed": deepspeed}),
             "processes": workers,
-            "launcher": launcher,
             "lora": lora,
             "download": download,
             **({} if epochs is None else {"epochs": epochs, "word_epochs": epochs}),
@@ -313,3 +321,10 @@ class Evaluate(Group):
                 f"Run goldpan tasks import for {', '.join(task.name for task in members)}",
             )
         return present
+
+
+def _run_there(root: Path, values: Mapping[str, Any]) -> RunResult:
+    """Do one run on a machine of a cluster; raises what it raises."""
+    found = Evaluate(OpenWorkspace(root)).run(**values)
+    run: RunResult = found[0]  # type: ignore[assignment]
+    return run

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.result import Results
+from goldpan.core.result import Results, count
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
@@ -15,14 +15,13 @@ from goldpan.workspace.repositories import dataset_directory, known_repositories
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from goldpan.annotation.review.calibration import Calibrations
+    from goldpan.annotation.review.calibration import Calibration
     from goldpan.annotation.review.run import ReviewResult
-    from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.storage.workspace import WorkspaceLayout
-    from goldpan.explain import Explanation
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
     from goldpan.filters.profile import Profile
+    from goldpan.lineage.explain import Explanation
 
 
 def filter(
@@ -53,7 +52,7 @@ def filter(
         execution: Where repositories are judged, one a processor.
     """
     from goldpan.filters.funnel import write_rejects
-    from goldpan.filters.pipeline import CriterionList, FilterResults, run_filters
+    from goldpan.filters.pipeline import CriterionList, run_filters
     from goldpan.filters.stored import find_profile
 
     if list:
@@ -66,9 +65,9 @@ def filter(
             layout, names, chosen, reporter, execution.with_workers(self.settings.processes)
         )
     if rejects is None:
-        return FilterResults(results)
-    path = Path(rejects)
-    return FilterResults(results, path, write_rejects(layout, names, chosen, path))
+        return Results(results)
+    dropped = write_rejects(layout, names, chosen, Path(rejects))
+    return Results(results, [f"{rejects} has {count(dropped, 'dropped subject')}"])
 
 
 def funnel(
@@ -111,7 +110,7 @@ def why(self: OpenWorkspace, subject: str, *, rules: str = "default") -> Explana
         rules (NAME): The rules whose pairs and verdicts to show: default, unconfirmed, landed, or a
             plugin's.
     """
-    from goldpan.explain import explain
+    from goldpan.lineage.explain import explain
 
     return explain(existing(self.layout).by_rules(rules), subject)
 
@@ -171,7 +170,7 @@ def review(
     batch: bool = False,
     dry_run: bool = False,
     calibrate: str | Path | None = None,
-) -> ReviewResult | ReviewEstimate | Calibrations:
+) -> ReviewResult | Results[Calibration]:
     """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
 
     The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
@@ -197,12 +196,7 @@ def review(
             project's name, or a Parquet file.
     """
     from goldpan.annotation.review.request import load_review_settings
-    from goldpan.annotation.review.run import (
-        estimate_labels,
-        estimate_review,
-        review_labels,
-        run_review,
-    )
+    from goldpan.annotation.review.run import review_labels, run_review
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))
@@ -221,17 +215,14 @@ def review(
     with self.reporting() as reporter:
         if dataset is not None:
             directory = dataset_directory(self.layout, dataset)
-            if dry_run:
-                return estimate_labels(self.layout, directory, reviewing)
-            return review_labels(self.layout, directory, reviewing, reporter)
+            return review_labels(self.layout, directory, reviewing, reporter, dry_run=dry_run)
         layout, names, chosen = choose_profile(self, repos, profile, rules)
-        work = estimate_review if dry_run else run_review
-        return work(layout, names, chosen, reviewing, reporter)
+        return run_review(layout, names, chosen, reviewing, reporter, dry_run=dry_run)
 
 
 def _calibrations(
     self: OpenWorkspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
-) -> Calibrations:
+) -> Results[Calibration]:
     """Return how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews
 

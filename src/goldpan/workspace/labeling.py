@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Results
 from goldpan.core.values import Count, Positive, file_paths
 from goldpan.workspace.opening import Group
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
-    from goldpan.evaluation.label_errors import LabelScores, SuspectLabels
+    from goldpan.datasets.gold import GoldScore
+    from goldpan.evaluation.label_errors import LabelErrors
     from goldpan.workspace.dataset import Dataset
 
 
@@ -30,12 +32,12 @@ def labels(
     output: Path | str | None = None,
     studio: str | None = None,
     url: str | None = None,
-) -> LabelScores:
+) -> Results[GoldScore]:
     """Score the labels of a dataset by reading a sample of its rows, or by a gold set.
 
-    With --sample, rows drawn by --seed are judged in the terminal, a key each, or in Label Studio.
-    What is judged is kept at once, and the same command goes on with what is left. goldpan build
-    --gold puts the result on the card.
+    With --sample, rows drawn by --seed are judged in the terminal, a number each, or in Label
+    Studio. What is judged is kept at once, and the same command goes on with what is left. goldpan
+    build --gold puts the result on the card.
 
     A gold set has the columns repo, issue, label and comment_id, for answers, pull, for fix pairs,
     or changed_path. Rows that it does not label are ignored.
@@ -55,15 +57,13 @@ def labels(
         url: The Label Studio server. (default: LABEL_STUDIO_URL, or the one that annotate serve
             runs)
     """
-    from goldpan.evaluation.label_errors import LabelScores
-
     data, golds = find_dataset(self.lab, dataset), file_paths(gold)
     if (sample is None) == (not golds):
         raise UsageError(
             "Labels are scored by a sample or by a gold set", "Give --sample or --gold"
         )
     if sample is None:
-        return LabelScores(tuple(data.score_labels(path, half) for path in golds))
+        return Results(data.score_labels(path, half) for path in golds)
     from goldpan.annotation.label_reading import draw_sample, read_in_terminal, readings_path
     from goldpan.datasets.provenance import build_command
 
@@ -81,10 +81,10 @@ def labels(
             page = read_in_studio(self.lab.layout, server, studio, drawn, reporter)
         notes = (f"Annotators read at {page}; the same command fetches what they say",)
     if not path.exists():
-        return LabelScores((), ("Nothing is judged yet", *notes))
+        return Results((), ("Nothing is judged yet", *notes))
     command = build_command(data.path, self.lab.path, path)
     notes = ("To have this on the card and in provenance.json:", f"  {command}", *notes)
-    return LabelScores((data.score_labels(path),), notes)
+    return Results([data.score_labels(path)], notes)
 
 
 def label_errors(
@@ -96,7 +96,7 @@ def label_errors(
     seed: Count = 0,
     limit: Count = 20,
     output: Path | str | None = None,
-) -> SuspectLabels:
+) -> LabelErrors:
     """Rank the labels of a task by how likely they are wrong (confident learning).
 
     Each row is judged by a model that was not trained on it. A suspect label may be right: have
@@ -117,7 +117,7 @@ def label_errors(
     from goldpan.datasets.table_files import check_form
     from goldpan.datasets.tasks.data import task_directory
     from goldpan.datasets.tasks.registry import find_task
-    from goldpan.evaluation.label_errors import SuspectLabels, find_label_errors, write_ranked
+    from goldpan.evaluation.label_errors import find_label_errors, write_ranked
     from goldpan.evaluation.task_input import read_task_input
 
     known = find_task(task, tasks_directory(self.lab.path))
@@ -131,4 +131,4 @@ def label_errors(
     found = find_label_errors(read_task_input(rows, known).data, folds=folds, seed=seed)
     if output is not None:
         write_ranked(found, Path(output))
-    return SuspectLabels(replace(found, ranked=found.ranked[:limit]))
+    return replace(found, ranked=found.ranked[:limit])

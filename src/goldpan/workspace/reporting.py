@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.settings.config import DEFAULT_WORKSPACE
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import output_file
@@ -19,9 +19,9 @@ from goldpan.workspace.opening import Group, OpenWorkspace
 from goldpan.workspace.repositories import dataset_directories
 
 if TYPE_CHECKING:
+    from goldpan.lineage.trace import Trace
     from goldpan.report.compared import ComparisonReport, FileComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
-    from goldpan.trace import Trace
 
 _REPORTS = ("goldpan-report.html", "*.html")
 _LONGEST = 100
@@ -99,7 +99,7 @@ def trace(
             (default: all of the workspace)
         verify: Recompute everything from the raw replies and git objects to the example.
     """
-    from goldpan.trace import trace
+    from goldpan.lineage.trace import trace
 
     layout = existing(self.layout)
     return trace(layout, example_id, dataset_directories(layout, dataset), verify=verify)
@@ -110,10 +110,6 @@ class OpenedPage(Result):
     """A page to look at."""
 
     address: str
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield its address."""
-        yield Line(self.address)
 
 
 def open_page(

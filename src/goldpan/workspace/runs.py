@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import GoldpanError, UsageError
-from goldpan.core.result import Block, Line, Result, Results, Table, blocks_of, html_of, text_of
+from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
+from goldpan.core.result import Result, Results
 from goldpan.core.storage.workspace import tasks_directory
+from goldpan.core.values import Execution
 from goldpan.datasets.tasks.data import TaskData, task_directory
 from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_family
 from goldpan.evaluation.model import Model, UnansweredError, find_model
-from goldpan.evaluation.overview import overview
 from goldpan.evaluation.protocol import Protocol, find_protocol, held_out_column, settings_for
 from goldpan.evaluation.protocol import hold_out as hold_groups_out
 from goldpan.evaluation.run import RunResult
@@ -67,25 +68,6 @@ class Evaluation(Results[RunResult]):
     def __repr__(self) -> str:
         return f"Evaluation of {len(self)} run{'' if len(self) == 1 else 's'}\n{self}"
 
-    def __str__(self) -> str:
-        """Return the scores, a line a run, and why other runs did not finish."""
-        return text_of(self._overview())
-
-    def _repr_html_(self) -> str:
-        """Return the scores, a line a run, as a notebook shows them."""
-        return "".join(map(html_of, self._overview()))
-
-    def _overview(self) -> Iterator[Block]:
-        columns = ("task", "model", "seed", "metric", "value", "95 % interval")
-        yield Table(columns, [_line(score) for score in self.scores])
-        yield from (Line(str(failure)) for failure in self.failures)
-
-    def blocks(self) -> Iterable[Block]:
-        """Yield what people see of one run, or a line of each where there are several."""
-        if len(self) < 2:
-            return blocks_of(self[0]) if self else ()
-        return overview([run.record for run in self], [run.directory for run in self])
-
     @property
     def errors(self) -> Sequence[GoldpanError]:
         """Why other runs did not finish."""
@@ -124,23 +106,6 @@ class RunEstimate(Result):
     model: str
     seed: int
     estimate: RequestEstimate | None
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the requests, where they go and the cost."""
-        text, estimate = f"{self.task} by {self.model}, seed {self.seed}: ", self.estimate
-        if estimate is None:
-            yield Line(f"{text}it costs no money")
-            return
-        yield Line(
-            f"{text}{estimate.requests:,} requests to send, about {estimate.input_tokens:,} "
-            f"tokens; {estimate.answered:,} are answered already"
-        )
-        yield Line(f"  They go to {estimate.host}, with OPENAI_API_KEY if that is set")
-        if estimate.cost is None:
-            yield Line("  The cost is unknown: give --set prices=FILE")
-            return
-        most = "" if estimate.cost_at_most is None else f", at most {estimate.cost_at_most:,.2f}"
-        yield Line(f"  Cost: about {estimate.cost:,.2f}{most}; {estimate.cost_before:,.2f} before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +209,39 @@ def plan_runs(
     )
 
 
+def run_on_cluster(
+    plan: RunPlan,
+    models: Sequence[str],
+    inputs: Mapping[str, Any],
+    work: Callable[[Mapping[str, Any]], RunResult],
+    execution: Execution,
+    gpus: float,
+) -> Evaluation:
+    """Have a cluster do runs, each by itself with `gpus` of one machine; what fails stops none."""
+    from goldpan.core.parallel.engine import RayCluster, open_engine
+
+    finished: list[RunResult] = []
+    failures: list[GoldpanError] = []
+    with open_engine(execution, os.cpu_count() or 1) as engine:
+        assert isinstance(engine, RayCluster)
+        if gpus > engine.gpus:
+            with plan.workspace.reporting() as reporter:
+                reporter.note(f"Runs wait for a machine with {gpus:g} GPUs")
+        submitted = []
+        for (task, directory), model, seed in product(plan.tasks, models, plan.seeds):
+            rows = () if directory is None else (directory.absolute(),)
+            values = {"task": task, "dataset": rows, "model": model, "seed": seed, **inputs}
+            submitted.append(engine.submit(work, values, gpus=gpus))
+        for run in submitted:
+            try:
+                finished.append(run.result())
+            except EvaluationError as error:
+                failures.append(error)
+    if failures and len(submitted) == 1:
+        raise failures[0]
+    return Evaluation(finished, failures)
+
+
 def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
     """Return the task whose rows a dataset holds."""
     names = tasks_of_family(data.family, load_tasks(tasks_directory(workspace.path)))
@@ -255,13 +253,6 @@ def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:
         else f"{data.path} is of several tasks: {', '.join(names)}",
         "Name one of goldpan tasks list, with the rows in the workspace",
     )
-
-
-def _line(score: Score) -> tuple[str, ...]:
-    value = "not defined" if score.value is None else f"{score.value:.4f}"
-    has_interval = score.low is not None and score.high is not None
-    interval = f"[{score.low:.4f}, {score.high:.4f}]" if has_interval else ""
-    return score.task, score.model, str(score.seed), score.metric, value, interval
 
 
 def _score(run: RunResult) -> Score:

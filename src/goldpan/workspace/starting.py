@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Results
+from goldpan.core.result import Result, Results, count
 from goldpan.core.settings.config import CONFIG_FILE, Settings, find_trust
 from goldpan.core.settings.trust import record_trust
 from goldpan.workspace.opening import Group, OpenWorkspace
@@ -26,12 +26,6 @@ class Trusted(Result):
     trusted: tuple[str, ...]
     file: Path
     """Where that is remembered."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what is trusted."""
-        for text in self.trusted or ("nothing that takes your consent",):
-            yield Line(f"Trusted: {text}")
-        yield Line(f"{self.file} remembers {self.workspace} as it is now.")
 
 
 def trust(self: OpenWorkspace, path: Path | str | None = None) -> Trusted:
@@ -66,33 +60,18 @@ def doctor(self: OpenWorkspace) -> Results[Diagnosis]:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """The value of a setting, and where it is from."""
+class Setting(Result):
+    """A setting with its value, and where it is from; tokens are only counted."""
 
+    name: str
     value: str
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class SettingsInEffect(Result):
-    """Every setting by name; tokens are only counted."""
-
-    settings: Mapping[str, Setting]
-
-    def plain(self) -> dict[str, dict[str, str]]:
-        """Return value and source of each."""
-        return {name: asdict(setting) for name, setting in self.settings.items()}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield a line for each."""
-        for name, setting in self.settings.items():
-            yield Line(f"{name:<14} {setting.value or 'none'}  ({setting.source})")
 
 
 class Config(Group):
     """Show the settings in effect."""
 
-    def show(self) -> SettingsInEffect:
+    def show(self) -> Results[Setting]:
         """Print every setting with its value and its source; tokens are only counted.
 
         Example: goldpan config show
@@ -102,13 +81,9 @@ class Config(Group):
         settings = self.lab.settings
         file = read_settings_file(settings.workspace)
         names = [field.name for field in fields(Settings) if field.repr]
-        found = {name: Setting(_shown(settings, name), self._source(name, file)) for name in names}
-        count = len(settings.tokens)
-        found["tokens"] = Setting(
-            f"{count} token{'s' if count != 1 else ''}",
-            settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh",
-        )
-        return SettingsInEffect(found)
+        found = [Setting(name, _shown(settings, name), self._source(name, file)) for name in names]
+        origin = settings.withheld or "the environment, GOLDPAN_TOKEN_COMMAND or gh"
+        return Results([*found, Setting("tokens", count(len(settings.tokens), "token"), origin)])
 
     def _source(self, name: str, file: Mapping[str, Any]) -> str:
         settings = self.lab.settings

@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Results
 from goldpan.core.values import file_paths, several
 from goldpan.workspace.opening import Group, OpenWorkspace
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles
     from goldpan.datasets.tasks.importing import ImportResult
-    from goldpan.datasets.tasks.registry import TaskList, TaskPage
-    from goldpan.datasets.tasks.sources import AddedTask, SourceImport
+    from goldpan.datasets.tasks.own_task import AddedTask
+    from goldpan.datasets.tasks.registry import TaskFacts, TaskPage
+    from goldpan.datasets.tasks.sources import SourceImport
 
 
 class Tasks(Group):
     """The tasks of a workspace: those that ship, a plugin's and one's own."""
 
-    def list(self, *, suite: str | None = None, type: str | None = None) -> TaskList:
+    def list(self, *, suite: str | None = None, type: str | None = None) -> Results[TaskFacts]:
         """List the tasks, and which have data in the workspace.
 
         Example: goldpan tasks list --type binary
@@ -65,11 +67,12 @@ class Tasks(Group):
         label: str = "",
         repo: str = "",
         document: str = "",
+        drop_empty: bool = False,
     ) -> AddedTask:
         """Make a task of your own from a table, and import its rows.
 
         The type and the labels are read from the label column. Everything that is missing is
-        reported at once.
+        reported at once, and what looks wrong with the rows is listed.
 
         Example: goldpan tasks add urgent reports.csv --text body --label urgent
 
@@ -80,26 +83,29 @@ class Tasks(Group):
             label (COLUMN): The column of correct answers.
             repo (COLUMN): The column of projects, if there is one.
             document (COLUMN): The column of documents or threads.
+            drop_empty: Leave out rows without a label.
         """
         from goldpan.core.storage.workspace import make_directory, write_whole
         from goldpan.datasets.tasks.importing import import_files
+        from goldpan.datasets.tasks.own_task import AddedTask, describe_task
         from goldpan.datasets.tasks.registry import load_tasks, parse_task
-        from goldpan.datasets.tasks.sources import AddedTask, describe_task
 
         paths = file_paths(files)
-        described = describe_task(name, paths, several(text), label, repo=repo, document=document)
+        described = describe_task(
+            name, paths, several(text), label, repo=repo, document=document, drop_empty=drop_empty
+        )
         path = self._own / f"{name}.toml"
         if name in load_tasks(self._own):
             raise UsageError(
                 f"The task {name} already exists",
                 f"Choose another name, or change or remove {path}",
             )
-        task = parse_task(str(path), described)
+        task = parse_task(str(path), described.toml)
         with self.lab.reporting() as reporter:
             imported = import_files(self.lab.layout, task, paths, reporter)
         make_directory(self._own)
-        write_whole(path, described.encode())
-        return AddedTask(imported, path)
+        write_whole(path, described.toml.encode())
+        return AddedTask(imported, path, described.labels, described.doubts)
 
     def import_(
         self,

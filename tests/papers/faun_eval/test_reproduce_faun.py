@@ -154,11 +154,12 @@ def test_without_a_workspace_a_plan_is_written(tmp_path: Path) -> None:
     assert any(f"goldpan run {path}" in note for note in tables["1"]["notes"])
     for table in ("4", "5", "5-changes", "F3"):
         assert any("--model prompted" in note for note in tables[table]["notes"]), table
-    written, example = load_plan(path).plan, load_plan(EXAMPLES / "faun-eval.toml").plan
-    private = [{**dataset} for dataset in example.dataset]
-    for dataset in private:
-        dataset.pop("publish", None)
-    assert written == example.model_copy(update={"dataset": tuple(private)})
+    written, example = load_plan(path), load_plan(EXAMPLES / "faun-eval.toml")
+    assert example.sections("publish")
+    assert written.head.repositories == example.head.repositories
+    for stage, sections in example.without("publish").by_stage.items():
+        found = [one.model_dump(exclude={"publish"}) for one in sections.values()]
+        assert [one.model_dump(exclude={"publish"}) for one in written.sections(stage)] == found
     path.write_text("workspace = 'mine'", encoding="utf-8")
     write(path.parent / "faun-eval-workspace", QA, examples(QA, 3), name="qa")
     tables = reproduced("--workspace", tmp_path / "w")

@@ -9,7 +9,6 @@ answer stays, with the reason why it does not count:
 
 =====================  ===========================================================================
 `skipped`              the annotator passed the task over
-`deleted`              the answer or its task was deleted on the server
 `superseded`           the same annotator answered again: the later answer counts
 `surplus`              enough others had answered before
 `unknown-choice`       a choice that the configuration does not have
@@ -39,15 +38,14 @@ from typing import Any
 import msgspec
 import orjson
 import pyarrow as pa
-import zstandard
 
-from goldpan.annotation.studio.client import ExportedAnswer, ExportedTask, User
+from goldpan.annotation.studio.client import User
 from goldpan.annotation.studio.configuration import Configuration, check
+from goldpan.annotation.studio.exports import ExportedAnswer, ExportedTask
 from goldpan.annotation.studio.project import Project, SubjectKey, read_stored
 from goldpan.core.errors import WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
-from goldpan.core.secrets import mask
-from goldpan.core.storage.workspace import make_directory, write_whole
+from goldpan.core.storage.workspace import write_whole
 
 _LENGTH = 10
 
@@ -81,7 +79,8 @@ class People:
             name_hash = self._hash(f"called {user.email.lower()} {user.name}")
             known = self._by_number.get(user.id)
             if known is None:
-                pseudonym = self._hash(f"account {user.id} {user.date_joined}")
+                joined = user.date_joined.isoformat().replace("+00:00", "Z")
+                pseudonym = self._hash(f"account {user.id} {joined}")
                 self._by_number[user.id] = Annotator(pseudonym, name_hash)
             elif known.called != name_hash:
                 self.renamed.append(known.annotator)
@@ -120,85 +119,6 @@ def _salt(path: Path) -> bytes:
         salt = secrets.token_bytes(32)
         file.write(salt)
     return salt
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """One export that the server sent."""
-
-    pull: int
-    asked: tuple[int, ...]
-    """Task numbers."""
-    tasks: tuple[ExportedTask, ...]
-
-
-_EXPORTS = msgspec.json.Decoder(Export)
-
-
-class RawExports:
-    """The exports of one project, in the order in which they came."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def add(self, pull: int, asked: Sequence[int], content: bytes) -> Export:
-        """Keep an export and return it; it is stored whole or not at all."""
-        make_directory(self._directory)
-        content = mask(content)
-        part = 1 + len(list(self._directory.glob(f"{pull:06}-*.json.zst")))
-        body = orjson.dumps({"pull": pull, "asked": list(asked), "tasks": orjson.Fragment(content)})
-        packed = zstandard.ZstdCompressor(level=3).compress(body)
-        write_whole(self._directory / f"{pull:06}-{part:06}.json.zst", packed)
-        return _EXPORTS.decode(body)
-
-    def read(self) -> Iterator[Export]:
-        """Yield all exports, the oldest first; raises `WorkspaceError` for a damaged file."""
-        for path in sorted(self._directory.glob("*.json.zst")):
-            try:
-                yield _EXPORTS.decode(zstandard.ZstdDecompressor().decompress(path.read_bytes()))
-            except (OSError, zstandard.ZstdError, msgspec.MsgspecError) as error:
-                raise WorkspaceError(
-                    f"{path} is damaged ({error})",
-                    "Remove it together with pull.json beside raw/ and pull again",
-                ) from None
-
-
-class ExportHistory:
-    """The state of a project after all exports: each task as it is now, and every answer so far."""
-
-    def __init__(self, exports: Iterable[Export]) -> None:
-        self.latest: dict[int, ExportedTask | None] = {}
-        """Tasks by number as they were last fetched; None where one was gone."""
-        self.fetched: dict[int, set[int]] = {}
-        """The tasks that each pull fetched, by the pull's number."""
-        self._answers: dict[int, ExportedTask] = {}
-        for export in exports:
-            self.take(export)
-
-    def take(self, export: Export) -> None:
-        """Apply a newer export."""
-        self.fetched.setdefault(export.pull, set()).update(export.asked)
-        self.latest |= dict.fromkeys(export.asked)
-        for task in export.tasks:
-            key = {name: task.data.get(name) for name in SubjectKey.__struct_encode_fields__}
-            slim = self.latest[task.id] = msgspec.structs.replace(task, data=key)
-            for answer in task.annotations:
-                self._answers[answer.id] = msgspec.structs.replace(slim, annotations=[answer])
-
-    def current_tasks(self) -> list[ExportedTask]:
-        """Return the tasks that are on the server."""
-        return [task for task in self.latest.values() if task is not None]
-
-    def deleted(self) -> list[ExportedTask]:
-        """Return a task for each answer that is no longer on the server, with its last version."""
-        current = {answer.id for task in self.current_tasks() for answer in task.annotations}
-        return [self._answers[number] for number in sorted(self._answers.keys() - current)]
-
-    def counts(self) -> tuple[int, int, int]:
-        """Return how many tasks, answers and skipped answers are on the server."""
-        tasks = self.current_tasks()
-        skipped = [answer.was_cancelled for task in tasks for answer in task.annotations]
-        return len(tasks), len(skipped) - sum(skipped), sum(skipped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ leave out what is required; so every answer is checked here.
 from __future__ import annotations
 
 import hashlib
+import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
 from goldpan.core.errors import UsageError
+from goldpan.core.imports import load as load_extra
 from goldpan.core.plugins.loading import registered
 from goldpan.core.plugins.registry import Registry, files_in
+from goldpan.core.sanitize import line
 
 _FOLDER = files("goldpan.annotation.studio") / "configs"
 Kind = Literal["choices", "text"]
@@ -151,6 +154,22 @@ def parse(name: str, xml: str) -> Configuration:
     values = [node.get("value", "") for node in root.iter() if node.tag in _STATEMENTS]
     statements = tuple(text for text in values if text and not text.startswith("$"))
     return Configuration(name, xml, tuple(questions), panels, target, statements)
+
+
+def check_form(configuration: Configuration) -> None:
+    """Raise `UsageError` for a configuration that Label Studio would refuse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of the SDK's own code
+            interface = load_extra("label_studio_sdk.label_interface", "Annotation in Label Studio")
+            interface.LabelInterface(configuration.xml).validate()
+    except UsageError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the SDK raises whatever its checks meet
+        raise UsageError(
+            f"Label Studio cannot show the form {configuration.name} ({line(str(error), 200)})",
+            "Correct its configuration",
+        ) from None
 
 
 def _choice(node: ET.Element) -> Choice:

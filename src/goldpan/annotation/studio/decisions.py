@@ -16,9 +16,10 @@ from typing import Any, Literal
 import msgspec
 import pyarrow as pa
 
-from goldpan.annotation.studio.annotations import Annotation, RawExports, counting_annotations
-from goldpan.annotation.studio.client import Server
+from goldpan.annotation.studio.annotations import Annotation, counting_annotations
+from goldpan.annotation.studio.client import Server, Studio
 from goldpan.annotation.studio.configuration import NONE, Configuration
+from goldpan.annotation.studio.exports import stored_tasks
 from goldpan.annotation.studio.forms import Form, StudioTask, find_form, form_of
 from goldpan.annotation.studio.panels import Fields, answers_panel, without_answers
 from goldpan.annotation.studio.project import (
@@ -56,7 +57,8 @@ def adjudicate(
     where there is nothing to decide, and for another server, whose accounts are others.
     """
     project = open_project(workspace, name)
-    check_server(project, server)
+    with Studio(server) as studio:
+        check_server(project, studio)
     form = form_of(project)
     undecided = {
         decision.key.subject_id: decision
@@ -70,7 +72,7 @@ def adjudicate(
         raise UsageError(
             f"The project {name} holds no conflict", "Pull again when more is annotated"
         )
-    shown = _shown_data(RawExports(project.path("raw")), undecided, project.configuration)
+    shown = _shown_data(project, undecided)
     tasks = _tasks(shown, undecided, form.decides, project.configuration)
     return push(
         workspace, server, adjudication_name(name), form, tasks, reporter, annotators=1, of=name
@@ -78,11 +80,12 @@ def adjudicate(
 
 
 def _shown_data(
-    raw: RawExports, decisions: Mapping[str, Decision], configuration: Configuration
+    project: Project, decisions: Mapping[str, Decision]
 ) -> dict[str, Mapping[str, Any]]:
     """Return the data of the subjects in `decisions` as the annotators saw it."""
-    exported = (task.data for export in raw.read() for task in export.tasks)
-    complete = (data for data in exported if data.keys() >= {"id", *configuration.panels})
+    exported = (task.data for task in stored_tasks(project))
+    panels = project.configuration.panels
+    complete = (data for data in exported if data.keys() >= {"id", *panels})
     return {str(data["id"]): data for data in complete if str(data["id"]) in decisions}
 
 
@@ -98,7 +101,7 @@ def _tasks(
         panels = {name: str(data[name]) for name in configuration.panels}
         answers = answers_panel(_answers(decision, decides, labels))
         panels["note"] = without_answers(panels["note"]) + answers
-        yield StudioTask(decision.key, panels)
+        yield StudioTask(decision.key, panels, str(data.get("title") or ""))
 
 
 def _answers(

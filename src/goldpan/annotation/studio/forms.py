@@ -33,6 +33,7 @@ from goldpan.annotation.studio.project import Project, SubjectKey
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.parts import Kind
 from goldpan.core.plugins.registry import Registry
+from goldpan.core.sanitize import line
 from goldpan.core.storage.parquet import reading
 from goldpan.datasets.gold import CANNOT_TELL
 from goldpan.datasets.provenance import shard_paths
@@ -41,6 +42,7 @@ from goldpan.datasets.tasks.task import CLASSIFICATION, Label, Task
 TASK_FIELD = "label"
 """The question of forms that are made of a task."""
 _AT_ONCE = 64
+_LONGEST_TITLE = 120
 _WORD = re.compile(r"[a-z0-9]+")
 _LANGUAGES = {"smalltalk": "pharo"}
 """The names that forms use, by other names of a programming language."""
@@ -53,12 +55,14 @@ class StudioTask:
     key: SubjectKey
     panels: Mapping[str, str]
     """HTML by the panel's name."""
+    title: str
+    """The words by which lists name it."""
     dataset_labels: tuple[str, ...] = ()
     """The labels that the dataset gives it, as choices of the form; annotators do not see them."""
 
     def data(self) -> dict[str, object]:
         """Return the task's data on the server."""
-        return {**msgspec.to_builtins(self.key), **self.panels}
+        return {**msgspec.to_builtins(self.key), "title": self.title, **self.panels}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,14 @@ def make_task(form: Form, row: DatasetRow) -> StudioTask:
         key = SubjectKey(f"issue:{repo}#{issue}", "issue", repo or "", issue, comment=comment)
     else:
         key = SubjectKey(str(row["id"]), "text", repo or "")
-    return StudioTask(key, reading.draw(row), _dataset_labels(form, row))
+    return StudioTask(key, reading.draw(row), _title(row), _dataset_labels(form, row))
+
+
+def _title(row: DatasetRow) -> str:
+    """Return a row's title, or how its text begins."""
+    texts = (row.get(name) for name in ("title", "problem_statement", "sentence", "text"))
+    text = next((text for text in texts if text), "")
+    return line(str(text).strip().partition("\n")[0], _LONGEST_TITLE)
 
 
 def _dataset_labels(form: Form, row: DatasetRow) -> tuple[str, ...]:

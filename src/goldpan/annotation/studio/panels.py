@@ -6,6 +6,7 @@ characters are written out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,6 +15,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from lxml.html import fragment_fromstring
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
@@ -59,6 +61,7 @@ MOST_CHARACTERS = 20_000
 """The length of a text; a longer one is cut, and says so."""
 MOST_ROWS = 600
 """The rows of one diff."""
+_BLANK_LINES = re.compile(r"\n{3,}")
 _ANSWERS = '<div class="gp-answers">'
 Fields = Sequence[tuple[str, str]]
 """Names and values of an answer."""
@@ -104,6 +107,25 @@ def answers_panel(answers: Iterable[tuple[str, Fields]]) -> str:
 def without_answers(note: str) -> str:
     """Return a note without what `answers_panel` put below it."""
     return note.partition(_ANSWERS)[0]
+
+
+def text_of_panel(panel: str) -> str:
+    """Return a panel as plain text; lines of a diff begin with what became of them."""
+    root = fragment_fromstring(panel, create_parent="div")
+    for row in root.iter("tr"):
+        cells = [cell.text_content() for cell in row.findall("td")]
+        if "gp-gap" in row.get("class", "") or len(cells) < 4:
+            lines = ["..."]
+        elif "gp-same" in row.get("class", ""):
+            lines = [f"  {cells[1]}"]
+        else:
+            lines = [f"{sign} {cells[side]}" for sign, side in (("-", 1), ("+", 3)) if cells[side]]
+        for cell in list(row):
+            row.remove(cell)
+        row.text = "\n".join(lines)
+    for element in root.iter("div", "p", "h3", "pre", "table", "tr"):
+        element.tail = f"\n{element.tail or ''}"
+    return _BLANK_LINES.sub("\n\n", root.text_content()).strip()
 
 
 SubjectKind = Literal["pair", "issue", "text"]

@@ -8,15 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-from goldpan.annotation.studio.annotations import (
-    Annotation,
-    ExportHistory,
-    RawExports,
-    stored_annotations,
-)
-from goldpan.annotation.studio.project import TaskJournal, open_project, read_stored
-from goldpan.annotation.studio.pull import PullState
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.annotation.studio.annotations import Annotation, stored_annotations
+from goldpan.annotation.studio.exports import newest_export, pulled_at, stored_tasks
+from goldpan.annotation.studio.project import open_project
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 _LATELY = timedelta(days=7)
@@ -49,14 +44,11 @@ class Progress(Result):
 
     project: str
     form: str
-    pull: int
-    """The number of the last pull that found anything new."""
     pulled_at: datetime | None
-    """When that began, by the server's clock; what was answered later is not counted."""
+    """When the last pull began; what was answered later is not counted."""
     page: str
     subjects: int
-    """Subjects that were not deleted on the server."""
-    deleted: int
+    """Subjects on the server."""
     finished: int
     """Subjects with as many answers as are wanted."""
     begun: int
@@ -77,64 +69,12 @@ class Progress(Result):
     ends_at: datetime | None
     """When all is answered if people go on as in the last seven days with an answer."""
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield progress, by annotator too, and when it is likely to end."""
-        yield Line(
-            f"{self.project} ({self.form}): {self.finished:,} of "
-            f"{self.subjects:,} subjects finished, {self.begun:,} begun, "
-            f"{self.answers:,} of {self.wanted:,} answers"
-        )
-        if self.pulled_at is not None:
-            yield Line(
-                f"As of pull {self.pull:,}, {self.pulled_at:%Y-%m-%d %H:%M} UTC: "
-                f"goldpan annotate pull --project {self.project} fetches what came later"
-            )
-        if self.deleted:
-            yield Line(f"{self.deleted:,} more were deleted on the server")
-        if self.passed_over:
-            yield Line(
-                f"{self.passed_over:,} were skipped and have no answers: somebody else has to "
-                "answer them"
-            )
-        columns = ("annotator", "answers", "skipped", "other", "doubts", "seconds per task")
-        yield Table(
-            columns,
-            [
-                (
-                    *(own.annotator, own.answers, own.skipped, own.other, own.doubts),
-                    "-" if own.seconds is None else f"{own.seconds:.0f}",
-                )
-                for own in self.annotators
-            ],
-        )
-        yield from suggestion_lines(self.annotators)
-        if self.work_left is not None:
-            yield Line(f"Left: {self.work_left} of one person's work")
-        if self.ends_at is not None:
-            yield Line(f"At this pace it will be finished on {self.ends_at:%Y-%m-%d}")
-        yield Line(f"Annotators start at {self.page}")
-
-
-def suggestion_lines(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
-    """Yield how often people kept the suggestions: agreement of such answers is no proof."""
-    if not any(annotator.filled_in for annotator in annotators):
-        return
-    yield Line("Not blind: people who see the same suggestion agree more than they would")
-    for own in annotators:
-        if own.filled_in:
-            share = f"{own.accepted / own.filled_in:.0%}"
-            left = f"left {own.accepted:,} of {own.filled_in:,} suggestions as they were"
-            yield Line(f"  {own.annotator} {left} ({share})")
-
 
 def progress(workspace: WorkspaceLayout, name: str) -> Progress:
     """Return how far a project is; raises `WorkspaceError` before the first pull."""
     project = open_project(workspace, name)
     answers = stored_annotations(project)
-    tasks = TaskJournal(project.path("tasks.jsonl")).subjects
-    latest = ExportHistory(RawExports(project.path("raw")).read()).latest
-    deleted = {number for number, task in latest.items() if task is None}
-    subjects = {subject for number, subject in tasks.items() if number not in deleted}
+    subjects = {task.data.get("id") for task in stored_tasks(project)} - {None}
     counting = [
         answer for answer in answers if answer.problem is None and answer.key.subject_id in subjects
     ]
@@ -145,16 +85,13 @@ def progress(workspace: WorkspaceLayout, name: str) -> Progress:
     target = enough * len(subjects)
     seconds = _median(counting)
     left = max(0, target - len(counting))
-    pulled = read_stored(project.path("pull.json"), PullState, "Remove it and pull again")
-    since = pulled.since if pulled else None
+    export = newest_export(project)
     return Progress(
         name,
         project.facts.form,
-        pulled.pull if pulled else 0,
-        datetime.fromisoformat(since) if since else None,
+        pulled_at(export) if export else None,
         project.page,
         len(subjects),
-        len(set(tasks.values()) - subjects),
         len(finished),
         len(counts) - len(finished),
         len((skipped & subjects) - finished),

@@ -1,15 +1,14 @@
-"""An annotation project on disk: its settings, pushed tasks and the dataset's labels.
+"""An annotation project on disk: its settings and the dataset's labels.
 
 WORKSPACE/annotations/
 ├── salt                     makes pseudonyms; private, never published
 └── NAME/
     ├── project.json         the server, the project's number there, who answers how often
     ├── configuration.xml    what annotators are asked, as it was pushed
-    ├── tasks.jsonl          which task on the server is which subject
     ├── people.json          pseudonyms by the server's user numbers; private
     ├── given.jsonl          the dataset's labels, which never go to the server
-    ├── raw/                 every export as it came, zstd, never changed
-    ├── annotations.parquet  a row an answered question, made of all that alone
+    ├── raw/                 the export of each pull as it came, zstd, never changed
+    ├── annotations.parquet  a row an answered question, made of the newest export alone
     └── verdicts.parquet     what people decided
 """
 
@@ -22,14 +21,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import orjson
 import pyarrow as pa
 
-from goldpan.annotation.studio.client import Server, Studio
-from goldpan.annotation.studio.configuration import Configuration, parse
+from goldpan.annotation.studio.client import Studio, StudioMissingError
+from goldpan.annotation.studio.configuration import Configuration, check_form, parse
 from goldpan.core.errors import UsageError, WorkspaceError
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
@@ -188,13 +187,26 @@ def adjudications(workspace: WorkspaceLayout, name: str) -> list[Project]:
     return [project for project in others if project.facts.of == name]
 
 
-def check_server(project: Project, server: Server) -> None:
-    """Raise `UsageError` where a project lives on another server."""
-    if server.url != project.facts.url:
+def check_server(project: Project, studio: Studio) -> Project:
+    """Return a project as it is known on a server, whose address may have changed.
+
+    Raises `UsageError` where the project lives on another server.
+    """
+    if studio.url == project.facts.url:
+        studio.project(project.number)
+        return project
+    try:
+        found = studio.project(project.number)
+    except StudioMissingError:
+        found = None
+    if found is None or project.facts.key not in (found.description or ""):
         raise UsageError(
-            f"The project {project.name} lives on {project.facts.url}, not {server.url}",
-            "Give that address; if the server has moved, change url in project.json",
+            f"The project {project.name} lives on {project.facts.url}, not {studio.url}",
+            "Give that address with --url",
         )
+    moved = replace(project, facts=replace(project.facts, url=studio.url))
+    _save(moved)
+    return moved
 
 
 def begin_project(
@@ -212,10 +224,8 @@ def begin_project(
         _save(project)
         return project
     project = open_project(workspace, name)
-    expected = {"url": facts.url, "form": facts.form, "annotators": facts.annotators}
-    expected |= {"blind": facts.blind, "of": facts.of}
-    for key, value in expected.items():
-        stored = getattr(project.facts, key)
+    for key in ("form", "annotators", "blind", "of"):
+        stored, value = getattr(project.facts, key), getattr(facts, key)
         if stored != value:
             raise UsageError(
                 f"The project {name} was begun with {key} {stored}, not {value}",
@@ -231,24 +241,24 @@ def begin_project(
 def ensure_on_server(project: Project, studio: Studio, suggestions: bool) -> Project:
     """Return the project with its number on the server, created there where it is missing."""
     if project.facts.number is not None:
-        studio.project(project.facts.number)
-        return project
+        return check_server(project, studio)
     # A run that was killed between creating the project and noting its number left it there.
     number = studio.find_project(project.facts.key)
     if number is None:
+        check_form(project.configuration)
         number = studio.create_project(
-            {
-                "title": f"{project.name} ({project.facts.form})"[:50],
-                "description": f"Made by goldpan annotate push, {project.facts.key}",
-                "label_config": project.configuration.xml,
-                "maximum_annotations": project.facts.annotators,
-                "enable_empty_annotation": False,
-                "show_collab_predictions": suggestions,
-                "show_skip_button": True,
-                "sampling": "Sequential sampling",
-            }
+            title=f"{project.name} ({project.facts.form})"[:50],
+            description=f"Made by goldpan annotate push, {project.facts.key}",
+            label_config=project.configuration.xml,
+            maximum_annotations=project.facts.annotators,
+            enable_empty_annotation=False,
+            show_collab_predictions=suggestions,
+            show_skip_button=True,
+            sampling="Sequential sampling",
         )
-    numbered = replace(project, facts=replace(project.facts, number=number))
+        hidden = ("id", "subject", "pull_repo", "comment", *project.configuration.panels)
+        studio.hide_columns(number, hidden)
+    numbered = replace(project, facts=replace(project.facts, number=number, url=studio.url))
     _save(numbered)
     return numbered
 
@@ -269,84 +279,29 @@ def _save(project: Project) -> None:
     )
 
 
-class _AppendedLines:
-    """A file of JSON lines that is only ever appended to."""
-
-    def __init__(self, path: Path, remedy: str) -> None:
-        self._path = path
-        if path.exists():
-            try:
-                for line in _whole_lines(path):
-                    self._take(orjson.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise WorkspaceError(f"{path} is damaged ({error})", remedy) from None
-
-    def _append(self, event: dict[str, Any]) -> None:
-        with self._path.open("ab") as file:
-            file.write(mask(orjson.dumps(event)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._take(event)
-
-    def _take(self, event: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-
-def _whole_lines(path: Path) -> list[bytes]:
-    """Return the lines of a file, and cut off the last where a kill left half of it."""
-    content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        os.truncate(path, len(whole))
-    return whole.splitlines()
-
-
-class TaskJournal(_AppendedLines):
-    """The subjects of the tasks on the server, a line a batch."""
-
-    def __init__(self, path: Path) -> None:
-        self.subjects: dict[int, str] = {}
-        """Subject ids by task number."""
-        self.open_batch: tuple[str, ...] = ()
-        """Subjects that were sent by a run that was killed before the server had answered."""
-        super().__init__(path, "Remove it; the next push reads the tasks from the server again")
-
-    def sending(self, subjects: Sequence[str]) -> None:
-        """Note that a batch is about to be sent."""
-        self._append({"sending": list(subjects)})
-
-    def made(self, tasks: Sequence[tuple[int, str]]) -> None:
-        """Note tasks that are on the server."""
-        self._append({"made": [list(task) for task in tasks]})
-
-    def _take(self, event: dict[str, Any]) -> None:
-        if "sending" in event:
-            self.open_batch = tuple(event["sending"])
-        else:
-            self.subjects |= {int(number): str(subject) for number, subject in event["made"]}
-            self.open_batch = ()
-
-
-class DatasetLabels(_AppendedLines):
-    """The labels that a dataset gives its rows; the last line about a subject counts.
+class DatasetLabels:
+    """The labels that a dataset gives its rows: JSON lines, of which the last on a subject counts.
 
     They never go to the server, where an annotator could find them.
     """
 
     def __init__(self, project: Project) -> None:
+        self._path = project.path("given.jsonl")
         self.labels: dict[str, tuple[str, ...]] = {}
         """By subject."""
-        super().__init__(project.path("given.jsonl"), "Remove it and push the same dataset again")
+        try:
+            lines = self._path.read_bytes().splitlines() if self._path.exists() else []
+            for line in lines:
+                self.labels |= msgspec.json.decode(line, type=dict[str, tuple[str, ...]])
+        except (OSError, msgspec.MsgspecError) as error:
+            remedy = "Remove it and push the same dataset again"
+            raise WorkspaceError(f"{self._path} is damaged ({error})", remedy) from None
 
     def add(self, labels: Mapping[str, tuple[str, ...]]) -> None:
         """Keep labels that are not known yet, or changed."""
-        if new := {
-            name: names for name, names in labels.items() if self.labels.get(name, ()) != names
-        }:
-            self._append(new)
-
-    def _take(self, event: dict[str, Any]) -> None:
-        self.labels |= {subject: tuple(names) for subject, names in event.items()}
+        if any(self.labels.get(name, ()) != names for name, names in labels.items()):
+            self.labels |= labels
+            write_whole(self._path, mask(orjson.dumps(self.labels) + b"\n"))
 
 
 class SubjectKey(msgspec.Struct, frozen=True, rename={"subject_id": "id"}):

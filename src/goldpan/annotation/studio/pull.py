@@ -1,12 +1,8 @@
-"""Pulls annotators' answers, keeps each as the server sent it, and makes the table of them.
+"""Pulls annotators' answers: one export, kept as the server sent it, and the table made of it.
 
-A file is named `PULL-PART.json.zst` and holds the tasks that were asked for beside the server's
-answer, so that a task which the answer lacks is known to be gone.
-
-Deleting many answers at once leaves no mark on their tasks, so the server's counts are compared
-with ours afterwards, and where they differ everything is fetched. A pull that is killed goes on
-with the tasks that it lacks. The table is made of all exports each time, so a changed rule needs
-no server. An adjudication is pulled after its project, whose answers in dispute say who may not
+The newest export alone is what the table is made of, so a changed rule needs no server. Where the
+server fails at the whole export, because of one task that it cannot write, the others are fetched
+without it. An adjudication is pulled after its project, whose answers in dispute say who may not
 decide.
 """
 
@@ -14,37 +10,34 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
-import orjson
+import msgspec
 
 from goldpan.annotation.studio.annotations import (
     Annotation,
-    ExportHistory,
     People,
-    RawExports,
     counting_annotations,
     read_annotations,
     settle,
+    stored_annotations,
     table,
 )
-from goldpan.annotation.studio.client import Server, Studio, StudioFaultError
+from goldpan.annotation.studio.client import Server, Studio, StudioError, StudioFaultError
 from goldpan.annotation.studio.configuration import digest, parse
-from goldpan.annotation.studio.decisions import Decision, write_decisions
+from goldpan.annotation.studio.decisions import write_decisions
+from goldpan.annotation.studio.exports import ExportedTask, ExportError, new_export, read_export
 from goldpan.annotation.studio.project import (
     Project,
-    TaskJournal,
+    SubjectKey,
     adjudications,
     check_server,
     locked,
     open_project,
-    read_stored,
 )
-from goldpan.annotation.studio.push import reconcile
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import replace_tables
@@ -52,114 +45,34 @@ from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
 
 _AT_ONCE = 250
-_MOST_SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class PullState:
-    """The progress of pulling: `pull.json`."""
-
-    pull: int = 0
-    since: str | None = None
-    """Changes before this time of the server are here."""
-    asked: tuple[int, ...] | None = None
-    """The tasks of a pull under way."""
-    began: str | None = None
-    """When that pull began, by the server's clock."""
-    whole: bool = False
-    """True where the pull fetches everything."""
-    surplus: tuple[int, int, int] = (0, 0, 0)
-    """The server's counts beyond ours after everything was fetched: other people's tasks."""
+def _fetched(studio: Studio, project: int, unreadable: list[int]) -> Iterator[bytes]:
+    """Yield an export of a project; tasks at which the server fails are noted and left out."""
+    parts = studio.export(project)
+    try:
+        yield next(parts, b"")
+    except StudioFaultError:
+        numbers = [task.id for task in studio.tasks(project)]
+        for start in range(0, len(numbers), _AT_ONCE):
+            yield from _halves(studio, project, numbers[start : start + _AT_ONCE], unreadable)
+        return
+    yield from parts
 
 
-class Fetcher:
-    """Fetches the tasks of one project that changed, into its raw exports."""
-
-    def __init__(
-        self, project: Project, studio: Studio, journal: TaskJournal, reporter: Reporter
-    ) -> None:
-        self._project = project
-        self._studio = studio
-        self._journal = journal
-        self._reporter = reporter
-        self._raw = RawExports(project.path("raw"))
-        self._path = project.path("pull.json")
-        self._state = read_stored(self._path, PullState, "Remove it and pull again") or PullState()
-        self.history = ExportHistory(self._raw.read())
-        """All that was ever fetched."""
-        self.fetched = 0
-        """Tasks that were fetched now."""
-        self.unreadable: list[int] = []
-        """Tasks that the server cannot export, such as those with half a surrogate pair."""
-
-    def run(self) -> None:
-        """Fetch what an earlier pull lacks, what changed, and everything where counts differ."""
-        if self._state.asked is not None:
-            self._finish()
-        if self._state.since is None:
-            self._begin(whole=True)
-        else:
-            self._begin(whole=False)
-            if self.surplus() != self._state.surplus:
-                self._begin(whole=True)
-
-    def surplus(self) -> tuple[int, int, int]:
-        """Return what the server counts beyond what is here: tasks, answers, skipped ones."""
-        tasks, answers, skipped = self._studio.project(self._project.number).counts
-        ours = self.history.counts()
-        return tasks - ours[0], answers - ours[1], skipped - ours[2]
-
-    def _begin(self, *, whole: bool) -> None:
-        began = self._studio.clock()
-        task_numbers = set(self._journal.subjects)
-        if not whole and self._state.since is not None:
-            changed = self._studio.changed_tasks(self._project.number, self._state.since)
-            numbers = {task.id for task in changed}
-            if not numbers:
-                return  # no file of ours changes either
-            task_numbers &= numbers
-        # A pull that fetched nothing left no file, so its number is free.
-        self._save(
-            replace(
-                self._state,
-                pull=max(self.history.fetched, default=0) + 1,
-                asked=tuple(sorted(task_numbers)),
-                began=began,
-                whole=whole,
-            )
-        )
-        self._finish()
-
-    def _finish(self) -> None:
-        state = self._state
-        have = self.history.fetched.get(state.pull, set())
-        missing = [number for number in state.asked or () if number not in have]
-        with self._reporter.task(f"{self._project.name}: answers", len(missing)) as progress:
-            for start in range(0, len(missing), _AT_ONCE):
-                batch = missing[start : start + _AT_ONCE]
-                self._take(state.pull, batch)
-                progress.advance(len(batch))
-        self.fetched += len(missing)
-        surplus = self.surplus() if state.whole else state.surplus
-        self._save(PullState(state.pull, since=state.began, surplus=surplus))
-
-    def _take(self, pull: int, numbers: list[int]) -> None:
-        """Fetch tasks; where the server fails at one, the others come all the same."""
-        try:
-            content = self._studio.export(self._project.number, numbers)
-        except StudioFaultError:
-            if len(numbers) == 1:
-                self.unreadable.append(numbers[0])
-                return
-            self._studio.project(self._project.number)  # raises where the server fails altogether
-            self._take(pull, numbers[: len(numbers) // 2])
-            self._take(pull, numbers[len(numbers) // 2 :])
+def _halves(
+    studio: Studio, project: int, numbers: Sequence[int], unreadable: list[int]
+) -> Iterator[bytes]:
+    try:
+        yield b"".join(studio.export(project, numbers))
+    except StudioFaultError:
+        studio.project(project)  # raises where the server fails altogether
+        if len(numbers) == 1:
+            unreadable.extend(numbers)
             return
-        self.history.take(self._raw.add(pull, numbers, content))
-
-    def _save(self, state: PullState) -> None:
-        write_whole(self._path, orjson.dumps(state))
-        self._state = state
+        half = len(numbers) // 2
+        yield from _halves(studio, project, numbers[:half], unreadable)
+        yield from _halves(studio, project, numbers[half:], unreadable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +90,7 @@ class PullResult:
     done: int
     """Subjects with as many answers as were wanted."""
     gone: int
-    """Tasks that were deleted on the server."""
+    """Answers of the pull before that are no longer on the server."""
     repeated: tuple[str, ...]
     """Subjects that stand on the server twice; their answers count as one subject's."""
     foreign: int
@@ -190,23 +103,6 @@ class PullResult:
     """The server asks something else than was pushed."""
     seconds: float
 
-    def lines(self) -> Iterator[Line]:
-        """Yield what was fetched and counts, and what people have to look at."""
-        yield Line(
-            f"{self.project}: {self.fetched:,} tasks fetched, {self.answers:,} answers count, "
-            f"{self.done:,} of {self.tasks:,} subjects are done, {self.seconds:.1f} s"
-        )
-        for problem, count in sorted(self.problems.items()):
-            yield Line(f"  {count:,} do not count: {problem}")
-        yield from (Line(f"  renamed: {name}") for name in self.renamed)
-        if self.configuration_changed:
-            yield Line("  The form was changed on the server")
-        if self.gone or self.foreign:
-            foreign = f"{self.foreign:,} are not Goldpan's"
-            yield Line(f"  {self.gone:,} tasks were deleted there, {foreign}")
-        for task in self.unreadable[:_MOST_SHOWN]:
-            yield Line(f"  The server cannot export task {task}: check it there")
-
 
 def pull(
     workspace: WorkspaceLayout,
@@ -217,51 +113,73 @@ def pull(
     named: bool = False,
     accept_configuration: bool = False,
 ) -> PullResult:
-    """Fetch what changed, and make the table of annotations anew from all raw exports.
+    """Fetch an export, and make the table of annotations of it.
 
     `named` writes annotators' addresses instead of pseudonyms. `accept_configuration` takes over
     what the server asks now, where somebody changed it there. Raises `StudioError` where the
-    server fails; what was fetched stays.
+    server fails; what was pulled before stays.
     """
     started = time.monotonic()
     project = open_project(workspace, name)
-    check_server(project, server)
     with Studio(server) as studio, locked(project):
-        configuration = studio.project(project.number).label_config
+        project = check_server(project, studio)
+        configuration = studio.project(project.number).label_config or ""
         changed = digest(configuration) != project.configuration.digest
         if changed and accept_configuration:
             project = _accept(project, configuration)
             changed = False
-        journal = TaskJournal(project.path("tasks.jsonl"))
-        reconcile(project, studio, journal)
         people = People(project)
         people.meet(studio.users())
-        fetcher = Fetcher(project, studio, journal, reporter)
-        fetcher.run()
-        history = fetcher.history
-        foreign, _, _ = fetcher.surplus()
-        annotations = _settled(workspace, project, history, people, named)
+        unreadable: list[int] = []
+        parts = _fetched(studio, project.number, unreadable)
+        with reporter.task(f"{name}: answers", 1) as progress, new_export(project, parts) as export:
+            try:
+                tasks = [_slim(task) for task in read_export(export)]
+            except ExportError as error:
+                raise StudioError(
+                    f"Label Studio at {studio.url} sent something else than an export ({error})",
+                    "See that it is well, and pull again",
+                ) from None
+            annotations = _settled(workspace, project, tasks, people, named)
+            gone = _answers_before(project) - {answer.number for answer in annotations}
+            progress.advance(1)
         rows = table(annotations, project.configuration, project.name)
         tables = {project.path("annotations.parquet"): (ANNOTATIONS, rows)}
         replace_tables(workspace, tables)
     problems = Counter(answer.problem for answer in annotations if answer.problem)
     counts = Counter(answer.key.subject_id for answer in annotations if answer.problem is None)
-    repeated = Counter(journal.subjects.values())
+    subjects = Counter(str(task.data["id"]) for task in tasks if task.data)
     return PullResult(
         name,
-        fetcher.fetched,
+        len(tasks),
         counts.total(),
         dict(sorted(problems.items())),
-        len(repeated),
+        len(subjects),
         sum(count >= project.facts.annotators for count in counts.values()),
-        sum(task is None for task in history.latest.values()),
-        tuple(sorted(subject for subject, count in repeated.items() if count > 1)),
-        foreign,
-        tuple(sorted(set(fetcher.unreadable))),
+        len(gone),
+        tuple(sorted(subject for subject, count in subjects.items() if count > 1)),
+        sum(not task.data for task in tasks),
+        tuple(sorted(unreadable)),
         tuple(people.renamed),
         changed,
         time.monotonic() - started,
     )
+
+
+def _slim(task: ExportedTask) -> ExportedTask:
+    """Return a task with its subject's key alone; with nothing where it has none."""
+    try:
+        key = msgspec.to_builtins(msgspec.convert(task.data, SubjectKey))
+    except msgspec.ValidationError:
+        key = {}
+    return msgspec.structs.replace(task, data=key)
+
+
+def _answers_before(project: Project) -> set[int]:
+    """Return the numbers of the answers in the table of the pull before."""
+    if not project.path("annotations.parquet").exists():
+        return set()
+    return {answer.number for answer in stored_annotations(project)}
 
 
 def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str, Set[str]]:
@@ -278,15 +196,12 @@ def barred_annotators(workspace: WorkspaceLayout, project: Project) -> dict[str,
 def _settled(
     workspace: WorkspaceLayout,
     project: Project,
-    history: ExportHistory,
+    tasks: Sequence[ExportedTask],
     people: People,
     named: bool,
 ) -> list[Annotation]:
-    """Return all answers ever seen, those that do not count with the reason."""
-    configuration = project.configuration
-    read = list(read_annotations(history.current_tasks(), configuration, people, named=named))
-    lost = read_annotations(history.deleted(), configuration, people, named=named)
-    read += [replace(annotation, problem="deleted") for annotation in lost]
+    """Return all answers, those that do not count with the reason."""
+    read = list(read_annotations(tasks, project.configuration, people, named=named))
     return settle(read, project.facts.annotators, barred_annotators(workspace, project))
 
 
@@ -307,37 +222,18 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
-    requested: str
+    schema = 2
+    project: str
     """The project that was named, which may be an adjudication."""
-    original: PullResult
-    adjudications: tuple[PullResult, ...]
-    decisions: tuple[Decision, ...]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Return how many subjects were decided how."""
-        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
+    pulls: tuple[PullResult, ...]
+    """Those of the project that is decided and of its adjudications."""
+    decisions: Mapping[str, int]
+    """How many subjects were decided how."""
 
     @property
     def exit_code(self) -> int:
         """3 where the server could not export a task."""
-        return 3 if any(pull.unreadable for pull in (self.original, *self.adjudications)) else 0
-
-    def plain(self) -> dict[str, Any]:
-        """Return the counts of the project, its adjudications and the decisions."""
-        return {
-            **asdict(self.original),
-            "adjudications": [asdict(pulled) for pulled in self.adjudications],
-            "decisions": self.counts,
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what each project brought, and how subjects were decided."""
-        if self.requested != self.original.project:
-            yield Line(f"{self.requested} adjudicates {self.original.project}: both are pulled")
-        for pulled in (self.original, *self.adjudications):
-            yield from pulled.lines()
-        yield from (Line(f"{how}: {count:,}") for how, count in self.counts.items())
+        return 3 if any(pulled.unreadable for pulled in self.pulls) else 0
 
 
 def collect(
@@ -361,11 +257,12 @@ def collect(
         for adjudication in adjudications(workspace, original.name)
         if adjudication.facts.number is not None
     ]
-    for project in (original, *third):
-        check_server(project, server)
+    with Studio(server) as studio:
+        for project in (original, *third):
+            check_server(project, studio)
     options = {"named": named, "accept_configuration": accept_configuration}
-    first, *others = (
+    pulls = [
         pull(workspace, server, project.name, reporter, **options) for project in (original, *third)
-    )
-    decisions = write_decisions(workspace, original.name)
-    return CollectedAnswers(name, first, tuple(others), tuple(decisions))
+    ]
+    how = Counter(decision.how for decision in write_decisions(workspace, original.name))
+    return CollectedAnswers(name, tuple(pulls), dict(sorted(how.items())))

@@ -4,10 +4,8 @@ Which rows are suspects stays beside the project and never goes to the server: w
 a label is suspected no longer judges it by itself. Controls, drawn among the other rows, are mixed
 in unseen; they say how often labels are wrong that nobody suspects.
 
-Pushing again adds only what is new, by the subject's id. A run that is killed leaves at most one
-batch without an answer: the next run asks the server for tasks that it does not know, so nothing
-is sent twice. Where the server was still writing that batch, its tasks stand there twice, and the
-copies are deleted unless somebody has answered them.
+Pushing again adds only what the server lacks, by the subject's id. A task that stands there twice,
+because a run was killed while the server wrote it, loses the copy that nobody has begun to answer.
 """
 
 from __future__ import annotations
@@ -21,14 +19,13 @@ from pathlib import Path
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import ExportedTask, Server, Studio, is_web_address
+from goldpan.annotation.studio.client import Server, ServerTask, Studio, is_web_address
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.project import (
     DatasetLabels,
     Project,
     ProjectFacts,
-    TaskJournal,
     begin_project,
     dataset_place,
     ensure_on_server,
@@ -37,10 +34,10 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.filters.basis import Basis, basis_blocks
+from goldpan.filters.basis import Basis
 
 _FILE = "suspects.json"
 
@@ -133,7 +130,6 @@ def _digest(seed: int, purpose: str, id: str) -> bytes:
 
 _MOST_TASKS = 250
 _MOST_BYTES = 8_000_000
-_PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +148,6 @@ class PushResult(Result):
     """Added subjects with something filled in; none in a blind project."""
     seconds: float
     basis: tuple[Basis, ...] = ()
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many subjects are new, and where annotators start."""
-        counts = f"{self.added:,} subjects added, {self.known:,} already there"
-        yield Line(f"{self.project}: {counts}, {self.seconds:.1f} s")
-        if self.suggested:
-            yield Line(f"{self.suggested:,} of them are pre-filled")
-        yield from basis_blocks(self.basis)
-        yield Line(f"Annotators start at {self.page}")
 
 
 def push(
@@ -203,10 +190,7 @@ def push(
         project = ensure_on_server(project, studio, suggestions=suggest is not None)
         if webhook is not None:
             studio.add_webhook(project.number, webhook)
-        journal = TaskJournal(project.path("tasks.jsonl"))
-        was_killed = bool(journal.open_batch)
-        repeated = reconcile(project, studio, journal)
-        pushed = set(journal.subjects.values())
+        pushed, repeated = _subjects(project, studio)
         reference = DatasetLabels(project)
         known = added = suggested = 0
         with reporter.task(f"{name}: tasks", 0) as progress:
@@ -222,64 +206,31 @@ def push(
                 known += len(batch) - len(new)
                 if new:
                     progress.extend(len(new))
-                    journal.sending(list(new))
-                    numbers = studio.import_tasks(project.number, list(new.values()))
-                    journal.made(list(zip(numbers, new, strict=True)))
+                    studio.import_tasks(project.number, list(new.values()))
                     added += len(new)
                     suggested += sum("predictions" in body for body in new.values())
                     progress.advance(len(new))
-        if was_killed:
-            repeated += reconcile(project, studio, journal, from_start=True)
     seconds = time.monotonic() - started
     return PushResult(name, project.page, added, known, repeated, suggested, seconds)
 
 
-def reconcile(
-    project: Project, studio: Studio, journal: TaskJournal, *, from_start: bool = False
-) -> int:
-    """Add the server's tasks that the journal lacks; return how many copies were removed."""
-    missing = _unknown(project, studio, journal, from_start)
-    until = time.monotonic() + _PATIENCE
-    waiting = set(journal.open_batch)
-    while waiting and not waiting <= set(missing.values()) and time.monotonic() < until:
-        # The server may still be writing the batch of a run that was killed.
-        time.sleep(0.5)
-        missing = _unknown(project, studio, journal, from_start)
-    first: dict[str, int] = {}
-    for number in sorted(journal.subjects):
-        first.setdefault(journal.subjects[number], number)
-    removed = 0
-    created: list[tuple[int, str]] = []
-    for number, subject in sorted(missing.items()):
-        is_copy = first.setdefault(subject, number) != number
-        if is_copy and _untouched(studio, project, number):
-            studio.delete_task(number)
-            removed += 1
-        else:
-            created.append((number, subject))
-    if created or journal.open_batch:
-        journal.made(created)
-    return removed
-
-
-def _unknown(
-    project: Project, studio: Studio, journal: TaskJournal, from_start: bool
-) -> dict[int, str]:
-    """Return the tasks on the server that the journal lacks, by number."""
-    highest = 0 if from_start else max(journal.subjects, default=0)
-    unknown = {}
-    for task in studio.newest_tasks(project.number):
-        if task.id <= highest:
-            break
+def _subjects(project: Project, studio: Studio) -> tuple[set[str], int]:
+    """Return the subjects on the server, and how many copies were taken away there."""
+    there: dict[str, ServerTask] = {}
+    copies = []
+    for task in studio.tasks(project.number):
         subject = task.data.get("id")
-        if isinstance(subject, str) and task.id not in journal.subjects:
-            unknown[task.id] = subject
-    return unknown
-
-
-def _untouched(studio: Studio, project: Project, number: int) -> bool:
-    exported = msgspec.json.decode(studio.export(project.number, [number]), type=list[ExportedTask])
-    return not any(task.annotations or task.drafts for task in exported)
+        if isinstance(subject, str):
+            slim = msgspec.structs.replace(task, data={})
+            earlier = there.setdefault(subject, slim)
+            if earlier is not slim and slim.is_untouched:
+                copies.append(slim)
+            elif earlier is not slim and earlier.is_untouched:
+                copies.append(earlier)
+                there[subject] = slim
+    for copy in copies:
+        studio.delete_task(copy.id)
+    return set(there), len(copies)
 
 
 def _batches(tasks: Iterable[StudioTask]) -> Iterator[list[StudioTask]]:

@@ -1,13 +1,14 @@
 """Finds the Label Studio server that is named, or runs one on this machine.
 
 ``label-studio/running.json`` exists while it runs, and only its owner can read it. The server
-listens on 127.0.0.1 alone, sends nothing home, lets nobody sign up, and keeps its data in one
-directory. Label Studio itself would listen everywhere, and where a port is in use it would silently
-take the next one.
+listens on 127.0.0.1 alone unless told otherwise, sends nothing home, lets people sign up with its
+link alone, and keeps its data in one directory. Label Studio itself would listen everywhere, and
+where a port is in use it would silently take the next one.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -16,9 +17,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,14 +28,13 @@ import httpx
 import msgspec
 import orjson
 
-from goldpan.annotation.studio.client import Server, StudioError, is_web_address
+from goldpan.annotation.studio.client import Server, Studio, StudioError, is_web_address
 from goldpan.annotation.studio.project import read_stored
 from goldpan.core.errors import UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
-from goldpan.core.result import Block, Line, Title
-from goldpan.core.sanitize import line
-from goldpan.core.secrets import mask, register, without_secrets
+from goldpan.core.result import Result
+from goldpan.core.secrets import register, without_secrets
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
 
@@ -114,6 +115,7 @@ SERVER = IsolatedEnv(
 )
 """The server whose API this package is tested with; about 1 GB with its dependencies."""
 OWNER = "owner@example.org"
+LOCAL = "127.0.0.1"
 _START = 900.0
 _STOP = 15.0
 _END_WITH_PARENT = """\
@@ -121,8 +123,6 @@ import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 os.execv(sys.argv[1], sys.argv[1:])
 """
-_ADDRESS = re.compile(r"[A-Za-z0-9._%+'-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
-_LONGEST = 254  # of an e-mail address (RFC 5321)
 _OURS = ("LABEL_STUDIO_", "DJANGO_", "PYTHON", "VIRTUAL_ENV", "DATABASE_", "POSTGRE_", "REDIS_")
 
 
@@ -135,139 +135,94 @@ class Account:
     token: str = field(repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Accounts:
     """The content of `accounts.json`."""
 
-    accounts: list[Account] = field(default_factory=list)
-    ready: list[str] = field(default_factory=list)
-    """The addresses of those that exist on the server, sorted."""
+    accounts: tuple[Account, ...]
+    """The owner first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class Running(Result):
     """A server that runs."""
 
     server: Server
-    accounts: tuple[Account, ...]
-    """The owner first."""
-    seconds: float
-    """From the start of the process to its first answer."""
+    address: str
+    """Where people find it."""
+    owner: Account
+    invitation: str = field(repr=False)
+    """The link by which annotators sign up."""
+    exposed: bool
+    """True where other machines reach it."""
     process: subprocess.Popen[bytes] = field(repr=False)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield where it runs and who may log in."""
-        yield Title("Label Studio", f" runs at {self.server.url} until Ctrl-C")
-        for account in self.accounts:
-            yield Line(f"  {account.address}  password {account.password}")
-        yield Line(
-            "goldpan annotate push and pull find it automatically, with the same --workspace"
+
+def find_installation(
+    environment: Mapping[str, str], reporter: Reporter, *, install: bool = False
+) -> Path:
+    """Return where Label Studio is installed; `install` installs a missing one first.
+
+    Raises `StudioError` where it is missing.
+    """
+    installation = SERVER.default_place(environment)
+    if install:
+        SERVER.install(installation, reporter)
+    if not SERVER.is_installed(installation):
+        raise StudioError(
+            f"Label Studio is not installed in {installation}",
+            "Run goldpan annotate serve --install",
         )
+    return installation
 
 
-def _program(installation: Path) -> Path:
-    return installation / "bin" / "label-studio"
-
-
-def check_port(port: int) -> None:
-    """Raise `UsageError` where a port of this machine is in use."""
+def check_port(port: int, host: str = LOCAL) -> None:
+    """Raise `UsageError` for a port in use, and for a host that is not this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
-        except (OSError, OverflowError):
+            probe.bind((str(_address(host)), port))
+        except (OSError, OverflowError) as error:
+            if getattr(error, "errno", 0) == errno.EADDRNOTAVAIL:
+                raise _no_address(host) from None
             raise UsageError(
                 f"Port {port} of this machine is in use or not allowed",
                 "Give another one with --port",
             ) from None
 
 
-def prepare(
-    installation: Path, directory: Path, annotators: Sequence[str], reporter: Reporter
-) -> tuple[Account, ...]:
-    """Create the server's database and missing accounts; return all accounts, the owner first.
+def _address(host: str) -> IPv4Address:
+    try:
+        return IPv4Address(host)
+    except ValueError:
+        raise _no_address(host) from None
 
-    The first time takes half a minute. Passwords are kept in `accounts.json`; only its owner can
-    read the directory. Raises `UsageError` for what is no e-mail address.
-    """
-    for address in annotators:
-        if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
-            raise UsageError(
-                f"{address!r} is not an e-mail address", "Give --annotator name@example.org"
-            )
-    if not SERVER.is_installed(installation):
-        raise StudioError(
-            f"Label Studio is not installed in {installation}",
-            "Run goldpan annotate serve --install",
-        )
-    make_directory(directory)
-    directory.chmod(0o700)  # the database holds passwords' hashes and tokens
-    path = directory / "accounts.json"
-    remedy = "Restore it, or begin in another directory"
-    stored = read_stored(path, _Accounts, remedy) or _Accounts()
-    known = {account.address: account for account in stored.accounts}
-    addresses = list(dict.fromkeys([OWNER, *known, *annotators]))
 
-    def save() -> None:
-        write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
-
-    with reporter.task("accounts", len(addresses)) as progress:
-        for address in addresses:
-            if address not in stored.ready:
-                # Stored before it is created: a kill in between must not lose the password.
-                if address not in known:
-                    new = Account(address, secrets.token_urlsafe(9), secrets.token_hex(20))
-                    known[address] = new
-                    stored.accounts.append(new)
-                    save()
-                _create(installation, directory, known[address])
-                stored.ready = sorted([*stored.ready, address])
-                save()
-            progress.advance()
-    return tuple(known[address] for address in addresses)
+def _no_address(host: str) -> UsageError:
+    return UsageError(
+        f"{host!r} is not an IPv4 address of this machine",
+        "Give --host 0.0.0.0 for all its addresses",
+    )
 
 
 @contextmanager
-def serve(
-    directory: Path,
-    port: int,
-    annotators: Sequence[str],
-    reporter: Reporter,
-    *,
-    install: bool = False,
-    environment: Mapping[str, str] | None = None,
-) -> Iterator[Running]:
-    """Run a server with accounts for annotators while the block runs.
+def serve(installation: Path, directory: Path, port: int, host: str = LOCAL) -> Iterator[Running]:
+    """Run a server while the block runs; its output goes to `server.log` in its directory.
 
-    `directory` keeps the server's data. `install` installs a missing server first. Raises
-    `UsageError` for a port in use, and `StudioError` where the server is not installed or does not
-    start.
-    """
-    check_port(port)
-    installation = SERVER.default_place(os.environ if environment is None else environment)
-    if install:
-        SERVER.install(installation, reporter)
-    accounts = prepare(installation, directory, annotators, reporter)
-    with running(installation, directory, port, accounts) as run:
-        yield run
-
-
-@contextmanager
-def running(
-    installation: Path, directory: Path, port: int, accounts: Sequence[Account]
-) -> Iterator[Running]:
-    """Run a prepared server while the block runs; its output goes to `server.log`.
-
+    The first start takes a minute. `host` is the address of this machine at which it listens.
     Raises `UsageError` for a port in use and `StudioError` where the server does not start.
     """
-    check_port(port)
-    started = time.monotonic()
-    url = f"http://127.0.0.1:{port}"
-    command = [str(_program(installation)), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    check_port(port, host)
+    make_directory(directory)
+    directory.chmod(0o700)  # the database holds passwords' hashes and tokens
+    owner = _owner(directory / "accounts.json")
+    everywhere = _address(host).is_unspecified
+    url = f"http://{LOCAL if everywhere else host}:{port}"
+    program = [str(installation / "bin" / "label-studio"), "start", "--no-browser"]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - the server in its own environment
-            [*_ending_with_parent(), *command, "--port", str(port)],
-            env=_environment(directory, accounts[0]),
+            [*_ending_with_parent(), *program, "--internal-host", host, "--port", str(port)],
+            env=studio_environment(directory, owner),
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -276,38 +231,31 @@ def running(
         )
     try:
         _wait(process, url, directory)
-        server = Server(url, accounts[0].token)
-        yield Running(server, tuple(accounts), time.monotonic() - started, process)
+        server = Server(url, owner.token)
+        address = f"http://{socket.gethostname()}:{port}" if everywhere else url
+        with Studio(server) as studio:
+            invitation = f"{address}{studio.invitation()}"
+        exposed = not _address(host).is_loopback
+        yield Running(server, address, owner, invitation, exposed, process)
     finally:
         _stop(process)
 
 
-def _create(installation: Path, directory: Path, account: Account) -> None:
-    # The password stands in the environment, not among the arguments that all users can read.
-    try:
-        process = subprocess.run(  # noqa: S603 - the server in its own environment
-            [str(_program(installation)), "init", "--quiet"],
-            env=_environment(directory, account),
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_START,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise StudioError(
-            f"Label Studio makes the account {account.address} for more than {_START:.0f} seconds",
-            "Run the same command again when this machine is less busy",
-        ) from None
-    if process.returncode:
-        last = (process.stderr.decode(errors="replace").strip().splitlines() or ["no reason"])[-1]
-        raise StudioError(
-            f"Label Studio cannot make the account {account.address}: {line(mask(last), 300)}",
-            f"See that {directory} can be written, or use another directory",
-        )
+def _owner(path: Path) -> Account:
+    """Return the owner's account, made before the server first starts and creates it there."""
+    stored = read_stored(path, _Accounts, "Restore it, or begin in another directory")
+    if stored is None:
+        owner = Account(OWNER, secrets.token_urlsafe(9), secrets.token_hex(20))
+        stored = _Accounts((owner,))
+        write_whole(path, orjson.dumps(stored, option=orjson.OPT_INDENT_2), private=True)
+    return stored.accounts[0]
 
 
-def _environment(directory: Path, account: Account) -> dict[str, str]:
+def studio_environment(directory: Path, account: Account) -> dict[str, str]:
+    """Return the environment of a server whose data lies in a directory, with an account to make.
+
+    The password stands here, not among the arguments that all users of the machine can read.
+    """
     variables = without_secrets(os.environ)
     inherited = {key: value for key, value in variables.items() if not key.startswith(_OURS)}
     return {

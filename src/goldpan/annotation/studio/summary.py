@@ -1,4 +1,4 @@
-"""Summaries of rounds of annotation for a paper: `goldpan annotate export`.
+"""Summaries of rounds of annotation: what `goldpan annotate report` shows and a paper reports.
 
 A round is a project with its adjudications. Agreement is that of the annotators' own answers,
 before a third person decided.
@@ -6,31 +6,174 @@ before a third person decided.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import chain
+from datetime import date, datetime
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from goldpan.annotation.agreement import Agreement, agree
+from goldpan.annotation.agreement import Agreement, Rating, agree
 from goldpan.annotation.studio.annotations import (
     Annotation,
-    ExportHistory,
     People,
-    RawExports,
     counting_annotations,
     stored_annotations,
 )
 from goldpan.annotation.studio.configuration import Configuration
 from goldpan.annotation.studio.decisions import Decision, decide
+from goldpan.annotation.studio.exports import stored_tasks
 from goldpan.annotation.studio.forms import find_form
 from goldpan.annotation.studio.gold import read_ratings
-from goldpan.annotation.studio.progress import progress
+from goldpan.annotation.studio.panels import text_of_panel
+from goldpan.annotation.studio.progress import Progress, progress
 from goldpan.annotation.studio.project import Project, adjudications, open_project
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
+
+_MOST_TEXTS = 50
+"""Disagreements of a round whose texts are read; all are listed."""
+_LONGEST_TEXT = 4_000
+Answers = Mapping[str, tuple[str, ...]]
+"""The answers of annotators about an item, by annotator."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationTimes:
+    """Seconds an item, of the answers that count and whose time is known."""
+
+    annotator: str | None
+    """None for all together."""
+    answers: int
+    lower: float | None
+    """The lower quartile."""
+    median: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The answers that count of one day, in UTC, by annotator."""
+
+    day: date
+    answers: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """What two annotators chose for the same items."""
+
+    annotators: tuple[str, str]
+    choices: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    """Items by the first annotator's choice, then the second's."""
+
+
+@dataclass(frozen=True, slots=True)
+class DisputedItem:
+    """An item on which annotators differ, or that was adjudicated for a doubt."""
+
+    item: str
+    title: str
+    answers: Answers
+    decided: tuple[str, ...] | None
+    """None where nobody has decided."""
+    by: str | None
+    """Who adjudicated it."""
+    doubt: bool
+    """True where the annotators agreed, but one of them in doubt."""
+    texts: Mapping[str, str]
+    """What annotators saw, by panel; empty beyond the first items."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of annotation with its adjudication, as of its last pull."""
+
+    project: str
+    form: str
+    configuration: str
+    blind: bool
+    wanted: int
+    """How many people were to judge each item."""
+    progress: Progress
+    first_at: datetime | None
+    last_at: datetime | None
+    days: tuple[Day, ...]
+    agreed: int
+    """Items on which the annotators' own answers stand."""
+    disputed: tuple[DisputedItem, ...]
+    agreement: tuple[Agreement, ...]
+    """By field that everybody has to answer."""
+    confusions: tuple[Confusion, ...]
+    """Of the field that people have to agree on."""
+    times: tuple[AnnotationTimes, ...]
+    """All together first, then each annotator."""
+    adjudication_times: tuple[AnnotationTimes, ...]
+
+    @property
+    def conflicts(self) -> int:
+        """How many disputed items nobody has decided."""
+        return sum(item.decided is None for item in self.disputed)
+
+    @property
+    def adjudicated(self) -> int:
+        """How many items a third person decided."""
+        return len(self.disputed) - self.conflicts
+
+    @property
+    def following_annotators(self) -> int:
+        """How many adjudications chose the answer of one of the annotators."""
+        return sum(item.decided in item.answers.values() for item in self.disputed)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Rounds of annotation, and what annotators were asked in them."""
+
+    guidelines: tuple[Configuration, ...]
+    rounds: tuple[Round, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCounts:
+    """The items of a round, counted."""
+
+    project: str
+    items: int
+    agreed: int
+    adjudicated: int
+    conflicts: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationReport(Result):
+    """The written report on rounds of annotation."""
+
+    files: tuple[Path, ...]
+    rounds: tuple[RoundCounts, ...]
+
+
+def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False) -> Summary:
+    """Return a summary of projects, in the order of their names.
+
+    Annotators go by pseudonyms; `named` gives their addresses, where they were pulled. Raises
+    `UsageError` for an adjudication, which is reported with its project, and `WorkspaceError`
+    before the first pull.
+    """
+    rounds = []
+    guidelines: dict[tuple[str, str], Configuration] = {}
+    for name in dict.fromkeys(names):
+        decisions = decide(workspace, name)
+        project = open_project(workspace, name)
+        form = project.configuration
+        guidelines.setdefault((form.name, form.digest), form)
+        rounds.append(_round(workspace, project, decisions, named))
+    return Summary(tuple(guidelines.values()), tuple(rounds))
 
 
 def read_aliases(projects: Iterable[Project], *, named: bool) -> Mapping[str, str]:
@@ -56,118 +199,13 @@ def read_aliases(projects: Iterable[Project], *, named: bool) -> Mapping[str, st
 
 def _pseudonyms(project: Project) -> dict[str, str]:
     people = People(project)
-    history = ExportHistory(RawExports(project.path("raw")).read())
     authors = {
-        answer.id: answer.author
-        for task in (*history.current_tasks(), *history.deleted())
-        for answer in task.annotations
+        answer.id: answer.author for task in stored_tasks(project) for answer in task.annotations
     }
     return {
         answer.annotator: people.annotator(authors.get(answer.number))
         for answer in stored_annotations(project)
     }
-
-
-Answers = Mapping[str, tuple[str, ...]]
-"""The answers of annotators about an item, by annotator."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotationTimes:
-    """Seconds an item, of the answers that count and whose time is known."""
-
-    annotator: str | None
-    """None for all together."""
-    answers: int
-    lower: float | None
-    """The lower quartile."""
-    median: float | None
-    upper: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Adjudicated:
-    """An item that a third person decided."""
-
-    item: str
-    answers: Answers
-    decided: tuple[str, ...]
-    by: str
-    doubt: bool
-    """True where the annotators agreed, but one of them in doubt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """An item on which annotators differ, and that nobody has decided."""
-
-    item: str
-    answers: Answers
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One round of annotation with its adjudication, as of its last pull."""
-
-    project: str
-    form: str
-    configuration: str
-    blind: bool
-    filled_in: int
-    """Answers that count where something was filled in before the annotator looked."""
-    accepted: int
-    """Suggestions that were left as they were filled in."""
-    wanted: int
-    """How many people were to judge each item."""
-    items: int
-    finished: int
-    """Items with as many answers as wanted."""
-    answers: int
-    """Answers that count."""
-    not_counted: Mapping[str, int]
-    """Answers that do not count, by reason."""
-    first_at: datetime | None
-    last_at: datetime | None
-    agreed: int
-    """Items on which the annotators' own answers stand."""
-    adjudicated: tuple[Adjudicated, ...]
-    conflicts: tuple[Conflict, ...]
-    agreement: tuple[Agreement, ...]
-    """By field that everybody has to answer."""
-    times: tuple[AnnotationTimes, ...]
-    """All together first, then each annotator."""
-    adjudication_times: tuple[AnnotationTimes, ...]
-
-    @property
-    def following_annotators(self) -> int:
-        """How many adjudications chose the answer of one of the annotators."""
-        return sum(item.decided in item.answers.values() for item in self.adjudicated)
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Rounds of annotation, and what annotators were asked in them."""
-
-    guidelines: tuple[Configuration, ...]
-    rounds: tuple[Round, ...]
-
-
-def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False) -> Summary:
-    """Return a summary of projects for a paper, in the order of their names.
-
-    Annotators go by pseudonyms; `named` gives their addresses, where they were pulled. Raises
-    `UsageError` for an adjudication, which is reported with its project, and `WorkspaceError`
-    before the first pull.
-    """
-    rounds = []
-    guidelines: dict[tuple[str, str], Configuration] = {}
-    for name in dict.fromkeys(names):
-        decisions = decide(workspace, name)
-        project = open_project(workspace, name)
-        form = project.configuration
-        guidelines.setdefault((form.name, form.digest), form)
-        rounds.append(_round(workspace, project, decisions, named))
-    return Summary(tuple(guidelines.values()), tuple(rounds))
 
 
 def _round(
@@ -184,55 +222,97 @@ def _round(
         field: [replace(rating, rater=aliases[rating.rater]) for rating in field_ratings]
         for field, field_ratings in read_ratings(workspace, name).items()
     }
-    answers: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
-    for rating in sorted(
-        ratings[find_form(project.facts.form).decides],
-        key=lambda rating: (rating.item, rating.rater),
-    ):
-        answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
+    decided = ratings[find_form(project.facts.form).decides]
     counting = counting_annotations(project)
     state = progress(workspace, name)
+    named_alike = (
+        replace(each, annotator=aliases.get(each.annotator, each.annotator))
+        for each in state.annotators
+    )
+    own = tuple(sorted(named_alike, key=lambda each: each.annotator))
     return Round(
         name,
         project.facts.form,
         project.configuration.digest,
         project.facts.blind,
-        sum(annotator.filled_in for annotator in state.annotators),
-        sum(annotator.accepted for annotator in state.annotators),
         project.facts.annotators,
-        state.subjects,
-        state.finished,
-        state.answers,
-        dict(state.problems),
+        replace(state, annotators=own),
         min((answer.created_at for answer in counting), default=None),
         max((answer.updated_at for answer in counting), default=None),
+        tuple(_days(counting, aliases)),
         sum(decision.how == "agreed" for decision in decisions),
-        tuple(_adjudicated(decisions, answers, aliases)),
-        tuple(
-            Conflict(decision.key.subject_id, answers[decision.key.subject_id])
-            for decision in decisions
-            if decision.how == "conflict"
-        ),
+        tuple(_disputed(project, decisions, decided, aliases)),
         tuple(agree(field, field_ratings) for field, field_ratings in ratings.items()),
+        tuple(_confusions(decided)),
         tuple(_times(counting, aliases)),
         tuple(_times(chain(*map(counting_annotations, third)), aliases)),
     )
 
 
-def _adjudicated(
-    decisions: Iterable[Decision], answers: Mapping[str, Answers], aliases: Mapping[str, str]
-) -> Iterable[Adjudicated]:
-    for decision in decisions:
-        if decision.how == "adjudicated":
-            item = decision.key.subject_id
-            (answer,) = decision.answers
-            agreed = len(set(answers[item].values())) == 1
-            yield Adjudicated(
-                item, answers[item], decision.values, aliases[answer.annotator], agreed
-            )
+def _days(answers: Iterable[Annotation], aliases: Mapping[str, str]) -> Iterator[Day]:
+    by_day: dict[date, Counter[str]] = defaultdict(Counter)
+    for answer in answers:
+        by_day[answer.created_at.date()][aliases[answer.annotator]] += 1
+    for day, counts in sorted(by_day.items()):
+        yield Day(day, dict(sorted(counts.items())))
 
 
-def _times(answers: Iterable[Annotation], aliases: Mapping[str, str]) -> Iterable[AnnotationTimes]:
+def _confusions(ratings: Iterable[Rating]) -> Iterator[Confusion]:
+    by_item: dict[str, dict[str, str]] = defaultdict(dict)
+    for rating in ratings:
+        by_item[rating.item][rating.rater] = ", ".join(sorted(rating.labels)) or "nothing"
+    raters = sorted({rater for choices in by_item.values() for rater in choices})
+    for first, other in combinations(raters, 2):
+        counts = Counter(
+            (choices[first], choices[other])
+            for choices in by_item.values()
+            if first in choices and other in choices
+        )
+        names = tuple(sorted({name for pair in counts for name in pair}))
+        cells = tuple(tuple(counts[row, column] for column in names) for row in names)
+        if names:
+            yield Confusion((first, other), names, cells)
+
+
+def _disputed(
+    project: Project,
+    decisions: Iterable[Decision],
+    ratings: Sequence[Rating],
+    aliases: Mapping[str, str],
+) -> Iterator[DisputedItem]:
+    answers: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for rating in sorted(ratings, key=lambda rating: (rating.item, rating.rater)):
+        answers[rating.item][rating.rater] = tuple(sorted(rating.labels))
+    disputed = {
+        decision.key.subject_id: decision
+        for decision in decisions
+        if decision.how in ("adjudicated", "conflict")
+    }
+    shown: dict[str, Mapping[str, Any]] = {
+        str(task.data["id"]): task.data
+        for task in stored_tasks(project)
+        if task.data.get("id") in disputed
+    }
+    for place, (item, decision) in enumerate(disputed.items()):
+        data = shown.get(item, {})
+        panels = project.configuration.panels if place < _MOST_TEXTS else ()
+        settled = decision.how == "adjudicated"
+        yield DisputedItem(
+            item,
+            str(data.get("title") or ""),
+            answers[item],
+            decision.values if settled else None,
+            aliases[decision.answers[0].annotator] if settled else None,
+            len(set(answers[item].values())) == 1,
+            {
+                panel.removesuffix("_panel"): text_of_panel(str(data[panel]))[:_LONGEST_TEXT]
+                for panel in panels
+                if panel in data and panel != "note"
+            },
+        )
+
+
+def _times(answers: Iterable[Annotation], aliases: Mapping[str, str]) -> Iterator[AnnotationTimes]:
     by_annotator: dict[str, list[float]] = defaultdict(list)
     for answer in answers:
         seconds = by_annotator[aliases[answer.annotator]]

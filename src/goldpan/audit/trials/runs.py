@@ -238,7 +238,7 @@ def rerun(unit: _Unit) -> Findings:
             kept[name] = {
                 "key": unit.options.key(name),
                 "settings": settings,
-                "finding": finding.plain(),
+                "finding": finding.columns(),
                 "runs": details.get(name, []),
             }
         shutil.rmtree(unit.directory, ignore_errors=True)

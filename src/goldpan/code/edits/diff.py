@@ -2,7 +2,7 @@
 
 Lines that occur once in either version are matched first, in the longest chain that keeps their
 order (patience diff): they are what a reader recognizes. Between them a longest common
-subsequence decides, computed with whole rows of bits at once (Hyyrö, 2004).
+subsequence decides, unless it would take too much memory.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isqrt
 from typing import AnyStr
 
-from goldpan.code.edits.apply import MOST_CHARACTERS
+from rapidfuzz.distance import LCSseq
 
-_MOST_CELLS = 10_000_000_000
-"""Lines before times lines after of a gap that is still compared: a second or two."""
-_RUN = 64
-"""Lines that stand once together where none does alone."""
+_MOST_LINES = 20_000
+"""Lines of a gap that are still compared, in 50 MB; a larger gap is replaced whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,77 +85,16 @@ def _anchors(before: str, after: str) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
-def _long_common(before: str, after: str) -> list[tuple[int, int]]:
-    """Return a long sequence of matching lines of texts that are too large for the longest.
-
-    Runs of lines that stand once in either are matched first; where there are none, the texts
-    are compared in halves.
-    """
-    anchors = _anchors(*_runs(before, after))
-    if not anchors:
-        anchors = [(len(before) // 2, len(after) // 2)]
-        if before[anchors[0][0]] != after[anchors[0][1]]:
-            half, new_half = anchors[0]
-            common = _longest_common(before[:half], after[:new_half])
-            rest = _longest_common(before[half:], after[new_half:])
-            return [*common, *((half + i, new_half + j) for i, j in rest)]
-    common = []
-    for (i, j), (next_i, next_j) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
-        gap = _longest_common(before[i + 1 : next_i], after[j + 1 : next_j])
-        common += [(i + 1 + p, j + 1 + q) for p, q in gap]
-        common.append((next_i, next_j))
-    return common[:-1]
-
-
-def _runs(before: str, after: str) -> tuple[str, str]:
-    """Return a character for each run of `_RUN` lines of either text, the same for equal runs."""
-    numbers: dict[str, int] = {}
-
-    def numbered(text: str) -> str:
-        runs = (text[at : at + _RUN] for at in range(len(text) - _RUN + 1))
-        return "".join(chr(numbers.setdefault(run, len(numbers)) % MOST_CHARACTERS) for run in runs)
-
-    runs = numbered(before), numbered(after)
-    return runs if len(numbers) <= MOST_CHARACTERS else ("", "")
-
-
 def _longest_common(before: str, after: str) -> list[tuple[int, int]]:
-    """Return the longest sequence of matching lines; a long one where the texts are too large."""
+    """Return the longest sequence of matching lines; none where the texts are too large."""
     shared = set(before) & set(after)
     rows = [i for i, line in enumerate(before) if line in shared]
     columns = [j for j, line in enumerate(after) if line in shared]
-    if not rows:
+    if max(len(rows), len(columns)) > _MOST_LINES:
         return []
-    if len(rows) * len(columns) > _MOST_CELLS:
-        return _long_common(before, after)
-    masks: dict[str, int] = {}
-    for bit, j in enumerate(columns):
-        masks[after[j]] = masks.get(after[j], 0) | 1 << bit
-    full = (1 << len(columns)) - 1
-
-    def advance(row: int, part: list[int]) -> list[int]:
-        """Return the rows of the table from `row` on; a bit is 0 where the length grows."""
-        table = [row]
-        for i in part:
-            grown = row & masks[before[i]]
-            row = (row + grown | row - grown) & full
-            table.append(row)
-        return table
-
-    # Only every hundredth row or so is kept, and those between are computed again on the way
-    # back: memory follows the square root of the lines.
-    step = isqrt(len(rows)) + 1
-    parts = [rows[start : start + step] for start in range(0, len(rows), step)]
-    checkpoints = [full]
-    for part in parts:
-        checkpoints.append(advance(checkpoints[-1], part)[-1])
-    matches: list[tuple[int, int]] = []
-    width = len(columns)
-    for part, first in zip(reversed(parts), reversed(checkpoints[:-1]), strict=True):
-        table = advance(first, part)
-        for index in reversed(range(len(part))):
-            width = (~table[index + 1] & ((1 << width) - 1)).bit_length()
-            if width and table[index] >> (width - 1) & 1:
-                width -= 1
-                matches.append((part[index], columns[width]))
-    return matches[::-1]
+    texts = "".join(before[i] for i in rows), "".join(after[j] for j in columns)
+    return [
+        (rows[block.a + at], columns[block.b + at])
+        for block in LCSseq.editops(*texts).as_matching_blocks()
+        for at in range(block.size)
+    ]

@@ -76,10 +76,11 @@ class Source:
             else:  # JSON has arrays where strict Python asks for tuples
                 read = adapter.validate_json(to_json((values,), fallback=str))
         except ValidationError as error:
-            raise self._refusal(list(_problems(kind, values, at, error))) from None
+            raise self.refusal(list(_problems(kind, values, at, error))) from None
         return cast("T", read[0])
 
-    def _refusal(self, found: Sequence[_Problem]) -> UsageError:
+    def refusal(self, found: Sequence[Problem]) -> UsageError:
+        """Return what tells one fault with its line, cause and remedy, or all of several."""
         # A mistyped key is missing, too, from the table that it stands in.
         meant = {(one.line_of[:-1], one.remedy) for one in found}
         problems = [
@@ -151,7 +152,7 @@ def unknown_key(key: str, known: Sequence[str]) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Problem:
+class Problem:
     """A fault of a key, with its remedy."""
 
     cause: str
@@ -159,6 +160,11 @@ class _Problem:
     line_of: Location
     missing: str = ""
     """The key, where it is one that must be there."""
+
+    @classmethod
+    def at(cls, place: Location, cause: str, remedy: str = "") -> Problem:
+        """Return a fault that is told by its key."""
+        return cls(f"{_key(place)}: {cause}", remedy, place)
 
     def __str__(self) -> str:
         remedy = f" ({self.remedy[:1].lower()}{self.remedy[1:]})" if self.remedy else ""
@@ -176,7 +182,7 @@ def _adapter(kind: Any) -> TypeAdapter[tuple[Any]]:
 
 def _problems(
     kind: object, values: object, at: Location, error: ValidationError
-) -> Iterator[_Problem]:
+) -> Iterator[Problem]:
     """Yield what is wrong, once for each key, of which a union may have several opinions."""
     seen = set()
     for part in error.errors(include_url=False):
@@ -189,15 +195,15 @@ def _problems(
         seen.add(place)
         key = _key((*at, *place))
         if is_missing:
-            yield _Problem(f"{key} is missing", "", (*at, *table), str(place[-1]))
+            yield Problem(f"{key} is missing", "", (*at, *table), str(place[-1]))
         elif part["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-            yield _Problem(*unknown_key(key, _known(kind, table)), (*at, *place))
+            yield Problem(*unknown_key(key, _known(kind, table)), (*at, *place))
         else:
             cause = part["msg"].removeprefix("Value error, ").removesuffix(".")
             if part["type"] in _NO_TABLE:
                 cause = "it is not a table"
             remedy = str(part.get("ctx", {}).get("remedy", ""))
-            yield _Problem(f"{key}: {cause}" if key else cause, remedy, (*at, *place))
+            yield Problem(f"{key}: {cause}" if key else cause, remedy, (*at, *place))
 
 
 def _written(values: object, location: Location) -> Location:
@@ -228,7 +234,10 @@ def _known(kind: Any, location: Location) -> list[str]:
     inner = [part for part in get_args(kind) if part not in (NoneType, ...)]
     if get_origin(kind) in (Union, UnionType):
         return next(filter(None, (_known(part, location) for part in inner)), [])
-    return _known(inner[-1], location[1:]) if inner else []
+    if not inner:
+        return []
+    number = location[0] if location and isinstance(location[0], int) else -1
+    return _known(inner[number if number < len(inner) else -1], location[1:])
 
 
 def _fields(kind: Any) -> dict[str, Any]:

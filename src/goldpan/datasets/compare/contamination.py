@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.result import Result
 from goldpan.datasets.compare.rows import ComparedSource, Item, open_source
 from goldpan.datasets.table_files import check_form, write_rows
 from goldpan.filters.duplicates.leaks import find_leaks_of_batches
@@ -66,7 +66,7 @@ class ContaminationResult(Result):
     """The rows of a dataset that also occur in other data."""
 
     dataset: str
-    total: int
+    rows: int
     """Rows of the dataset."""
     columns: tuple[str, ...]
     """Whose texts were compared."""
@@ -78,39 +78,6 @@ class ContaminationResult(Result):
     """The evidence of the first rows that have any."""
     unseen: tuple[str, ...]
     """The limits of such a search."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        plain = asdict(self)
-        return {"rows": plain.pop("total"), **plain}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows that occur in other data."""
-        yield Line(
-            f"{self.dataset}: {self.contaminated:,} of {self.total:,} rows ({self.share:.1%}) also "
-            "occur in what it was compared with"
-        )
-        yield Line(f"  compared: {', '.join(self.columns)}")
-        for other in self.against:
-            yield Title(other.against, f": {other.rows:,} rows, {other.items:,} items")
-            yield Line(f"  compared: {', '.join(other.columns)}")
-            for kind, rows in other.kinds.items():
-                yield Line(f"  {rows:,} by {kind}")
-            if other.same_repository is not None:
-                yield Line(
-                    f"  {other.same_repository:,} are of a repository that occurs there, which "
-                    "alone is no evidence"
-                )
-            if other.common:
-                yield Line(f"  {other.common:,} n-grams left out as common")
-        if self.evidence:
-            yield Title("Rows, by which evidence and with which item:")
-        for item in self.evidence:
-            shared = f" ({item.shared:,})" if item.shared else ""
-            yield Line(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}")
-        yield Title("Not seen:")
-        for line in self.unseen:
-            yield Line(f"  {line}")
 
 
 _BATCH = 1_024
@@ -172,7 +139,7 @@ def find_contamination(
     shown = set(named[:most])
     return ContaminationResult(
         dataset=str(dataset),
-        total=len(ids),
+        rows=len(ids),
         columns=rows.columns,
         contaminated=len(named),
         share=len(named) / len(ids),

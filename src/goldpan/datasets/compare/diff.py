@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ import duckdb
 import orjson
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.card import markdown
 from goldpan.datasets.compare.versions import (
@@ -104,42 +104,6 @@ class DiffResult(Result):
     """Rows whose reasons are not known."""
     examples: Mapping[str, tuple[RowChange, ...]]
     """The first rows of each kind, by id."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the changes and their reasons."""
-        for age, version in (("old", self.old), ("new", self.new)):
-            yield Line(
-                f"{age}: {version.directory} ({version.rows:,} examples, content {version.content})"
-            )
-        is_counted = self.changed and self.changed_in_task is not None
-        in_task = f" ({self.changed_in_task:,} of them in input or target)" if is_counted else ""
-        yield Line(
-            f"{self.added:,} added, {self.gone:,} gone, {self.changed:,} changed{in_task}, "
-            f"{self.moved:,} in another split, {self.same:,} the same"
-        )
-        reasons = [(reason.change, reason.rows, reason.reason) for reason in self.reasons]
-        yield from _table(("change", "rows", "why"), reasons)
-        for note in self.notes:
-            yield Line(f"{note[:1].upper()}{note[1:]}.")
-        yield from _table(("column", "rows"), list(self.columns.items()))
-        for verb, names in (
-            ("New columns", self.columns_added),
-            ("Columns that are gone", self.columns_gone),
-            ("Columns of another type, not compared", self.columns_retyped),
-        ):
-            if names:
-                yield Line(f"{verb}: {', '.join(names)}")
-        causes = [(cause.what, cause.old or "none", cause.new or "none") for cause in self.causes]
-        yield from _table(("made with", "before", "now"), causes)
-        for kind, rows in self.examples.items():
-            for row in rows:
-                columns = f": {', '.join(row.columns)}" if row.columns else ""
-                yield Line(f"  {kind} {row.id}{columns}")
-
-
-def _table(columns: tuple[str, ...], cells: Sequence[Sequence[object]]) -> Iterator[Block]:
-    if cells:
-        yield Table(columns, cells)
 
 
 _MOST_NAMED = 20

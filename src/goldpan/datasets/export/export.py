@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ import orjson
 from goldpan.code.edits.apply import EditError
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.resources import check_folder, unwritable
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import replacing
@@ -46,7 +46,7 @@ class ExportResult(Result):
 
     to: str
     directory: Path
-    counts: Mapping[str, int]
+    rows: Mapping[str, int]
     """How many rows were written, by split."""
     left_out: Mapping[str, int]
     """How many rows were left out, by reason."""
@@ -56,24 +56,6 @@ class ExportResult(Result):
     """The digest of the audit whose findings rows carry."""
     lacking: str = ""
     """Why rows carry no findings, where the form has a place for them."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        plain = asdict(self)
-        return {"rows": plain.pop("counts"), **plain}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many rows were written and left out, and the next step."""
-        for split, rows in self.counts.items():
-            yield Line(f"{split}: {rows:,} rows")
-        for reason, rows in self.left_out.items():
-            yield Line(f"left out, {reason}: {rows:,}")
-        if self.audit:
-            yield Line("Rows carry the findings of their audit")
-        elif self.lacking:
-            yield Line(f"Rows carry no findings: {self.lacking}")
-        yield Line(f"Written to {self.directory}")
-        yield Line(f"Next: {self.next}")
 
 
 # Writes the files of an export: all or none, and the same bytes for the same rows.

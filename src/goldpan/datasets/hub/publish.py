@@ -40,7 +40,7 @@ from huggingface_hub.utils.tqdm import (
 
 from goldpan._version import __version__
 from goldpan.core.errors import PublishError, TagTakenError, UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.secrets import mask, register
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.terminal import Reporter
@@ -170,8 +170,6 @@ def _digest_like(remote: str, path: Path) -> str:
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _SHOWN = 5
-_MOST_CHANGES = 30
-"""Files that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,24 +188,6 @@ class PublishResult(Result):
     dry_run: bool
     compared: bool
     """False where the Hub was not asked for its content: a dry run without a token."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the changes, and where the dataset was or would be published."""
-        for change in self.changes[:_MOST_CHANGES]:
-            yield Line(f"  {change.action} {change.path} {change.size:,} bytes")
-        if len(self.changes) > _MOST_CHANGES:
-            yield Line(f"  and {len(self.changes) - _MOST_CHANGES:,} more")
-        if self.dry_run:
-            yield Line(f"Nothing was sent. All checks passed; it would go to {self.url}")
-            if not self.compared:
-                yield Line("Without a token, the Hub's present content was not checked.")
-            return
-        if not self.changes:
-            yield Line(f"{self.url} already has the same content")
-        else:
-            yield Line(f"Published as {self.url} in commit {self.commit}")
-        if self.tag:
-            yield Line(f"Tagged {self.tag}")
 
 
 def publish(

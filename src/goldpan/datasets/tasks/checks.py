@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.datasets.licenses import UNKNOWN, bibtex_problem, spdx
 from goldpan.datasets.splits import SplitPlan
 from goldpan.datasets.tasks.importing import readers
@@ -54,13 +54,6 @@ class CheckedFiles(Result):
     def exit_code(self) -> int:
         """1 where something is wrong."""
         return 1 if self.problems else 0
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield every problem and their number."""
-        yield from (Line(str(problem)) for problem in self.problems)
-        count = len(self.problems)
-        found = f"{count} problem{'' if count == 1 else 's'}" if count else "no problem"
-        yield Line(f"{self.tasks} tasks, {found}")
 
 
 def check_files(own: Path | None = None) -> CheckedFiles:

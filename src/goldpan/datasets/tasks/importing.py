@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from goldpan._version import __version__
 from goldpan.core.errors import DatasetError, UsageError
 from goldpan.core.plugins.loading import attribute_to_plugin, digests
 from goldpan.core.plugins.registry import Registry
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import NAME_IN_JSON, Result
 from goldpan.core.storage.sealed import file_digest
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.core.terminal import Reporter
@@ -35,15 +35,15 @@ from goldpan.datasets.tasks.data import copies_of, task_batches
 from goldpan.datasets.tasks.leakage import DateSignal, Overlap, date_signal, find_overlap
 from goldpan.datasets.tasks.registry import plain_task
 from goldpan.datasets.tasks.table_reader import source_address
-from goldpan.datasets.tasks.task import Task, input_column, target_column, task_family
+from goldpan.datasets.tasks.task import Task, TaskType, input_column, target_column, task_family
 from goldpan.text.preprocessing import ordered_steps, preprocess_rows
 
 SEED = 42
 """The seed of splits, as in SELU."""
 Reader = Callable[[Task, Sequence[Path]], Iterator[dict[str, Any]]]
 """Yields the rows of a task from its authors' files; raises `DatasetError` for wrong ones."""
-_PROJECT = "repo:"
-_MOST_MISSING = 8
+PROJECT = "repo:"
+_UNLABELED = "rows without an answer, left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,10 @@ class CountCheck:
 class ImportResult(Result):
     """A task's data as they were imported."""
 
-    task: Task
+    schema = 2
+    shown_in_json = ("type", "exact")
+
+    task: Task = field(metadata=NAME_IN_JSON)
     written: Written
     checks: tuple[CountCheck, ...]
     """Every count of the task's file."""
@@ -82,6 +85,13 @@ class ImportResult(Result):
     """Test rows that resemble train; None where there is no train or no test."""
     date_signal: DateSignal | None = None
     """The labels that dates alone tell; None where there is no train, or train has no dates."""
+    unlabeled: int = 0
+    """Rows without an answer, which were left out."""
+
+    @property
+    def type(self) -> TaskType:
+        """The task's type."""
+        return self.task.type
 
     @property
     def exact(self) -> bool:
@@ -92,49 +102,6 @@ class ImportResult(Result):
     def exit_code(self) -> int:
         """3 where a count differs from the registry's."""
         return 0 if self.exact else 3
-
-    def plain(self) -> dict[str, Any]:
-        """Return the rows by split, the counts and the warnings as plain data."""
-        return {
-            "task": self.task.name,
-            "directory": str(self.written.directory),
-            "rows": self.written.rows,
-            "splits": {split.name: split.rows for split in self.written.splits},
-            "exact": self.exact,
-            "counts": [asdict(check) for check in self.checks],
-            "announced": [asdict(check) for check in self.announced],
-            "missing": list(self.missing),
-            "seen_in_train": None if self.overlap is None else self.overlap.plain(),
-            "date_signal": None if self.date_signal is None else asdict(self.date_signal),
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the splits, and every count that differs."""
-        yield Title(self.task.name, f": {self.written.rows:,} rows")
-        yield Table(("split", "rows"), [(split.name, split.rows) for split in self.written.splits])
-        yield from self.written.dropped_blocks("their text is")
-        yield from map(Line, self.warnings())
-        if self.missing:
-            names = ", ".join(self.missing[:_MOST_MISSING])
-            more = " and more" * (len(self.missing) > _MOST_MISSING)
-            yield Line(f"Partial: {len(self.missing)} projects were not given: {names}{more}")
-        absent = {f"{_PROJECT}{name}" for name in self.missing}
-        for check in self.checks:
-            if not check.exact and check.what not in absent:
-                yield Line(f"{check.what}: {check.difference} than the registry says")
-        if self.exact and self.checks:
-            yield Line(f"All {len(self.checks)} counts match the registry.")
-        for check in self.announced:
-            if not check.exact and not self.missing:
-                yield Line(f"{check.what} says {check.expected:,}: {check.difference}")
-        source = self.task.source
-        if not source.url:
-            yield Line("Its source has no address: goldpan publish refuses unpublished data.")
-        elif source.license == "unknown":
-            yield Line("Its license is unknown: check the source before you share it.")
-        if source.url and source.access == "no-copy":
-            yield Line("Its source forbids copying: goldpan publish refuses it.")
-        yield Line(f"Written to {self.written.directory}")
 
     def warnings(self) -> Iterator[str]:
         """Yield warnings for those who quote a score on these rows."""
@@ -173,7 +140,7 @@ def import_files(
     names = ordered_steps(task.steps, steps)
     counts: Counter[str] = Counter()
     read = find_reader(task)
-    family = task_family(task)
+    family, target = task_family(task), target_column(task.type).name
     with reporter.task(f"Importing {task.name}", task.counts.get("total", 0)) as progress:
 
         def rows() -> Iterator[dict[str, Any]]:
@@ -182,6 +149,9 @@ def import_files(
                 imported = preprocess_rows(imported, names, processes)
             for row in imported:
                 progress.advance()
+                if row[target] is None:
+                    differences[_UNLABELED] = differences.get(_UNLABELED, 0) + 1
+                    continue
                 if partitions is not None:
                     row["partition"] = partitions[row["id"]]
                 yield _with_all_columns(task, row, counts)
@@ -234,6 +204,7 @@ def import_files(
         missing=_missing(task, counts),
         overlap=_overlap(task, written),
         date_signal=date_signal(task, _side(task, written, test=False)),
+        unlabeled=differences.get(_UNLABELED, 0),
     )
 
 
@@ -353,7 +324,7 @@ def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:
     yield "total"
     partition, repo = row["partition"], row["repo"]
     if repo:
-        yield f"{_PROJECT}{repo}"
+        yield f"{PROJECT}{repo}"
     if partition:
         yield partition
     for label in labels:
@@ -363,5 +334,5 @@ def _keys(row: Mapping[str, Any], labels: Sequence[str]) -> Iterator[str]:
 
 
 def _missing(task: Task, counts: Mapping[str, int]) -> tuple[str, ...]:
-    projects = [key for key in task.counts if key.startswith(_PROJECT)]
-    return tuple(key.removeprefix(_PROJECT) for key in projects if not counts.get(key))
+    projects = [key for key in task.counts if key.startswith(PROJECT)]
+    return tuple(key.removeprefix(PROJECT) for key in projects if not counts.get(key))

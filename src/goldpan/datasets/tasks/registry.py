@@ -7,24 +7,23 @@ and plugins register others. The name of a file is the name of its task.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import UsageError
 from goldpan.core.plugins.loading import names_of, registered
 from goldpan.core.plugins.registry import Registry, unknown_name
-from goldpan.core.result import Block, Line, Result, Table, Title
+from goldpan.core.result import Result, Results, count
 from goldpan.core.settings.file import Source, parse_toml, read_toml
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.licenses import UNKNOWN
 from goldpan.datasets.provenance import PROVENANCE
 from goldpan.datasets.tasks.data import task_directory
-from goldpan.datasets.tasks.task import Task
+from goldpan.datasets.tasks.task import Task, TaskType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _PAGE = "docs/reference/files.md"
@@ -186,87 +185,36 @@ def _shipped_tasks() -> Mapping[str, Task]:
     return {task.name: task for task in map(read_task, _shipped_paths())}
 
 
-_MOST_LABELS = 24
-_LISTED = ("name", "title", "type", "activity", "suites")
-_ACCESS = {"public": "public", "built": "built", "request": "on request", "no-copy": "no copying"}
-
-
 @dataclass(frozen=True, slots=True)
-class TaskList(Result):
-    """Tasks, sorted by name."""
+class TaskFacts(Result):
+    """A task in a list."""
 
-    tasks: tuple[Mapping[str, Any], ...]
-    """The facts of each; `rows` are those of the source, as far as is known."""
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return the tasks, an object each."""
-        return list(map(dict, self.tasks))
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield a table of the tasks, and how many have data in the workspace."""
-        columns = ("task", "type", "activity", "rows", "access")
-        first = itemgetter("name", "type", "activity", "rows")
-        cells = [
-            (*first(task), f"{_ACCESS[task['access']]}{', here' * task['imported']}")
-            for task in self.tasks
-        ]
-        yield Table(columns, cells, wide=frozenset({"activity"}))
-        here = sum(task["imported"] for task in self.tasks)
-        yield Line(f"{len(self.tasks)} tasks, {here} in the workspace")
+    name: str
+    title: str
+    type: TaskType
+    activity: str
+    suites: tuple[str, ...]
+    rows: int | None
+    """Those of the source, as far as is known."""
+    labels: int
+    access: str
+    license: str
+    imported: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPage(Result):
     """The page of a task, with its prompt."""
 
+    schema = 2
+
     task: Task
     imported: bool
-
-    def plain(self) -> dict[str, Any]:
-        """Return the content of the task's file, with defaults filled in."""
-        return plain_task(self.task)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the definition, the facts, the labels and the prompt."""
-        task = self.task
-        yield Title(task.name, f": {task.title}")
-        yield Line(task.definition)
-        yield Table(("fact", "value"), [fact for fact in self._facts().items() if fact[1]])
-        for label in task.labels[:_MOST_LABELS]:
-            shown = f" ({label.text})" if label.text != label.name else ""
-            yield Line(f"  {label.name}{shown}: {label.description}")
-        if len(task.labels) > _MOST_LABELS:
-            yield Line(f"  and {len(task.labels) - _MOST_LABELS} more labels")
-        yield Title("Prompt")
-        yield from (Line(f"  {part}") for part in task.prompt.fill("...").strip().split("\n"))
-
-    def _facts(self) -> dict[str, str]:
-        task, source = self.task, self.task.source
-        return {
-            "type": task.type,
-            "activity": task.activity,
-            "category": task.category,
-            "benchmarks": ", ".join(task.suites),
-            "metric": task.metric,
-            "split": task.split,
-            "steps": ", ".join(task.steps) or "none",
-            "longest input": f"{task.max_length:,} tokens",
-            "rows": ", ".join(f"{key} {count:,}" for key, count in task.counts.items()),
-            **{f"rows by {where}": f"{count:,}" for where, count in task.announced.items()},
-            "source": f"{source.title}, {source.url}" if source.url else source.title,
-            "license": source.license,
-            "access": _ACCESS[source.access] + (", in the workspace" if self.imported else ""),
-            "files": ", ".join(source.files),
-            "on the Hub": f"{source.hub} {source.revision}".strip(),
-            "columns": f"{', '.join(task.columns.text)} -> {', '.join(task.columns.target)}",
-            "fresh rows": source.fresh or f"goldpan build {source.builder}" * bool(source.builder),
-            "note": source.note,
-        }
 
 
 def list_tasks(
     workspace: WorkspaceLayout, own: Path, suite: str | None = None, type: str | None = None
-) -> TaskList:
+) -> Results[TaskFacts]:
     """Return the tasks, those of a benchmark or a type alone; `own` has one's own tasks.
 
     Raises `UsageError` for a benchmark or a type that no task has.
@@ -278,20 +226,24 @@ def list_tasks(
     types = sorted({task.type for task in tasks})
     if type is not None and type not in types:
         raise unknown_name("task of the type", type, types)
-    return TaskList(
-        tuple(
-            {
-                **{name: getattr(task, name) for name in _LISTED},
-                "rows": task.counts.get("total"),
-                "labels": len(task.labels),
-                "access": task.source.access,
-                "license": task.source.license,
-                "imported": _is_imported(workspace, task),
-            }
-            for task in tasks
-            if suite in (None, *task.suites) and type in (None, task.type)
+    listed = [
+        TaskFacts(
+            task.name,
+            task.title,
+            task.type,
+            task.activity,
+            task.suites,
+            task.counts.get("total"),
+            len(task.labels),
+            task.source.access,
+            task.source.license,
+            _is_imported(workspace, task),
         )
-    )
+        for task in tasks
+        if suite in (None, *task.suites) and type in (None, task.type)
+    ]
+    here = sum(task.imported for task in listed)
+    return Results(listed, [f"{count(len(listed), 'task')}, {here} in the workspace"])
 
 
 def show_task(workspace: WorkspaceLayout, own: Path, name: str) -> TaskPage:

@@ -1,197 +1,18 @@
-"""The sources of task files: tables of one's own, published sources, and the Hub."""
+"""The published sources of tasks: their files, and the Hub."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from goldpan.core import sanitize
-from goldpan.core.errors import GoldpanError, UsageError, suggested
-from goldpan.core.result import Block, Line, Result, Table
-from goldpan.core.settings.file import toml_value
+from goldpan.core.errors import UsageError
+from goldpan.core.result import Result
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.table_files import stem_of, table_rows
+from goldpan.datasets.table_files import stem_of
 from goldpan.datasets.tasks.importing import ImportResult
-from goldpan.datasets.tasks.table_reader import cell_text
-from goldpan.datasets.tasks.task import Task, TaskType
-
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,79}")
-_MOST_LABELS = 100
-_FEWEST_ROWS = 10
-_MOST_LISTED, _LONGEST_LISTED = 24, 40
-_POSITIVE = ("1", "1.0", "true", "yes", "y")
-"""Values of which the label is the positive class, whatever the numbers of rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class AddedTask(Result):
-    """A task that was made of a table, with the rows that were imported."""
-
-    imported: ImportResult
-    file: Path
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of the import."""
-        return self.imported.exit_code
-
-    def plain(self) -> dict[str, Any]:
-        """Return the import, the file and the type."""
-        return {**self.imported.plain(), "file": str(self.file), "type": self.imported.task.type}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the import, a summary of the file, and the next step."""
-        yield from self.imported.blocks()
-        task = self.imported.task
-        names = [sanitize.line(name, _LONGEST_LISTED) for name in task.label_names[:_MOST_LISTED]]
-        more = len(task.label_names) - _MOST_LISTED
-        answers = {
-            "regression": "numbers",
-            "binary": f"the positive class is {', the other '.join(names)}",
-        }.get(task.type, f"labels {', '.join(names)}{f' and {more:,} more' if more > 0 else ''}")
-        yield Line(f"{self.file}: {task.type}, {answers}")
-        yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
-
-
-def describe_task(
-    name: str,
-    files: Sequence[Path],
-    text: Sequence[str],
-    label: str,
-    *,
-    repo: str = "",
-    document: str = "",
-) -> str:
-    """Return the TOML of a task whose rows are tables with these columns.
-
-    Two values of `label` make a binary task, more a multi-class one, and numbers of more than
-    ten values a regression; of two, the positive class is 1, true or yes, else the rarer one.
-    Raises `UsageError` that names all problems, not the first alone.
-    """
-    values: Counter[str] = Counter()
-    columns = [*text, label, repo, document]
-    problems = list(_arguments(name, files, text, label))
-    for path in files:
-        problems += _read(path, [name for name in columns if name], label, values)
-    empty, kind = values.pop("", 0), _type(values)
-    if not problems:
-        problems += _label_problems(values, empty, kind, label)
-    if problems:
-        many = len(problems) > 1
-        raise UsageError(
-            f"{f'{len(problems)} things are' if many else 'One thing is'} missing or wrong: "
-            f"{'; '.join(problems)}",
-            f"Correct {'them all' if many else 'this'}, and run the command again",
-        )
-    labels = [] if kind == "regression" else _ordered(values)
-    return _toml(name, files, text, label, kind, labels, {"repo": repo, "document": document})
-
-
-def _arguments(name: str, files: Sequence[Path], text: Sequence[str], label: str) -> Iterator[str]:
-    if not _NAME.fullmatch(name):
-        yield (
-            f"{name!r} cannot name a task: names have lower-case letters, digits and underscores"
-        )
-    if not files:
-        yield "no file is named, such as reports.csv"
-    if not text:
-        yield "no column of texts is named: --text title --text body"
-    if not label:
-        yield "no column of labels is named: --label urgent"
-
-
-def _read(path: Path, columns: Sequence[str], label: str, values: Counter[str]) -> Iterator[str]:
-    """Count the values of the label, as text without blanks around it, and yield problems."""
-    try:
-        for number, row in enumerate(table_rows(path), 1):
-            if number == 1 and (missing := [name for name in columns if name not in row]):
-                yield (
-                    f"{path} has no column "
-                    f"{', '.join(f'{name!r}{suggested(name, row)}' for name in missing)}; it has "
-                    f"{', '.join(map(repr, row))}"
-                )
-                return
-            values[cell_text(row.get(label)).strip()] += 1
-    except GoldpanError as error:
-        yield f"{error.problem} ({error.remedy[:1].lower()}{error.remedy[1:]})"
-
-
-def _label_problems(values: Counter[str], empty: int, kind: TaskType, label: str) -> Iterator[str]:
-    rows = values.total()
-    if empty:
-        yield f"rows without {label}: {empty:,}"
-    if rows < _FEWEST_ROWS:
-        yield f"at least {_FEWEST_ROWS} rows are needed to train and test, and there are {rows:,}"
-    elif len(values) < 2:
-        yield f"all rows have the same {label}"
-    elif lists := [value for value in values if value.startswith(("['", '["'))]:
-        yield (
-            f"{label} holds lists, such as {lists[0][:40]!r}: several labels a row need a task's "
-            'file with type = "multi-label"'
-        )
-    elif kind == "multi-class" and len(values) > min(_MOST_LABELS, rows // 2):
-        few = ", ".join(repr(value[:40]) for value, _ in values.most_common(3))
-        yield (
-            f"{label} has {len(values):,} different values in {rows:,} rows, such as {few}: "
-            f"labels repeat, and there are at most {_MOST_LABELS}"
-        )
-
-
-def _type(values: Collection[str]) -> TaskType:
-    if len(values) > 10:
-        with suppress(ValueError):
-            list(map(float, values))
-            return "regression"
-    return "binary" if len(values) == 2 else "multi-class"
-
-
-def _ordered(values: Counter[str]) -> list[str]:
-    """Return the labels, of two the positive class first."""
-    if len(values) > 2:
-        return sorted(values)
-    return sorted(values, key=lambda value: (value.lower() not in _POSITIVE, values[value], value))
-
-
-def _toml(
-    name: str,
-    files: Sequence[Path],
-    text: Sequence[str],
-    label: str,
-    kind: TaskType,
-    labels: Sequence[str],
-    facts: Mapping[str, str],
-) -> str:
-    number = kind == "regression"
-    title = toml_value(name.replace("_", " ").capitalize())
-    settings = [f"{key} = {toml_value(value)}" for key, value in facts.items() if value]
-    lines = [
-        f"title = {title}",
-        f"type = {toml_value(kind)}",
-        f"description = {toml_value(f'Tell the {label} of the text.')}",
-        'activity = "maintenance"',
-        f"split = {toml_value('random:0.8,0.2' if number else 'stratified:0.8,0.2')}",
-        *(['metric = "smape"'] if number else []),
-        "",
-        "[columns]",
-        f"text = {toml_value(text)}",
-        f"target = {toml_value([label])}",
-        *(["", "[settings]", *settings] if settings else []),
-        "",
-        "[source]",
-        f"title = {title}",
-        'reader = "table"',
-        f"files = {toml_value([path.name for path in files])}",
-    ]
-    for value in labels:
-        lines += ["", "[[labels]]", f"name = {toml_value(value)}"]
-        lines.append(f"description = {toml_value(f'{label} is {value}.')}")
-    return "\n".join(lines) + "\n"
-
+from goldpan.datasets.tasks.task import Task
 
 _REVISION = re.compile(r"[0-9a-f]{40}")
 _ANY_TABLE = "table"
@@ -202,33 +23,16 @@ _ANY_TABLE = "table"
 class SourceImport(Result):
     """The imports of a source's tasks."""
 
-    imports: tuple[ImportResult, ...]
-    left: tuple[str, ...]
+    schema = 2
+
+    tasks: tuple[ImportResult, ...]
+    not_given: tuple[str, ...]
     """Tasks whose files were not given."""
 
     @property
     def exit_code(self) -> int:
         """3 where a count differs from the published one, or files are missing."""
-        return max((3 if self.left else 0, *(result.exit_code for result in self.imports)))
-
-    def plain(self) -> dict[str, Any]:
-        """Return the imports and the tasks whose files were not given."""
-        return {"tasks": [result.plain() for result in self.imports], "not_given": list(self.left)}
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield a table of the imports, with differences from the source's counts."""
-        cells = []
-        for result in self.imports:
-            rows = {split.name: split.rows for split in result.written.splits}
-            wrong = [check.what for check in result.checks if not check.exact]
-            text = "differ: " + ", ".join(wrong) if wrong else f"all {len(result.checks)} match"
-            sides = (rows.get("train", 0), rows.get("test", 0))
-            cells.append((result.task.name, result.written.rows, *sides, text))
-        yield Table(("task", "rows", "train", "test", "counts"), cells)
-        for result in self.imports:
-            yield from (Line(f"{result.task.name}: {text}") for text in result.warnings())
-        if self.left:
-            yield Line(f"Files not given: {', '.join(self.left)}")
+        return max((3 if self.not_given else 0, *(result.exit_code for result in self.tasks)))
 
 
 def tasks_of_source(source: str, tasks: Mapping[str, Task]) -> list[Task]:

@@ -239,10 +239,11 @@ def deciding_rows(
 
 
 def _answers(runs: Sequence[Run], task: Task | None) -> dict[str, set[object]]:
-    """Return the answers of a model to each row as a set, or whether they are right."""
-    by_right = task is not None and (
-        task.type in ("binary", "multi-class") or task.source.builder == PATHS
-    )
+    """Return the answers of a model to each row as a set, or whether they are right.
+
+    Of two wrong labels one may cost more than the other, except in accuracy.
+    """
+    by_right = task is not None and (task.metric == "accuracy" or task.source.builder == PATHS)
     answers: dict[str, set[object]] = {}
     for run in runs:
         table = read_table(run.directory / PREDICTIONS, ["id", "truth", "answer"])

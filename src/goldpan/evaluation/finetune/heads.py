@@ -106,14 +106,29 @@ def model_tokenizer(tokenizer: Any, config: Any, most: int, padding: str) -> Mod
     before, after = _frame(tokenizer)
     if config.is_encoder_decoder and tokenizer.eos_token_id not in after:
         after = (*after, tokenizer.eos_token_id)  # its heads read the state at the end token
-    encoders = load("transformers").AutoModelForMaskedLM._model_mapping
-    if padding == "left" and (config.is_encoder_decoder or type(config) in encoders):
+    encodes = config.is_encoder_decoder or has_head(config, "MaskedLM")
+    if padding == "left" and encodes:
         raise EvaluationError(
             f"A {config.model_type} model cannot be filled on the left", "Leave padding=auto"
         )
     left = padding == "left" or (padding == "auto" and config.model_type == "starcoder2")
     limit = min(most, longest(tokenizer, config))
     return ModelTokenizer(tokenizer, before, after, limit, int(tokenizer.pad_token_id), left)
+
+
+_MAPPINGS = {
+    "SequenceClassification": "SEQUENCE_CLASSIFICATION",
+    "TokenClassification": "TOKEN_CLASSIFICATION",
+    "MaskedLM": "MASKED_LM",
+    "CausalLM": "CAUSAL_LM",
+    "Seq2SeqLM": "SEQ_TO_SEQ_CAUSAL_LM",
+}
+
+
+def has_head(config: Any, auto: str) -> bool:
+    """Return whether transformers has a head of that kind for a model."""
+    heads = getattr(load("transformers"), f"MODEL_FOR_{_MAPPINGS[auto]}_MAPPING")
+    return type(config) in heads
 
 
 def longest(tokenizer: Any, config: Any) -> int:
@@ -169,11 +184,6 @@ def windows(room: int, count: int, whole: Sequence[Span] = ()) -> Iterator[slice
         start = stop
 
 
-# Rows of a step, and those of them that a process takes at once.
-#
-# A step has the same rows in the same order however many processes share it and however few fit
-# on a device, so that neither changes what is learned.
-
 _CPU_TOKENS = 4_096
 """Tokens that a processor takes at once: more are no faster, and a machine whose memory is full
 kills the process instead of telling it."""
@@ -206,20 +216,8 @@ class TokenizedExample:
 
     @property
     def length(self) -> int:
-        """How much room it takes, in tokens."""
+        """Tokens that are read."""
         return len(self.ids)
-
-
-@dataclass(frozen=True, slots=True)
-class TensorBatch:
-    """Examples as tensors."""
-
-    inputs: Mapping[str, Tensor]
-    """Arguments of the model's `forward`."""
-    targets: Tensor
-    count: int
-    """How many things there are to learn: a loss is the mean over them."""
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +263,7 @@ class TaskHead(ABC):
     task: Task
     tokenizer: ModelTokenizer
     auto: ClassVar[str]
-    """The class of transformers that loads it."""
+    """The class of transformers that loads it, behind `AutoModelFor`."""
     labelled: ClassVar[bool] = False
     """True where it has an output a label; else its outputs are the model's vocabulary."""
 
@@ -274,8 +272,8 @@ class TaskHead(ABC):
         """Return rows as tokens; with their targets where they are to be learned."""
 
     @abstractmethod
-    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
-        """Return examples to learn from; what is drawn follows from `salt` and the rows."""
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> dict[str, Tensor]:
+        """Return arguments of the model and `labels`; what is drawn follows from `salt`."""
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the sum of the losses of all targets, in float32: cross entropy of tokens."""
@@ -318,14 +316,6 @@ def _filled(rows: Sequence[Sequence[float]], value: int, left: bool) -> Tensor:
     )
 
 
-def token_batch(
-    inputs: Mapping[str, Tensor], targets: Tensor, examples: Sequence[TokenizedExample]
-) -> TensorBatch:
-    """Return a batch whose targets are tokens, of which some are not asked for."""
-    tokens = sum(example.length for example in examples)
-    return TensorBatch(inputs, targets, int((targets != NOT_ASKED).sum()), tokens)
-
-
 def predict_in_batches(
     model: LoadedModel,
     batch: int,
@@ -365,7 +355,7 @@ def cut_texts(examples: Sequence[TokenizedExample]) -> dict[str, int]:
     return {"text_cut": count} if count else {}
 
 
-def out_of_memory(error: RuntimeError) -> bool:
+def out_of_memory(error: Exception) -> bool:
     """Return whether a device had no room; only some say so by the kind of the error."""
     message = str(error).lower()
     return isinstance(error, load("torch").OutOfMemoryError) or any(

@@ -86,15 +86,14 @@ class TrainingSettings:
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     """`bf16` or `fp32`; `auto` is bf16 on GPUs that have it."""
     attention: Literal["auto", "flash", "sdpa", "eager"] = "auto"
-    """`flash`, `sdpa` or `eager`; `auto` is the fastest that model and device have."""
+    """`flash`, `sdpa` or `eager`; `auto` is sdpa where the model has it."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`cpu` or `cuda`."""
     processes: Positive = 1
-    """Processes, one per GPU; also `--workers`."""
-    launcher: Literal["torchrun", "deepspeed"] = "torchrun"
-    """`torchrun` or `deepspeed`."""
-    deepspeed: Literal["none", "zero2", "zero2-offload"] = "none"
-    """`zero2` or `zero2-offload`; also `--deepspeed`."""
+    """Processes, one per GPU, which torchrun starts; also `--workers`."""
+    deepspeed: Literal["none", "zero2", "zero2-offload", "zero3", "zero3-offload"] = "none"
+    """`zero2`; `zero3`, which shares out the weights too; either with `-offload`, which keeps
+    the optimizer off the GPU; also `--deepspeed`."""
     recompute: bool = False
     """True if activations are computed twice instead of kept: slower, less memory."""
     lora: bool = False
@@ -103,6 +102,14 @@ class TrainingSettings:
     lora_alpha: Positive = 32
     answer_tokens: Positive = 256
     """The longest answer, of tasks that ask for text."""
+    report_to: str = "none"
+    """Tools that are told of each step, such as `wandb` or `tensorboard`, which writes to the
+    folder that TENSORBOARD_LOGGING_DIR names; separated by commas."""
+
+    @property
+    def shares_weights(self) -> bool:
+        """Return whether each process holds a part of the weights alone."""
+        return self.deepspeed.startswith("zero3")
 
 
 LENGTHS = "lengths"
@@ -132,7 +139,7 @@ def with_enough_steps(
         batch //= 2
     if name not in chosen and rows and steps() < settings.least_steps:
         epochs = min(_MOST_EPOCHS, math.ceil(settings.least_steps / math.ceil(rows / batch)))
-    batch = max(batch, settings.processes)
+    batch = math.ceil(batch / settings.processes) * settings.processes
     enough = replace(settings, batch=batch)
     return replace(enough, word_epochs=epochs) if words else replace(enough, epochs=epochs)
 
@@ -161,15 +168,21 @@ def check(settings: TrainingSettings) -> TrainingSettings:
             raise UsageError(f"{name} cannot be {value}", f"Give {limits[1].ge} or more")
     if settings.warmup > 1:
         raise UsageError(f"warmup cannot be {settings.warmup}", "Give a share of the steps")
-    if settings.batch < settings.processes:
+    if settings.batch % settings.processes:
+        more = math.ceil(settings.batch / settings.processes) * settings.processes
         raise UsageError(
-            f"A batch of {settings.batch} rows leaves some of {settings.processes} processes idle",
-            "Give a larger batch or fewer processes",
+            f"{settings.processes} processes cannot share a batch of {settings.batch} rows evenly",
+            f"Set batch={more}, or give another number of processes",
         )
     return settings
 
 
+class TooLargeError(Exception):
+    """The rows that a device was given at once do not fit."""
+
+
 _FOLDER = "job"
+_TRAINED = "trained.json"
 WORD_TASKS = ("ner", "mlm")
 
 
@@ -223,6 +236,17 @@ def read_job(directory: Path) -> TrainingJob:
         Path(data["weights"]),
         directory,
     )
+
+
+def write_trained(directory: Path, facts: Mapping[str, Any]) -> None:
+    """Write the facts of a finished training, which are the last that it leaves."""
+    write_whole(directory / _TRAINED, orjson.dumps(facts, option=orjson.OPT_INDENT_2))
+
+
+def read_trained(directory: Path) -> dict[str, Any] | None:
+    """Return the facts of a finished training, None of an unfinished one."""
+    path = directory / _TRAINED
+    return dict(orjson.loads(path.read_bytes())) if path.exists() else None
 
 
 _HUB = re.compile(r"(?P<id>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<revision>.*))?", re.ASCII)

@@ -5,8 +5,8 @@ their next step, and nobody else starts in their directory before that.
 
     torchrun --standalone --nproc_per_node 8 -m goldpan.evaluation.finetune.launch DIRECTORY ...
 
-is such a process; it gets the directory of the job and how many rows to take at once. Its standard
-input ends when who started it does.
+is such a process; it gets the directory of the job, how many rows to take at once, and the name of
+the checkpoint to go on from. Its standard input ends when who started it does.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ import fcntl
 import gc
 import os
 import signal
-import socket
 import subprocess
 import sys
-import sysconfig
 import time
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from select import select
 from typing import Any
@@ -33,10 +30,20 @@ from goldpan.core.sanitize import line
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.evaluation.finetune.engines import ProcessGroup, join
-from goldpan.evaluation.finetune.job import TrainingJob, read_job, write_job
-from goldpan.evaluation.finetune.loading import pick_device
-from goldpan.evaluation.finetune.training import TooLargeError, read_trained, train
+from goldpan.evaluation.finetune.checkpoints import (
+    CHECKPOINTS,
+    DamagedCheckpointError,
+    newest_checkpoint,
+    set_aside,
+)
+from goldpan.evaluation.finetune.job import (
+    TooLargeError,
+    TrainingJob,
+    read_job,
+    read_trained,
+    write_job,
+)
+from goldpan.evaluation.finetune.steps import device_share
 from goldpan.evaluation.model import load
 
 OUTCOME = "outcome.json"
@@ -55,27 +62,37 @@ def run_job(job: TrainingJob, reporter: Reporter) -> dict[str, Any]:
 
     Raises `EvaluationError` where it cannot be done.
     """
-    stored = read_trained(job.directory)
-    while stored is None:
+    while (facts := read_trained(job.directory)) is None:
+        _wait_for_others(job.directory, reporter)
         size = _device_batch(job)
+        checkpoint = newest_checkpoint(job.directory, reporter)
         try:
-            if job.settings.processes == 1 and job.settings.deepspeed == "none":
-                group = ProcessGroup(pick_device(job.settings.device))
-                train(job, group, size, reporter)
+            if _alone(job):
+                from goldpan.evaluation.finetune.trainer import train
+
+                train(job, size, checkpoint, reporter)
             else:
-                _launched(job, size, reporter)
+                _launched(job, size, checkpoint, reporter)
         except TooLargeError:
             _halve(job, size, reporter)
-        stored = read_trained(job.directory)
-    return stored
+        except DamagedCheckpointError as error:
+            assert checkpoint is not None
+            set_aside(checkpoint, str(error), reporter)
+    return facts
+
+
+def _alone(job: TrainingJob) -> bool:
+    """Return whether this process trains itself; beside other GPUs, it would take them too."""
+    if job.settings.processes > 1 or job.settings.deepspeed != "none":
+        return False
+    return job.settings.device == "cpu" or load("torch").cuda.device_count() < 2
 
 
 def _device_batch(job: TrainingJob) -> int:
     path = job.directory / _SIZE
     if path.exists():
         return int(path.read_text())
-    share = -(-job.settings.batch // job.settings.processes)
-    return min(job.settings.device_batch or share, share)
+    return job.settings.device_batch or job.settings.batch // job.settings.processes
 
 
 def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
@@ -83,59 +100,41 @@ def _halve(job: TrainingJob, size: int, reporter: Reporter) -> None:
         raise EvaluationError(
             f"Not even one row of {job.task.name} fits into memory with the model",
             "Set recompute=true or a smaller max_length, choose --lora or --deepspeed "
-            "zero2-offload, or take smaller weights",
+            "zero3-offload, or take smaller weights",
         )
     gc.collect()
     torch = load("torch")
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    write_whole(job.directory / _SIZE, str(size // 2).encode())
-    reporter.note(f"{size} rows at once do not fit: going on with {size // 2}, same steps")
+    half = device_share(job.settings.batch, job.settings.processes, size // 2)
+    write_whole(job.directory / _SIZE, str(half).encode())
+    reporter.note(f"{size} rows at once do not fit: going on with {half}, same steps")
 
 
-def _launched(job: TrainingJob, size: int, reporter: Reporter) -> None:
-    _wait_for_others(job.directory, reporter)
+def _launched(job: TrainingJob, size: int, checkpoint: Path | None, reporter: Reporter) -> None:
     write_job(job)
     for name in (OUTCOME, PROGRESS):
         (job.directory / name).unlink(missing_ok=True)
-    code = _watched(job, [*_launcher(job), str(job.directory.resolve()), str(size)], reporter)
+    command = [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+        *("--nproc_per_node", str(job.settings.processes)),
+        *("-m", "goldpan.evaluation.finetune.launch"),
+        *(str(job.directory.resolve()), str(size), checkpoint.name if checkpoint else ""),
+    ]
+    code = _watched(job, command, reporter)
     if read_trained(job.directory) is not None:
         return
     path = job.directory / OUTCOME
     stored = orjson.loads(path.read_bytes()) if path.exists() else {}
     if stored.get("too_large"):
         raise TooLargeError
+    if stored.get("damaged"):
+        raise DamagedCheckpointError(stored["damaged"])
     log = job.directory / _LOG
     raise EvaluationError(
         stored.get("problem") or f"The training ended with exit code {code}: {_last_line(log)}",
         stored.get("remedy") or f"See {log}; the same command resumes from the last checkpoint",
     )
-
-
-def _launcher(job: TrainingJob) -> list[str]:
-    """Return the command that starts this module once a device."""
-    module = "goldpan.evaluation.finetune.launch"
-    processes = str(job.settings.processes)
-    if job.settings.launcher == "torchrun":
-        start = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        return [*start, "--nproc_per_node", processes, "-m", module]
-    if find_spec("deepspeed") is None:  # it takes long to import, and only its program is needed
-        load("deepspeed")
-    program = Path(sysconfig.get_path("scripts")) / "deepspeed"
-    devices = ["--num_gpus", processes]
-    # With a number it would take the first GPUs, also those of somebody else.
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    if visible and job.settings.device != "cpu":
-        numbers = ",".join(visible.split(",")[: job.settings.processes])
-        devices = ["--include", f"localhost:{numbers}"]
-    port = ["--master_port", str(_free_port())]
-    return [sys.executable, str(program), *devices, *port, "--module", module]
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def _watched(job: TrainingJob, command: list[str], reporter: Reporter) -> int:
@@ -227,17 +226,21 @@ class _Signs(Reporter):
             unfinished.replace(self._directory / PROGRESS)
 
 
-def work(directory: Path, device_batch: int) -> int:
+def work(directory: Path, device_batch: int, checkpoint: str) -> int:
     """Train as one of several; return the exit code."""
     with (directory / WORKERS).open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         try:
-            job = read_job(directory)
-            group = join(job.settings)
-            train(job, group, device_batch, _Signs(directory, writes=group.first))
+            from goldpan.evaluation.finetune.trainer import train
+
+            path = directory / CHECKPOINTS / checkpoint if checkpoint else None
+            signs = _Signs(directory, writes=os.environ["RANK"] == "0")
+            train(read_job(directory), device_batch, path, signs)
             load("torch.distributed").destroy_process_group()
         except TooLargeError:
             return _leave(directory, {"too_large": True})
+        except DamagedCheckpointError as error:
+            return _leave(directory, {"damaged": str(error)})
         except GoldpanError as error:
             return _leave(directory, {"problem": error.problem, "remedy": error.remedy})
     return 0
@@ -255,9 +258,8 @@ def _leave(directory: Path, outcome: dict[str, Any]) -> int:
 
 def main() -> None:
     """Run as a program."""
-    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--local_rank")]
-    directory, device_batch = arguments
-    code = work(Path(directory), int(device_batch))
+    directory, device_batch, checkpoint = sys.argv[1:]
+    code = work(Path(directory), int(device_batch), checkpoint)
     # Threads of libraries may wait for processes that are gone: an orderly exit could hang.
     sys.stdout.flush()
     sys.stderr.flush()

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.tasks.task import target_column
-from goldpan.evaluation.finetune.heads import LoadedModel, ModelTokenizer, TaskHead, model_tokenizer
+from goldpan.evaluation.finetune.heads import (
+    LoadedModel,
+    ModelTokenizer,
+    TaskHead,
+    has_head,
+    model_tokenizer,
+)
 from goldpan.evaluation.finetune.job import TrainingJob
 from goldpan.evaluation.finetune.text_heads import GenerationHead, SequenceHead, scale_of
 from goldpan.evaluation.finetune.word_heads import MaskingHead, TaggingHead
@@ -18,18 +25,17 @@ from goldpan.evaluation.model import load
 
 _HEADS = ("classifier", "score", "classification_head")
 """Names that transformers gives to the layers of a head; LoRA trains them whole."""
-_FLASH = (8, 0)
-"""Ampere: the first GPUs that FlashAttention 2 runs on."""
+_ATTENTION = {"auto": None, "flash": "flash_attention_2", "sdpa": "sdpa", "eager": "eager"}
 
 
-def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) -> LoadedModel:
+def load_model(job: TrainingJob, device: Any, learned: Path | None = None) -> LoadedModel:
     """Return the weights of a job with the head of its task, on a device.
 
-    `master_copies` says that the optimizer keeps weights in float32 of its own, so that the model
-    need not. New layers are drawn from PyTorch's generator. Raises `EvaluationError` where the
-    weights have no such head, or do not load.
+    `learned` is the checkpoint to take what was learned from; without, new layers are drawn from
+    PyTorch's generator. Raises `EvaluationError` where the weights have no such head, or do not
+    load.
     """
-    transformers = load("transformers")
+    transformers, torch = load("transformers"), load("torch")
     settings = job.settings
     half = uses_half(settings.precision, device)
     with quiet(), explained(job):
@@ -39,31 +45,25 @@ def load_model(job: TrainingJob, device: Any, *, master_copies: bool = False) ->
             tokenizer, config, settings.max_length or job.task.max_length, settings.padding
         )
         head = _head(job, config, own_tokenizer)
-        auto = getattr(transformers, head.auto)
-        _check_kind(job, head, auto, config, tokenizer)
-        attention = _attention(job, auto, config, device, half=half)
+        _check_kind(job, head, config, tokenizer)
         if head.labelled:
             config.num_labels = len(job.task.labels) or 1
-        torch = load("torch")
-        frozen = settings.lora or master_copies
-        module, report = auto.from_pretrained(
-            job.weights,
+        # DeepSpeed keeps weights in float32 of its own, and adapters have theirs.
+        short = half and (settings.lora or (settings.deepspeed != "none" and learned is None))
+        module, report = getattr(transformers, f"AutoModelFor{head.auto}").from_pretrained(
+            job.weights if learned is None or settings.lora else learned,
             config=config,
-            attn_implementation=attention,
-            dtype=torch.bfloat16 if half and frozen else torch.float32,
+            attn_implementation=_ATTENTION[settings.attention],
+            dtype=torch.bfloat16 if short else torch.float32,
             ignore_mismatched_sizes=True,
             local_files_only=True,
             output_loading_info=True,
         )
-        if settings.recompute:
-            module.gradient_checkpointing_enable({"use_reentrant": False})
+        attention = module.get_correct_attn_implementation(_ATTENTION[settings.attention])
         if settings.lora:
-            names = {
-                *report["missing_keys"],
-                *(mismatch[0] for mismatch in report["mismatched_keys"]),
-            }
-            module = _adapted(module, job, {name.rpartition(".")[0] for name in names})
-        module = module.to(device)
+            module = _with_adapters(module, job, report, learned)
+        if not settings.shares_weights or learned is not None:
+            module = module.to(device)
     return LoadedModel(module, head, attention, half, device)
 
 
@@ -118,6 +118,12 @@ def explained(job: TrainingJob) -> Iterator[None]:
                 "Choose smaller weights, --lora, or a device with more memory",
             ) from None
         message = " ".join(str(error).split())[:300]
+        if job.settings.attention == "flash" and "FlashAttention" in message:
+            raise EvaluationError(
+                f"{job.weights.name} cannot use FlashAttention here ({message})",
+                "Run pip install flash-attn on a machine with an Ampere GPU or newer, or set "
+                "attention=auto",
+            ) from None
         raise EvaluationError(
             f"{job.weights.name} cannot be loaded for {job.task.name} ({message})",
             "Check that the folder is complete and of a kind that transformers supports by "
@@ -143,13 +149,12 @@ def _head(job: TrainingJob, config: Any, tokenizer: ModelTokenizer) -> TaskHead:
             return SequenceHead(task, tokenizer)
 
 
-def _check_kind(job: TrainingJob, head: TaskHead, auto: Any, config: Any, tokenizer: Any) -> None:
+def _check_kind(job: TrainingJob, head: TaskHead, config: Any, tokenizer: Any) -> None:
     """Refuse weights that cannot do what the task asks."""
-    masked = load("transformers").AutoModelForMaskedLM
     writes = job.task.type == "text-generation"
     # Transformers would load an encoder as a decoder, which it never was.
-    encoder = writes and not config.is_encoder_decoder and type(config) in masked._model_mapping
-    if encoder or type(config) not in auto._model_mapping:
+    encoder = writes and not config.is_encoder_decoder and has_head(config, "MaskedLM")
+    if encoder or not has_head(config, head.auto):
         raise EvaluationError(
             f"{job.weights.name}, a {config.model_type} model, has no head for {job.task.name}, "
             f"which is {job.task.type}",
@@ -163,58 +168,25 @@ def _check_kind(job: TrainingJob, head: TaskHead, auto: Any, config: Any, tokeni
         )
 
 
-def _attention(job: TrainingJob, auto: Any, config: Any, device: Any, *, half: bool) -> str:
-    """Return the implementation that is asked for, or the fastest that can run."""
-    kind = auto._model_mapping[type(config)]
-    kind = kind[0] if isinstance(kind, tuple) else kind
-    cuda = device.type == "cuda"
-    flash = (
-        cuda
-        and half
-        and bool(kind._supports_flash_attn)
-        and find_spec("flash_attn") is not None
-        and load("torch").cuda.get_device_capability(device) >= _FLASH
-    )
-    attention = job.settings.attention
-    if attention == "flash" and not flash:
-        raise EvaluationError(
-            f"{job.weights.name} cannot use FlashAttention here: it wants a model that supports "
-            "it, bf16, an Ampere GPU or newer, and the package flash-attn",
-            "Run pip install flash-attn there, or set attention=auto",
-        )
-    if attention in ("auto", "flash") and flash:
-        return "flash_attention_2"
-    if attention == "eager" or not kind._supports_sdpa:
-        return "eager"
-    return "sdpa"
-
-
-def _adapted(module: Any, job: TrainingJob, fresh: Set[str]) -> Any:
+def _with_adapters(module: Any, job: TrainingJob, report: Any, learned: Path | None) -> Any:
     """Return the model with low-rank adapters at all its linear layers.
 
-    The head, and `fresh` layers that the weights lack, are trained whole: they know nothing yet.
+    The head, and layers that the weights lack, are trained whole: they know nothing yet.
     """
     peft = load("peft")
-    torch = load("torch")
-    conv = load("transformers.pytorch_utils").Conv1D  # GPT-2's linear layer
-    heads = [name for name, _ in module.named_children() if name in _HEADS]
+    if learned is not None:
+        return peft.PeftModel.from_pretrained(module, learned)
+    names = {*report["missing_keys"], *(mismatch[0] for mismatch in report["mismatched_keys"])}
+    heads = {name for name, _ in module.named_children() if name in _HEADS}
     leaves = {name for name, layer in module.named_modules() if not any(layer.children())}
-    initialized = sorted(name for name in fresh & leaves if name.partition(".")[0] not in heads)
-    whole = [*heads, *initialized]
-    out = module.get_output_embeddings()
-    targets = [
-        name
-        for name, layer in module.named_modules()
-        if isinstance(layer, torch.nn.Linear | conv)
-        and layer is not out
-        and name.partition(".")[0] not in heads
-        and not name.endswith(tuple(whole))  # as peft finds what it saves
-    ]
+    fresh = {name.rpartition(".")[0] for name in names} & leaves
+    whole = sorted(heads | {name for name in fresh if name.partition(".")[0] not in heads})
     settings = peft.LoraConfig(
         r=job.settings.lora_rank,
         lora_alpha=job.settings.lora_alpha,
         lora_dropout=0.05,
-        target_modules=targets,
+        target_modules="all-linear",
+        exclude_modules=rf"(.*\.)?({'|'.join(map(re.escape, whole))})(\..*)?" if whole else None,
         modules_to_save=whole or None,
     )
     if job.settings.recompute:
@@ -224,21 +196,3 @@ def _adapted(module: Any, job: TrainingJob, fresh: Set[str]) -> Any:
         if weight.requires_grad:
             weight.data = weight.data.float()  # small steps are lost in bfloat16
     return adapted
-
-
-def learned(module: Any) -> dict[str, Any]:
-    """Return the weights that training changes, on the processor."""
-    return {
-        name: weight.detach().to("cpu", copy=True)
-        for name, weight in module.named_parameters()
-        if weight.requires_grad
-    }
-
-
-def put_back(module: Any, weights: dict[str, Any]) -> None:
-    """Set the weights that `learned` returned."""
-    torch = load("torch")
-    parameters = dict(module.named_parameters())
-    with torch.no_grad():
-        for name, weight in weights.items():
-            parameters[name].copy_(weight)

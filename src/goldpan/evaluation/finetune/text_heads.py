@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -20,7 +20,6 @@ from goldpan.evaluation.finetune.heads import (
     LoadedModel,
     TaskHead,
     Tensor,
-    TensorBatch,
     TokenizedExample,
     aligned,
     cross_entropy,
@@ -28,7 +27,6 @@ from goldpan.evaluation.finetune.heads import (
     padded,
     predict_in_batches,
     stream,
-    token_batch,
 )
 from goldpan.evaluation.model import Answers, label_answers, load
 
@@ -72,7 +70,7 @@ class SequenceHead(TaskHead):
     """A linear layer on the pooled state: the first token's, the last's or the end token's."""
 
     scale: Scale = Scale()
-    auto = "AutoModelForSequenceClassification"
+    auto = "SequenceClassification"
     labelled = True
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
@@ -98,35 +96,32 @@ class SequenceHead(TaskHead):
     def _target(self, target: Any) -> Sequence[float]:
         match self.task.type:
             case "regression":
-                return (self.scale.inner(target),)
+                value = self.scale.inner(target)
+                return (value if value != NOT_ASKED else value + 1e-5,)
             case "multi-label":
                 return tuple(float(name in target) for name in self.task.label_names)
             case _:
                 return (self.task.label_names.index(target),)
 
-    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> dict[str, Tensor]:
         """Return examples as tensors; nothing is drawn."""
         torch = load("torch")
         inputs = padded(self.tokenizer, [example.ids for example in examples])
         single = self.task.type in ("binary", "multi-class")
         kind = torch.long if single else torch.float32
         targets = torch.tensor([example.target for example in examples], dtype=kind)
-        tokens = sum(example.length for example in examples)
-        return TensorBatch(inputs, targets[:, 0] if single else targets, len(examples), tokens)
+        inputs["labels"] = targets[:, 0] if single else targets
+        return inputs
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy; binary for each label of several; squares for numbers."""
+        if self.task.type in ("binary", "multi-class"):
+            return cross_entropy(logits, targets)
         losses = load("torch.nn.functional")
-        match self.task.type:
-            case "regression":
-                return losses.mse_loss(logits.float(), targets, reduction="sum")
-            case "multi-label":
-                value = losses.binary_cross_entropy_with_logits(
-                    logits.float(), targets, reduction="none"
-                )
-                return value.mean(-1).sum()
-            case _:
-                return losses.cross_entropy(logits.float(), targets, reduction="sum")
+        numbers = self.task.type == "regression"
+        loss = losses.mse_loss if numbers else losses.binary_cross_entropy_with_logits
+        asked = targets != NOT_ASKED
+        return loss(logits.float()[asked], targets[asked], reduction="sum")
 
     def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Choose the likeliest label, all of 0.5 and more for multi-label tasks, or a number."""
@@ -164,7 +159,7 @@ class GenerationHead(TaskHead):
     @property
     def auto(self) -> str:  # type: ignore[override]
         """The class of transformers for models that write."""
-        return "AutoModelForCausalLM" if self.start is None else "AutoModelForSeq2SeqLM"
+        return "CausalLM" if self.start is None else "Seq2SeqLM"
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the texts; a decoder learns from texts with their answers behind them."""
@@ -206,17 +201,16 @@ class GenerationHead(TaskHead):
     def _cue(self) -> list[int]:
         return list(self.tokenizer.base(_CUE, add_special_tokens=False)["input_ids"])
 
-    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> dict[str, Tensor]:
         """Return examples as tensors; nothing is drawn."""
         tokenizer = self.tokenizer
         inputs = padded(tokenizer, [example.ids for example in examples])
         targets = [example.target for example in examples]
         if self.start is None:
-            return token_batch(inputs, aligned(tokenizer, targets)[:, 1:], examples)
+            return {**inputs, "labels": aligned(tokenizer, targets)}
         answers = aligned(tokenizer, targets, left=False)
-        inputs["decoder_input_ids"] = self._shifted(answers, tokenizer.pad)
-        batch = token_batch(inputs, answers, examples)
-        return replace(batch, tokens=batch.tokens + sum(map(len, targets)))
+        shifted = self._shifted(answers, tokenizer.pad)
+        return {**inputs, "decoder_input_ids": shifted, "labels": answers}
 
     def _shifted(self, targets: Tensor, pad: int) -> Tensor:
         """Return the decoder's input for targets: the tokens before them."""
@@ -226,7 +220,9 @@ class GenerationHead(TaskHead):
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy over the tokens of the answers; those of prompts do not count."""
-        return cross_entropy(logits[:, :-1] if self.start is None else logits, targets)
+        if self.start is None:
+            logits, targets = logits[:, :-1], targets[:, 1:]
+        return cross_entropy(logits, targets)
 
     def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Write the likeliest token after the other, until the end token comes."""

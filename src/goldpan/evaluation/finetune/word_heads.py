@@ -24,14 +24,13 @@ from goldpan.evaluation.finetune.heads import (
     ModelTokenizer,
     Span,
     TaskHead,
-    TensorBatch,
+    Tensor,
     TokenizedExample,
     aligned,
     covering,
     padded,
     predict_in_batches,
     stream,
-    token_batch,
     windows,
 )
 from goldpan.evaluation.model import Answers
@@ -73,7 +72,7 @@ def word_windows(
 class TaggingHead(TaskHead):
     """A linear layer on the state of every token."""
 
-    auto = "AutoModelForTokenClassification"
+    auto = "TokenClassification"
     labelled = True
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
@@ -92,11 +91,11 @@ class TaggingHead(TaskHead):
                 built.append(TokenizedExample(row, ids, target, places))
         return built
 
-    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> dict[str, Tensor]:
         """Return examples as tensors; nothing is drawn."""
         ids = [example.ids for example in examples]
         targets = [example.target for example in examples]
-        return token_batch(padded(self.tokenizer, ids), aligned(self.tokenizer, targets), examples)
+        return {**padded(self.tokenizer, ids), "labels": aligned(self.tokenizer, targets)}
 
     def answers(self, model: LoadedModel, rows: pa.Table, batch: int) -> Answers:
         """Choose a tag for each word; ``O`` for one of which the tokenizer makes nothing."""
@@ -132,7 +131,7 @@ class MaskingHead(TaskHead):
     """The head that encoders are pre-trained with."""
 
     seed: int
-    auto = "AutoModelForMaskedLM"
+    auto = "MaskedLM"
 
     def examples(self, rows: pa.Table, *, learn: bool) -> list[TokenizedExample]:
         """Return the windows of all rows that hold a word to mask."""
@@ -150,12 +149,12 @@ class MaskingHead(TaskHead):
                     built.append(TokenizedExample(row, ids, (), places))
         return built
 
-    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> TensorBatch:
+    def batch(self, examples: Sequence[TokenizedExample], salt: str) -> dict[str, Tensor]:
         """Return examples with half of their words masked; which follows from `salt`."""
         masks = [(example, _drawn(example, salt)) for example in examples]
         targets = aligned(self.tokenizer, [_targets(example, hidden) for example, hidden in masks])
         masked = [self._masked(example, hidden) for example, hidden in masks]
-        return token_batch(padded(self.tokenizer, masked), targets, examples)
+        return {**padded(self.tokenizer, masked), "labels": targets}
 
     def _masked(self, example: TokenizedExample, hidden: Sequence[bool]) -> list[int]:
         ids = list(example.ids)

@@ -26,8 +26,7 @@ from goldpan.evaluation.finetune.job import (
     with_enough_steps,
 )
 from goldpan.evaluation.finetune.launch import run_job
-from goldpan.evaluation.finetune.loading import load_model, pick_device, put_back, quiet
-from goldpan.evaluation.finetune.training import LEARNED
+from goldpan.evaluation.finetune.loading import load_model, pick_device, quiet
 from goldpan.evaluation.model import (
     Answers,
     Costs,
@@ -81,19 +80,13 @@ def _fit(
         weights.directory,
         context.directory,
     )
-    torch = load("torch")
+    load("torch")
     load("transformers")
     facts = run_job(job, context.reporter)
     context.costs.gpu_seconds += facts["seconds"] * facts["gpus"]
     context.costs.input_tokens += facts["tokens"]
     _add_facts(context, {**facts, "epochs": job.epochs, "batch": settings.batch})
-    device = pick_device(settings.device)
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices):
-        torch.manual_seed(job.seed)
-        loaded = load_model(job, device)
-    trained = torch.load(job.directory / LEARNED, map_location="cpu", weights_only=True)
-    put_back(loaded.module, trained)
+    loaded = load_model(job, pick_device(settings.device), job.directory / facts["learned"])
     return Finetuned(loaded, facts["device_batch"] * 2, context.costs, facts)
 
 
@@ -129,6 +122,7 @@ def finetuned(options: Mapping[str, Any]) -> Model:
         longest = lengths.get(weights.config.get("model_type", ""), AS_LONG_AS_THE_MODEL)
         settings = replace(settings, max_length=longest)
     described = {"weights": weights.name, "weights_hash": weights.digest, **asdict(check(settings))}
+    described.pop("report_to")  # who is told changes nothing
     name = f"{NAME}-{weights.short}" + ("-lora" if settings.lora else "")
 
     def facts(task: Task) -> Mapping[str, Any]:

@@ -1,51 +1,43 @@
-"""Finds exact and near duplicates among the texts of many repositories."""
+"""Finds exact and near duplicates among the texts of many repositories.
+
+All sketches are in memory: 1,000,000 texts of 126 words on average take 2.4 GB.
+"""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.parallel.engine import Engine, EngineError, open_engine
+from goldpan.core.errors import UsageError
+from goldpan.core.parallel.engine import Engine, open_engine
 from goldpan.core.schemas import DUPLICATES
 from goldpan.core.values import ONE_PROCESS
-from goldpan.filters.duplicates.near import Links, link
+from goldpan.filters.duplicates.near import Links, Texts, link
 from goldpan.filters.duplicates.settings import DuplicateSettings
-from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
-from goldpan.filters.duplicates.texts import (
-    Names,
-    Portions,
-    joined_names,
-    names_of,
-    number_texts,
-    sort_names,
-)
+from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, Sketches, joined, sketch_all
 
 Source = Callable[[], Iterable[pa.Table | pa.RecordBatch]]
 """Reads some of the texts: batches with the columns `repo`, `number`, `text` and, if wanted,
 `created_at`. It can be pickled, and `str` says what it reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Portion:
-    number: int
-    source: Source
+    """The sketches of a source's texts, and their names."""
 
-    def __str__(self) -> str:
-        return str(self.source)
+    sketched: Sketches
+    names: pa.Table
 
 
 def find_duplicates(
     sources: Sequence[Source],
     settings: DuplicateSettings,
     *,
-    scratch: Path | None = None,
     engine: Engine | None = None,
     on_source: Callable[[], None] = lambda: None,
 ) -> pa.Table:
@@ -53,60 +45,103 @@ def find_duplicates(
 
     The representative of a cluster is its earliest text, then the lowest (repo, number). The
     result depends neither on the engine, nor on the order of the rows, nor on how they are cut
-    into sources and batches. Texts are not kept: memory follows their number (about 0.4 KB each,
-    docs/reliability.md), and their sketches go to files in `scratch`, about 2.5 KB each, which all
-    machines of a cluster must see. Each source is one unit of work, of at most some 50,000 texts;
+    into sources and batches. Each source is one unit of work, of at most some 50,000 texts;
     `on_source` is called after each. Raises `UsageError` where a (repo, number) comes twice.
     """
-    with tempfile.TemporaryDirectory(dir=scratch) as name:
-        folder = Path(name)
-        if engine is not None:
-            return _find(sources, settings, folder, engine, on_source)
+    if engine is None:
         with open_engine(ONE_PROCESS) as alone:
-            return _find(sources, settings, folder, alone, on_source)
-
-
-def _find(
-    sources: Sequence[Source],
-    settings: DuplicateSettings,
-    folder: Path,
-    engine: Engine,
-    on_source: Callable[[], None],
-) -> pa.Table:
-    units = [_Portion(number, source) for number, source in enumerate(sources)]
-    counts, tables = [], []
-    for count, table in engine.map(partial(_sketch, folder, settings), units):
-        counts.append(count)
-        tables.append(table)
+            return find_duplicates(sources, settings, engine=alone, on_source=on_source)
+    portions: list[_Portion] = []
+    for portion in engine.map(partial(_sketch, settings), sources):
+        portions.append(portion)
         on_source()
-    portions = Portions.of([_path(folder, unit) for unit in units], counts)
-    for path in portions.paths:
-        if not path.exists():
-            raise EngineError(
-                f"Files that a machine wrote to {folder} are missing",
-                "Put the workspace where all machines of the cluster see the same files",
-            )
-    names = sort_names(portions, tables)
-    del tables
-    numbering = number_texts(portions, names.slots)
-    links = link(portions, numbering, settings, folder, engine)
-    return _table(names, numbering.text, links, settings)
+    sketched = joined([portion.sketched for portion in portions], settings)
+    names = sort_names([portion.names for portion in portions], sketched.which)
+    portions.clear()
+    texts, text = Texts.numbered(sketched, names.place)
+    return _table(names, text, link(texts, settings), settings)
 
 
-def _sketch(folder: Path, settings: DuplicateSettings, unit: _Portion) -> tuple[int, pa.Table]:
-    """Write the sketches of a portion; return how many texts are distinct, and their names."""
-    tables = []
-    with sketch_file(_path(folder, unit)) as target:
-        for batch in unit.source():
-            texts = batch["text"].to_pylist()
-            parts = [target.append(sketched) for sketched in sketches(texts, settings)]
-            rows = np.concatenate([np.empty(0, np.int64), *parts])
-            tables.append(names_of(batch, rows))
-    return target.count, joined_names(tables)
+def _sketch(settings: DuplicateSettings, source: Source) -> _Portion:
+    tables: list[pa.Table] = []
+
+    def texts() -> Iterable[list[str | None]]:
+        for batch in source():
+            tables.append(names_of(batch))
+            yield batch["text"].to_pylist()
+
+    sketched = sketch_all(texts(), settings)
+    return _Portion(sketched, joined_names(tables))
 
 
-def _path(folder: Path, unit: _Portion) -> Path:
-    return folder / f"{unit.number}.sketches"
+_REPO = pa.dictionary(pa.int32(), pa.string())
+_NAMES = pa.schema(
+    [("repo", _REPO), ("number", pa.int64()), ("created_at", pa.timestamp("us", tz="UTC"))]
+)
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """Rows by age, then by (repo, number)."""
+
+    repo: pa.DictionaryArray
+    number: Ids
+    place: Ids
+    """The place of each row's text among the sketches, `NO_TEXT` for an empty one."""
+
+    def repos(self, rows: Ids) -> pa.Array:
+        """Return the repositories of some rows."""
+        return self.repo.take(pa.array(rows)).cast(pa.string())
+
+
+def names_of(batch: pa.Table | pa.RecordBatch) -> pa.Table:
+    """Return the names of a batch's texts."""
+    if "created_at" in batch.schema.names:
+        created = batch["created_at"]
+    else:
+        created = pa.nulls(len(batch), pa.null())
+    columns = [batch["repo"], batch["number"], created]
+    return pa.table(columns, _NAMES.names).cast(_NAMES)
+
+
+def joined_names(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the names of several batches or portions as one table."""
+    joined = pa.concat_tables([_NAMES.empty_table(), *tables])
+    return joined.unify_dictionaries().combine_chunks()
+
+
+def sort_names(tables: Sequence[pa.Table], places: Ids) -> Names:
+    """Return the names of all texts, whose places among the sketches come in the same order.
+
+    Raises `UsageError` where a (repo, number) comes twice.
+    """
+    names = joined_names(tables)
+    repo = names["repo"].combine_chunks()
+    number = names["number"].to_numpy()
+    rank = _ranks(repo)
+    _check(repo, rank, number)
+    created = names["created_at"].cast(pa.int64()).fill_null(_NEVER).to_numpy()
+    order = np.lexsort((number, rank, created))
+    return Names(repo.take(pa.array(order)), number[order], places[order])
+
+
+def _ranks(repo: pa.DictionaryArray) -> Ids:
+    values = np.array(repo.dictionary.to_pylist(), object)
+    rank = np.empty(len(values), np.int64)
+    rank[np.argsort(values)] = np.arange(len(values))
+    return np.asarray(rank[repo.indices.to_numpy()])
+
+
+def _check(repo: pa.DictionaryArray, rank: Ids, number: Ids) -> None:
+    order = np.lexsort((number, rank))
+    same = (np.diff(rank[order]) == 0) & (np.diff(number[order]) == 0)
+    if same.any():
+        twice = int(order[np.flatnonzero(same)[0]])
+        raise UsageError(
+            f"{repo[twice].as_py()}#{number[twice]} comes twice among the texts",
+            "Give each text once",
+        )
 
 
 def _two_rows(text: Ids, count: int) -> tuple[Ids, Ids]:

@@ -8,23 +8,17 @@ in one cluster, so that no split parts them, but none is a copy of another.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from goldpan.core.parallel.engine import open_engine
-from goldpan.core.values import ONE_PROCESS
-from goldpan.filters.duplicates.near import Best, bring_together, search_band
+from goldpan.filters.duplicates.near import Best, Texts, near_pairs
 from goldpan.filters.duplicates.settings import DuplicateSettings, fold
-from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, sketch_file, sketches
-from goldpan.filters.duplicates.texts import Portions, number_texts
+from goldpan.filters.duplicates.sketches import NO_TEXT, Ids, joined, sketch_all
 
 SIBLING = "sibling"
 """The relation of a text that shares no more than a template with those before it."""
@@ -127,10 +121,6 @@ def _stands_alone(words: Iterable[str], mine: ComparedIssue, other: ComparedIssu
     )
 
 
-_TEXTS = 20_000
-"""Distinct texts after which another file is begun."""
-
-
 @dataclass(frozen=True, slots=True)
 class Leak:
     """The position of a query and of the most similar text in the corpus."""
@@ -142,59 +132,27 @@ class Leak:
 
 
 def find_leaks_of_batches(
-    corpus: Iterable[Sequence[str]],
-    queries: Iterable[Sequence[str]],
-    settings: DuplicateSettings,
-    *,
-    scratch: Path | None = None,
+    corpus: Iterable[Sequence[str]], queries: Iterable[Sequence[str]], settings: DuplicateSettings
 ) -> list[Leak]:
     """Return a leak for each text of `queries` that has a duplicate in `corpus`, in order.
 
     Both come in batches and are not kept; `corpus` is read to its end before `queries` are.
     Numbers count through all batches. Among equally similar texts the first is named.
     """
-    with tempfile.TemporaryDirectory(dir=scratch) as name, open_engine(ONE_PROCESS) as engine:
-        folder = Path(name)
-        files: list[tuple[Path, int]] = []
-        corpus_slots = _sketch(corpus, settings, folder, files)
-        query_slots = _sketch(queries, settings, folder, files)
-        portions = Portions.of([path for path, _ in files], [count for _, count in files])
-        numbering = number_texts(portions, np.concatenate([corpus_slots, query_slots]))
-        text, count = numbering.text, len(numbering.slot)
-        first = _first_places(text[: len(corpus_slots)], count)
-        query_texts = text[len(corpus_slots) :]
-        missing = np.zeros(count, np.bool_)
-        missing[query_texts[query_texts != NO_TEXT]] = True
-        missing &= first < 0
-        # A query is compared with the corpus, and not with other queries.
-        groups, best = missing.astype(np.int64), Best(count)
-        for parts in bring_together(portions, numbering, settings.bands, folder, engine):
-            for pairs in search_band(parts, groups, portions, settings, engine, joins=False):
-                best.offer(pairs)
+    parts = [sketch_all(texts, settings) for texts in (corpus, queries)]
+    sketched = joined(parts, settings)
+    texts, numbers = Texts.numbered(sketched, sketched.which)
+    count, of_corpus = len(texts), len(parts[0].which)
+    first = _first_places(numbers[:of_corpus], count)
+    query_texts = numbers[of_corpus:]
+    missing = np.zeros(count, np.bool_)
+    missing[query_texts[query_texts != NO_TEXT]] = True
+    missing &= first < 0
+    # A query is compared with the corpus, and not with other queries.
+    groups, best = missing.astype(np.int64), Best(count)
+    for band in range(settings.bands):
+        best.offer(near_pairs(texts, band, groups, settings, joins=False))
     return _leaks(query_texts, first, best)
-
-
-def _sketch(
-    batches: Iterable[Sequence[str]],
-    settings: DuplicateSettings,
-    folder: Path,
-    files: list[tuple[Path, int]],
-) -> Ids:
-    """Write the sketches of texts to files of a folder, and return the slot of each text."""
-    slots = [np.empty(0, np.int64)]
-    stream, offset = iter(batches), sum(count for _, count in files)
-    for batch in stream:
-        path = folder / f"{len(files)}.sketches"
-        with sketch_file(path) as target:
-            for texts in chain([batch], stream):
-                for sketched in sketches(texts, settings):
-                    rows = target.append(sketched)
-                    slots.append(np.where(rows == NO_TEXT, NO_TEXT, rows + offset))
-                if target.count >= _TEXTS:
-                    break
-        files.append((path, target.count))
-        offset += target.count
-    return np.concatenate(slots)
 
 
 def _first_places(texts: Ids, count: int) -> Ids:

@@ -55,30 +55,32 @@ class CrossCodeResult(data.Result):
     """Prompts whose input lacks its end."""
     seconds: float
 
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield what the split holds, and what was left out of it."""
-        cells = []
-        for side, counts in (("train", self.train), ("evaluation", self.evaluation)):
-            prompts = sum(count.drawn - count.leaking for count in counts)
-            cells.append((side, len(counts), prompts, sum(count.available for count in counts)))
-        yield data.Title(
-            self.split,
-            f": {cells[0][2]:,} prompts to train on, {cells[1][2]:,} to evaluate on"
-            f" in {self.seconds:.1f} s",
-        )
-        yield data.Table(("side", "tasks", "prompts", "instances available"), cells)
-        for task in self.left_out:
-            yield data.Line(str(task))
+
+@data.renders(CrossCodeResult)
+def built(result: CrossCodeResult) -> Iterator[data.Block]:
+    """Yield what the split holds, and what was left out of it."""
+    cells = []
+    for side, counts in (("train", result.train), ("evaluation", result.evaluation)):
+        prompts = sum(count.drawn - count.leaking for count in counts)
+        cells.append((side, len(counts), prompts, sum(count.available for count in counts)))
+    yield data.Title(
+        result.split,
+        f": {cells[0][2]:,} prompts to train on, {cells[1][2]:,} to evaluate on"
+        f" in {result.seconds:.1f} s",
+    )
+    yield data.Table(("side", "tasks", "prompts", "instances available"), cells)
+    for task in result.left_out:
+        yield data.Line(str(task))
+    yield data.Line(
+        f"{sum(result.leaking.values()):,} training instances dropped, as they also occur in the "
+        f"evaluation: {result.leaking['exact']:,} exactly, {result.leaking['near']:,} nearly"
+    )
+    if result.examples_cut or result.inputs_cut:
         yield data.Line(
-            f"{sum(self.leaking.values()):,} training instances dropped, as they also occur in the "
-            f"evaluation: {self.leaking['exact']:,} exactly, {self.leaking['near']:,} nearly"
+            f"{result.examples_cut:,} prompts lack examples for their length, "
+            f"{result.inputs_cut:,} the end of the input"
         )
-        if self.examples_cut or self.inputs_cut:
-            yield data.Line(
-                f"{self.examples_cut:,} prompts lack examples for their length, "
-                f"{self.inputs_cut:,} the end of the input"
-            )
-        yield data.Line(f"Written to {self.directory}")
+    yield data.Line(f"Written to {result.directory}")
 
 
 def find_tasks(directories: Sequence[Path]) -> list[TaskFiles]:
@@ -157,9 +159,7 @@ def build_split(
         progress.advance()
         train = spool_side(scratch / "train", trained_on, settings.train_cap, settings.seed)
         progress.advance()
-        leaks = find_leaks_of_batches(
-            evaluation.inputs(), train.inputs(), settings.duplicates, scratch=scratch
-        )
+        leaks = find_leaks_of_batches(evaluation.inputs(), train.inputs(), settings.duplicates)
         dropped = {leak.query for leak in leaks}
         counts = Counter(leaking_exact=0, leaking_near=0, examples_cut=0, inputs_cut=0)
         counts.update(f"leaking_{leak.relation}" for leak in leaks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import chain, islice
 from pathlib import Path
@@ -41,10 +41,10 @@ _NEGATIVE = ("no", "correct", "false", "0", "negative")
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(data.Result):
     """A task whose files were read into a dataset."""
 
-    task: data.Task
+    task: data.Task = field(metadata=data.NAME_IN_JSON)
     directory: Path
     splits: Mapping[str, int]
     """Rows by split."""
@@ -52,32 +52,13 @@ class Imported:
     """Where the task was written down, if the registry did not know it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedTasks(data.Result):
-    """The tasks whose files were read."""
-
-    tasks: tuple[Imported, ...]
-
-    def plain(self) -> dict[str, Any]:
-        """Return what was read, by task, as plain data."""
-        return {
-            imported.task.name: {
-                "directory": str(imported.directory),
-                "type": imported.task.type,
-                "splits": dict(imported.splits),
-                "task_file": str(imported.task_file) if imported.task_file else None,
-            }
-            for imported in self.tasks
-        }
-
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield the rows of each task, and which tasks are new."""
-        for imported in self.tasks:
-            counts = sorted(imported.splits.items())
-            rows = ", ".join(f"{count:,} {split}" for split, count in counts)
-            yield data.Line(f"{imported.task.name}: {imported.task.type}, {rows}")
-            if imported.task_file:
-                yield data.Line(f"  a new task, which {imported.task_file} describes")
+@data.renders(Imported)
+def imported(result: Imported) -> Iterator[data.Block]:
+    """Yield the rows of the task, and whether it is new."""
+    rows = ", ".join(f"{count:,} {split}" for split, count in sorted(result.splits.items()))
+    yield data.Line(f"{result.task.name}: {result.task.type}, {rows}")
+    if result.task_file:
+        yield data.Line(f"  a new task, which {result.task_file} describes")
 
 
 def import_task(workspace: data.WorkspaceLayout, meta_path: Path) -> Imported:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from goldpan.plugins.data import UsageError
+from goldpan.plugins.data import Results, UsageError
 from goldpan.plugins.operations import Positive, several
 
 if TYPE_CHECKING:
-    from goldpan.papers.crosscodebench.importing import ImportedTasks
+    from goldpan.papers.crosscodebench.importing import Imported
     from goldpan.papers.crosscodebench.shortcuts import ShortcutScores
-    from goldpan.papers.crosscodebench.splits import SplitList
+    from goldpan.papers.crosscodebench.splits import Assigned
     from goldpan.papers.crosscodebench.task_files import Checked, Exported
     from goldpan.plugins.operations import Dataset, Workspace
 
@@ -102,7 +102,7 @@ def export_(
 
 def import_(
     lab: Workspace, directory: Path | str, *, task: str | Sequence[str] = ()
-) -> ImportedTasks:
+) -> Results[Imported]:
     """Read task files back as datasets of the workspace, one dataset per task.
 
     Files that Goldpan did not write, such as those of the public benchmark, become tasks in
@@ -119,7 +119,7 @@ def import_(
 
     folder, named = Path(directory), several(task)
     if not named and importing.is_split(folder):
-        return importing.ImportedTasks((importing.import_split(lab.layout, folder),))
+        return Results([importing.import_split(lab.layout, folder)])
     paths = list_metas(folder)
     if named:
         metas = {path: read_meta(path) for path in paths}
@@ -135,7 +135,7 @@ def import_(
         for path in paths:
             imports.append(importing.import_task(lab.layout, path))
             progress.advance()
-    return importing.ImportedTasks(tuple(imports))
+    return Results(imports)
 
 
 def check_(lab: Workspace, directory: Path | str) -> Checked:
@@ -157,7 +157,7 @@ def splits_(
     *,
     source: Path | str | Sequence[Path | str] = (),
     splits: Path | str | None = None,
-) -> SplitList:
+) -> Results[Assigned]:
     """List the splits and how many tasks each has, including empty ones.
 
     Example: goldpan build crosscode splits
@@ -167,11 +167,11 @@ def splits_(
         splits: A TOML file of splits in place of the paper's ten.
     """
     from goldpan.papers.crosscodebench import build
-    from goldpan.papers.crosscodebench.splits import SplitList, assign_tasks, load_splits
+    from goldpan.papers.crosscodebench.splits import assign_tasks, load_splits
 
     task_splits = load_splits(None if splits is None else Path(splits))
     metas = [task.meta for task in build.find_tasks(_sources(lab, source))]
-    return SplitList(tuple(assign_tasks(name, split, metas) for name, split in task_splits.items()))
+    return Results(assign_tasks(name, split, metas) for name, split in task_splits.items())
 
 
 def split_(

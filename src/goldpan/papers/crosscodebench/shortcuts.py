@@ -36,12 +36,14 @@ class ShortcutScores(data.Result):
     bleu: float | None = None
     rouge_l: float | None = None
 
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield each score."""
-        yield data.Line(f"{self.shortcut} on {self.instances:,} instances")
-        for name in METRICS.values():
-            score = getattr(self, name)
-            yield data.Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
+
+@data.renders(ShortcutScores)
+def scored(result: ShortcutScores) -> Iterator[data.Block]:
+    """Yield each score."""
+    yield data.Line(f"{result.shortcut} on {result.instances:,} instances")
+    for name in METRICS.values():
+        score = getattr(result, name)
+        yield data.Line(f"  {name}: " + ("none" if score is None else f"{score:.2f}"))
 
 
 find_shortcut = data.Registry("shortcut", lambda: {one: one for one in get_args(Shortcut)}).find

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from itertools import accumulate, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -81,13 +81,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(data.Result):
     """A split as it comes out with the tasks that are there."""
+
+    shown_in_json = ("tasks", "empty")
 
     name: str
     split: TaskSplit
-    train: tuple[Meta, ...]
-    evaluation: tuple[Meta, ...]
+    train: tuple[Meta, ...] = field(metadata=data.NOT_IN_JSON)
+    evaluation: tuple[Meta, ...] = field(metadata=data.NOT_IN_JSON)
     left_out: tuple[LeftOut, ...]
 
     @property
@@ -96,40 +98,26 @@ class Assigned:
         sides = {"training": self.train, "evaluation": self.evaluation}
         return " and ".join(side for side, metas in sides.items() if not metas)
 
-    def plain(self) -> dict[str, Any]:
-        """Return the split and its tasks as plain data."""
-        return {
-            "name": self.name,
-            **asdict(self.split),
-            "train": [meta.name for meta in self.train],
-            "evaluation": [meta.name for meta in self.evaluation],
-            "left_out": list(map(asdict, self.left_out)),
-            "empty": self.empty,
-        }
+    @property
+    def tasks(self) -> dict[str, list[str]]:
+        """The names of the tasks of each side."""
+        sides = {"train": self.train, "evaluation": self.evaluation}
+        return {side: [meta.name for meta in metas] for side, metas in sides.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class SplitList(data.Result):
-    """Splits with the tasks that are available for them."""
-
-    splits: tuple[Assigned, ...]
-
-    def plain(self) -> list[dict[str, Any]]:
-        """Return the splits and their tasks as plain data."""
-        return [assigned.plain() for assigned in self.splits]
-
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield how many tasks each split has."""
-        cells = []
-        for assigned in self.splits:
-            paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
-            empty = f"no task for {assigned.empty}" if assigned.empty else ""
-            counts = (len(assigned.train), len(assigned.evaluation))
-            cells.append((assigned.name, *counts, paper, empty))
-        yield data.Table(("split", "train", "evaluation", "paper", ""), cells)
-        for assigned in self.splits:
-            for task in assigned.left_out:
-                yield data.Line(f"{assigned.name}: {task}")
+@data.renders(list[Assigned])
+def listed(results: Sequence[Assigned]) -> Iterator[data.Block]:
+    """Yield how many tasks each split has."""
+    cells = []
+    for assigned in results:
+        paper = "/".join(map(str, assigned.split.paper)) if assigned.split.paper else ""
+        empty = f"no task for {assigned.empty}" if assigned.empty else ""
+        counts = (len(assigned.train), len(assigned.evaluation))
+        cells.append((assigned.name, *counts, paper, empty))
+    yield data.Table(("split", "train", "evaluation", "paper", ""), cells)
+    for assigned in results:
+        for task in assigned.left_out:
+            yield data.Line(f"{assigned.name}: {task}")
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,10 @@ class TaskDataset:
 class Exported(data.Result):
     """The task files that were written."""
 
+    shown_in_json = ("instances", "tasks")
+
     directory: Path
-    metas: tuple[Meta, ...]
+    metas: tuple[Meta, ...] = field(metadata=data.NOT_IN_JSON)
     without_rows: tuple[str, ...] = ()
     """Tasks of the registry that the workspace has no rows of."""
 
@@ -67,26 +69,24 @@ class Exported(data.Result):
         """The instances of all tasks."""
         return sum(meta.counts["total"] for meta in self.metas)
 
-    def plain(self) -> dict[str, Any]:
-        """Return what was written as plain data."""
+    @property
+    def tasks(self) -> dict[str, dict[str, Any]]:
+        """The tasks and the instances of each side, by the names of their files."""
         return {
-            "directory": str(self.directory),
-            "instances": self.instances,
-            "tasks": {
-                meta.stem: {"task": meta.name, "type": meta.kind.names, "instances": meta.counts}
-                for meta in self.metas
-            },
-            "without_rows": list(self.without_rows),
+            meta.stem: {"task": meta.name, "type": meta.kind.names, "instances": meta.counts}
+            for meta in self.metas
         }
 
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield the written tasks."""
-        for meta in self.metas:
-            total = meta.counts["total"]
-            yield data.Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
-        if self.without_rows:
-            yield data.Line(f"Without rows in the workspace: {', '.join(self.without_rows)}")
-        yield data.Line(f"{self.instances:,} instances written to {self.directory}")
+
+@data.renders(Exported)
+def exported(result: Exported) -> Iterator[data.Block]:
+    """Yield the written tasks."""
+    for meta in result.metas:
+        total = meta.counts["total"]
+        yield data.Line(f"{meta.stem}: {meta.name}, {meta.kind}, {total:,} instances")
+    if result.without_rows:
+        yield data.Line(f"Without rows in the workspace: {', '.join(result.without_rows)}")
+    yield data.Line(f"{result.instances:,} instances written to {result.directory}")
 
 
 def export_tasks(
@@ -237,6 +237,8 @@ _MOST = 20
 class Checked(data.Result):
     """The result of checking task files."""
 
+    shown_in_json = ("passed",)
+
     tasks: int
     instances: int
     problems: tuple[Problem, ...]
@@ -254,20 +256,18 @@ class Checked(data.Result):
         """1 where something is wrong, else 0."""
         return 0 if self.passed else 1
 
-    def plain(self) -> dict[str, Any]:
-        """Return what was found as plain data."""
-        return {**asdict(self), "passed": self.passed}
 
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield what is wrong with the files."""
-        for problem in self.problems:
-            yield data.Line(f"{problem.kind}: {problem}")
-        if self.unlisted:
-            yield data.Line(f"and {self.unlisted:,} more")
-        state = ""
-        if self.passed:
-            state = " No errors, but see the warnings" if self.problems else " All is well"
-        yield data.Line(f"{self.tasks:,} tasks, {self.instances:,} instances.{state}")
+@data.renders(Checked)
+def checked(result: Checked) -> Iterator[data.Block]:
+    """Yield what is wrong with the files."""
+    for problem in result.problems:
+        yield data.Line(f"{problem.kind}: {problem}")
+    if result.unlisted:
+        yield data.Line(f"and {result.unlisted:,} more")
+    state = ""
+    if result.passed:
+        state = " No errors, but see the warnings" if result.problems else " All is well"
+    yield data.Line(f"{result.tasks:,} tasks, {result.instances:,} instances.{state}")
 
 
 def check_task_files(directory: Path, reporter: data.Reporter) -> Checked:

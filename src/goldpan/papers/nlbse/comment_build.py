@@ -186,6 +186,8 @@ class Tally:
 class CommentsResult(data.Result):
     """The result of building a dataset of sentences of class comments."""
 
+    schema = 2
+
     written: data.Written
     commits: tuple[data.Commit, ...]
     tally: Tally
@@ -197,43 +199,28 @@ class CommentsResult(data.Result):
         missing = ("absent", "timeout", "crash")
         return 3 if any(self.tally.left_out[reason] for reason in missing) else 0
 
-    def plain(self) -> dict[str, Any]:
-        """Return what was built as plain data."""
-        written, tally = self.written.plain(), self.tally
-        return {
-            "sentences": written.pop("examples"),
-            **written,
-            "commits": {commit.repo: commit.id for commit in self.commits},
-            "files": tally.files,
-            "files_read": tally.read,
-            "comments": tally.comments,
-            "languages": dict(sorted(tally.languages.items())),
-            "labelled": tally.labelled,
-            "left_out": dict(sorted(tally.left_out.items())),
-            "redacted": dict(sorted(tally.redacted.items())),
-            "seconds": round(self.seconds, 3),
-        }
 
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield what the dataset holds, and what became of the rest."""
-        written, tally = self.written, self.tally
-        yield data.Title(
-            written.family.name,
-            f": {written.rows:,} sentences of {tally.comments:,} comments in {self.seconds:.1f} s",
-        )
-        for commit in self.commits:
-            yield data.Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
-        yield written.table("sentences")
-        spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
-        yield data.Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
-        if tally.labelled:
-            yield data.Line(f"{tally.labelled:,} sentences have labels")
-        for reason, count in sorted(tally.left_out.items()):
-            yield data.Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
-        yield from written.dropped_blocks("their comment is a near duplicate of one")
-        for kind, count in sorted(tally.redacted.items()):
-            yield data.Line(f"  {count:,} redacted in comments and code: {kind}")
-        yield data.Line(f"Written to {written.directory}")
+@data.renders(CommentsResult)
+def built(result: CommentsResult) -> Iterator[data.Block]:
+    """Yield what the dataset holds, and what became of the rest."""
+    written, tally = result.written, result.tally
+    yield data.Title(
+        written.family.name,
+        f": {written.rows:,} sentences of {tally.comments:,} comments in {result.seconds:.1f} s",
+    )
+    for commit in result.commits:
+        yield data.Line(f"{commit.repo} at {commit.id} of {commit.at:%Y-%m-%d}")
+    yield written.table("sentences")
+    spoken = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.languages.items()))
+    yield data.Line(f"{tally.read:,} of {tally.files:,} files read; sentences: {spoken}")
+    if tally.labelled:
+        yield data.Line(f"{tally.labelled:,} sentences have labels")
+    for reason, count in sorted(tally.left_out.items()):
+        yield data.Line(f"  {count:,} {EXPLAINED.get(reason, reason)}")
+    yield from written.dropped_blocks("their comment is a near duplicate of one")
+    for kind, count in sorted(tally.redacted.items()):
+        yield data.Line(f"  {count:,} redacted in comments and code: {kind}")
+    yield data.Line(f"Written to {written.directory}")
 
 
 def build_code_comments(

@@ -193,12 +193,12 @@ def _sentence(compared: evaluation.ComparisonResult) -> str | None:
     )
 
 
-def _plain(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
+def _value(compared: evaluation.ComparisonResult) -> dict[str, Any] | None:
     ranking = comment_ranking(compared.systems)
     return None if ranking is None else asdict(ranking)
 
 
-SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, plain=_plain)
+SECTION = evaluation.ReportSection("nlbse23", _section, _sentence, value=_value)
 
 
 def mean_scores(answered: Iterable[evaluation.BinaryConfusion]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -62,8 +63,9 @@ def issue_type(
     )
     if labels:
         return list_labels(lab.layout, names, chosen, output)
+    layout = replace(lab.layout, root=lab.layout.root.absolute())  # machines share it
     request = make_request(
-        EventSource(lab.layout, source, tuple(names)),
+        EventSource(layout, source, tuple(names)),
         chosen,
         split=split,
         balance=balance,

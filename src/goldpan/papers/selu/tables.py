@@ -307,8 +307,7 @@ def _with_settings(model: ModelRecipe) -> ModelRecipe:
         return model
     million = (model.parameters or 0) / 1e6
     processes = 1 if million < 600 else 4 if million < 2000 else 8
-    settings = {"processes": processes, "launcher": "torchrun"}
-    return model.model_copy(update={"settings": settings})
+    return model.model_copy(update={"settings": {"processes": processes}})
 
 
 PAPER = PaperRecipe(

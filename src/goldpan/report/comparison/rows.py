@@ -80,7 +80,7 @@ class ReportSection:
     """For the summary; None where there is nothing to say."""
     rows: Callable[[ComparisonResult, Task], Sequence[str]] = lambda _, __: ()
     """The ids of the test rows that it reads of `RowsByTask`."""
-    plain: Callable[[ComparisonResult], Any] = lambda _: None
+    value: Callable[[ComparisonResult], Any] = lambda _: None
     """The value of the name in ``goldpan evaluate compare --json``; None leaves it out."""
 
     def parts(self) -> Iterable[tuple[Kind, str, object]]:

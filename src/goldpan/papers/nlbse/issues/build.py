@@ -10,7 +10,6 @@ from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -66,6 +65,8 @@ class BuildRequest:
 class IssueTypeResult(data.Result):
     """The result of building issue-type datasets."""
 
+    schema = 2
+
     written: tuple[data.Written, ...]
     """One dataset, or one a project."""
     units: int
@@ -82,35 +83,24 @@ class IssueTypeResult(data.Result):
     """Redactions in texts, by kind."""
     seconds: float
 
-    def plain(self) -> dict[str, Any]:
-        """Return what was built as plain data."""
-        return {
-            "datasets": [written.plain() for written in self.written],
-            "units": self.units,
-            "gaps": dict(self.gaps),
-            "closings": self.closings,
-            "dropped": dict(self.dropped),
-            "labels": dict(self.labels),
-            "redacted": dict(self.redacted),
-            "seconds": round(self.seconds, 3),
-        }
 
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield what became of the closings, and what the datasets hold."""
-        yield data.Line(f"{self.closings:,} closings of issues in {self.seconds:.1f} s")
-        for state, count in self.gaps.items():
-            yield data.Line(f"  {count:,} hours of the archive are {state}")
-        for reason, count in self.dropped.items():
-            yield data.Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
-        for label, count in self.labels.items():
-            yield data.Line(f"  {count:,} with the label {label}")
-        for kind, count in sorted(self.redacted.items()):
-            yield data.Line(f"  {count:,} redacted in texts: {kind}")
-        for written in self.written:
-            yield data.Title(written.family.name, f": {written.rows:,} examples")
-            yield written.table()
-            yield from written.dropped_blocks()
-            yield data.Line(f"Written to {written.directory}")
+@data.renders(IssueTypeResult)
+def built(result: IssueTypeResult) -> Iterator[data.Block]:
+    """Yield what became of the closings, and what the datasets hold."""
+    yield data.Line(f"{result.closings:,} closings of issues in {result.seconds:.1f} s")
+    for state, count in result.gaps.items():
+        yield data.Line(f"  {count:,} hours of the archive are {state}")
+    for reason, count in result.dropped.items():
+        yield data.Line(f"  {count:,} without an example: {EXPLAINED[reason]}")
+    for label, count in result.labels.items():
+        yield data.Line(f"  {count:,} with the label {label}")
+    for kind, count in sorted(result.redacted.items()):
+        yield data.Line(f"  {count:,} redacted in texts: {kind}")
+    for written in result.written:
+        yield data.Title(written.family.name, f": {written.rows:,} examples")
+        yield written.table()
+        yield from written.dropped_blocks()
+        yield data.Line(f"Written to {written.directory}")
 
 
 def make_request(
@@ -307,7 +297,7 @@ def _provenance(
         )
     return data.Provenance(
         sources=sources,
-        profile=request.profile.plain(),
+        profile=data.json_data(request.profile),
         digests={"near-duplicates": DuplicateSettings().digest()},
         settings={
             "family": request.task.name,

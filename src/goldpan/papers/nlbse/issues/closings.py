@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -22,7 +21,6 @@ import pyarrow.compute as pc
 
 from goldpan.papers.nlbse.issues.profile import IssueTypeProfile
 from goldpan.plugins import data
-from goldpan.plugins.data import sketches
 
 Origin = Literal["gharchive", "mined"]
 
@@ -204,10 +202,6 @@ class Search:
         """Return the file of a unit's candidates."""
         return self.directory / f"{unit.name.replace('/', '+')}.rows.parquet"
 
-    def sketches(self, unit: SourceUnit) -> Path:
-        """Return the file of their sketches, where near duplicates matter."""
-        return self.directory / f"{unit.name.replace('/', '+')}.sketches"
-
 
 @dataclass(frozen=True, slots=True)
 class SourceUnitResult:
@@ -222,22 +216,17 @@ class SourceUnitResult:
 
 
 def find_candidates(search: Search, unit: SourceUnit) -> SourceUnitResult:
-    """Write the candidates of a unit and their sketches; the same each time, by renames."""
+    """Write the candidates of a unit; the same each time, by a rename."""
     dropped: Counter[str] = Counter()
     closings = 0
-    with ExitStack() as stack:
-        path = stack.enter_context(data.replacing_file(search.candidates(unit)))
-        target = stack.enter_context(data.Writer(path, CANDIDATES))
-        sketched = None
-        if search.profile.near_duplicates != "keep":
-            sketched = stack.enter_context(data.sketch_file(search.sketches(unit)))
+    with (
+        data.replacing_file(search.candidates(unit)) as path,
+        data.Writer(path, CANDIDATES) as target,
+    ):
         for batch in search.source.read(unit):
             closings += len(batch)
             rows = _select(batch, search.profile, dropped)
             if len(rows):
-                if sketched is not None:
-                    for sketch in sketches(rows["text"].to_pylist(), data.DuplicateSettings()):
-                        sketched.append(sketch)
                 target.write_table(_published(rows, search.profile, unit))
     return SourceUnitResult(unit, data.file_digest(unit.path), closings, dict(dropped))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -80,7 +80,9 @@ class IssueTypeProfile:
     """True to make addresses and secrets unreadable."""
     split: str = "random:0.8,0.1,0.1"
     balance: str = "none"
-    synonyms: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    synonyms: Mapping[str, str] = field(
+        init=False, repr=False, compare=False, metadata=data.NOT_IN_JSON
+    )
     """The class that each label means, or an empty name."""
     _prefix: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
@@ -110,12 +112,6 @@ class IssueTypeProfile:
         rest = self._prefix.sub("", bare)
         forms = (form for text in (bare, rest) for form in (text, text.replace("-", " ")))
         return next((self.synonyms[form] for form in forms if form in self.synonyms), None)
-
-    def plain(self) -> dict[str, Any]:
-        """Return the whole profile as plain data, for provenance."""
-        plain = asdict(self)
-        del plain["synonyms"], plain["_prefix"]
-        return plain
 
 
 PROFILES = data.Registry(
@@ -156,7 +152,7 @@ def load_profile(name: str) -> IssueTypeProfile:
 
 def profile_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole profile that a build is by, for plans."""
-    return {"profile": load_profile(str(options["profile"])).plain()}
+    return {"profile": data.json_data(load_profile(str(options["profile"])))}
 
 
 def _extended(values: dict[str, Any], source: data.Source) -> dict[str, Any]:
@@ -205,22 +201,22 @@ class LabelClasses(data.Result):
     """Closed issues whose labels mean exactly one class."""
     file: Path | None
 
-    def blocks(self) -> Iterator[data.Block]:
-        """Yield the labels as a table, and what may be done with it."""
-        names = {None: "", "": "none of the classes"}
-        rows = [
-            (each.label, each.issues, names.get(each.means, each.means)) for each in self.labels
-        ]
-        yield data.Table(("label", "issues", "class"), rows)
+
+@data.renders(LabelClasses)
+def listed(result: LabelClasses) -> Iterator[data.Block]:
+    """Yield the labels as a table, and what may be done with it."""
+    names = {None: "", "": "none of the classes"}
+    rows = [(each.label, each.issues, names.get(each.means, each.means)) for each in result.labels]
+    yield data.Table(("label", "issues", "class"), rows)
+    yield data.Line(
+        f"{result.classified:,} of {result.issues:,} closed issues have labels of exactly one class"
+    )
+    if result.file is None:
         yield data.Line(
-            f"{self.classified:,} of {self.issues:,} closed issues have labels of exactly one class"
+            "To change the classes, write a profile with --output FILE.toml, and edit it"
         )
-        if self.file is None:
-            yield data.Line(
-                "To change the classes, write a profile with --output FILE.toml, and edit it"
-            )
-        else:
-            yield data.Line(f"Edit {self.file}, then build with --profile {self.file}")
+    else:
+        yield data.Line(f"Edit {result.file}, then build with --profile {result.file}")
 
 
 def list_labels(
@@ -252,7 +248,7 @@ def list_labels(
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     found = tuple(LabelClass(label, count, profile.class_of(label)) for label, count in ordered)
     if path is not None:
-        data.write_whole(path, _to_edit(found, profile.plain()).encode())
+        data.write_whole(path, _to_edit(found, data.json_data(profile)).encode())
     return LabelClasses(found, issues, classified, path)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from goldpan.papers.nlbse.issues.closings import Search, SourceUnit
+from goldpan.papers.nlbse.issues.closings import Search, SourceUnit, given_text
 from goldpan.papers.nlbse.issues.profile import Balance
 from goldpan.plugins import data
 from goldpan.plugins.data import Engine, connect_alone, named, read_table, verify_parquet
@@ -164,14 +167,13 @@ def _mark_near(
     rows = connection.sql(_AGES).to_arrow_table()
     if not len(rows):
         return
-    row_numbers = rows["place"].to_numpy()
     bounds = np.searchsorted(rows["unit"].to_numpy(), np.arange(len(units) + 1))
-    sketches = []
-    for unit in units:
-        unit_rows = row_numbers[bounds[unit.number] : bounds[unit.number + 1]]
-        whole = read_table(search.candidates(unit), ["place"])["place"].to_numpy()
-        sketches.append(KeptSketches(search.sketches(unit), np.searchsorted(whole, unit_rows)))
-    stands = group_rows(sketches, rows["age"].to_numpy(), search.directory, engine)
+    kept = [
+        KeptRows(unit, rows["place"].slice(start, end - start))
+        for unit, (start, end) in zip(units, pairwise(bounds.tolist()), strict=True)
+    ]
+    sketched = list(engine.map(partial(sketch_rows, search), kept))
+    stands = group_rows(sketched, rows["age"].to_numpy())
     alone = np.bincount(stands, minlength=len(stands))[stands] == 1
     near = rows["id"].combine_chunks().take(pa.array(stands, mask=alone))
     connection.register("found", rows.select(["unit", "place"]).append_column("near", near))
@@ -180,39 +182,42 @@ def _mark_near(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeptSketches:
-    """A unit's file of sketches, and which of its rows are still wanted, by their order."""
+class KeptRows:
+    """A unit, and the places of its rows that are still wanted."""
 
-    path: Path
-    rows: data.Ids
+    unit: SourceUnit
+    places: pa.ChunkedArray
+
+    def __str__(self) -> str:
+        return str(self.unit)
 
 
-def group_rows(
-    units: Sequence[KeptSketches], ages: data.Ids, scratch: Path, engine: Engine
-) -> data.Ids:
-    """Return for each kept row of all units the row that stands for its group of near duplicates.
+def sketch_rows(search: Search, kept: KeptRows) -> data.Sketches:
+    """Return the sketches of the rows of a unit that are still wanted, in order."""
+    rows = read_table(search.candidates(kept.unit), ["place", "title", "body"])
+    rows = rows.filter(pc.is_in(rows["place"], value_set=kept.places.combine_chunks()))
+    texts = given_text(rows).to_pylist()
+    return data.sketch_all([texts], data.DuplicateSettings())
+
+
+def group_rows(sketched: Sequence[data.Sketches], ages: data.Ids) -> data.Ids:
+    """Return for each row of all units the row that stands for its group of near duplicates.
 
     `ages` ranks the rows, in the order of the units: the lowest of a group stands for it. A row
-    without near duplicates stands for itself. Memory follows the number of texts, about 0.4 KB
-    each; files go to `scratch`, which all machines of a cluster must see.
+    without near duplicates stands for itself. Memory follows the number of texts, about
+    2.4 KB each.
     """
-    counts: list[int] = []
-    texts = [np.empty(0, np.int64)]
-    for unit in units:
-        with data.SketchFile(unit.path) as file:
-            which = file.column("which")[unit.rows]
-            texts.append(np.where(which == data.NO_TEXT, data.NO_TEXT, which + sum(counts)))
-            counts.append(file.count)
-    portions = data.Portions.of([unit.path for unit in units], counts)
+    settings = data.DuplicateSettings()
+    every = data.joined(sketched, settings)
     by_age = np.argsort(ages, kind="stable")
-    numbering = data.number_texts(portions, np.concatenate(texts)[by_age])
-    links = data.link(portions, numbering, data.DuplicateSettings(), scratch, engine)
-    text = np.empty(len(ages), np.int64)
-    text[by_age] = numbering.text
+    texts, numbers = data.Texts.numbered(every, every.which[by_age])
     rows = np.arange(len(ages))
-    if not len(links.root):
+    if not len(texts):
         return rows
-    oldest = np.empty(len(links.root), np.int64)
-    has_text = numbering.text != data.NO_TEXT
-    oldest[numbering.text[has_text][::-1]] = by_age[has_text][::-1]
+    links = data.link(texts, settings)
+    text = np.empty(len(ages), np.int64)
+    text[by_age] = numbers
+    oldest = np.empty(len(texts), np.int64)
+    has_text = numbers != data.NO_TEXT
+    oldest[numbers[has_text][::-1]] = by_age[has_text][::-1]
     return np.where(text == data.NO_TEXT, rows, oldest[links.root[text]])

@@ -1,0 +1,1 @@
+"""What each stage reads and writes: checks and traces of a workspace."""

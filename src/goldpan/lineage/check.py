@@ -1,0 +1,288 @@
+"""Verifies everything in a workspace by the digests that are kept with it: `goldpan check`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from goldpan.annotation.review.stored import lost_answers
+from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
+from goldpan.core.result import Result, count
+from goldpan.core.storage.archive import run_files
+from goldpan.core.storage.parquet import open_file
+from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
+from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock
+from goldpan.core.terminal import Reporter
+from goldpan.datasets.provenance import is_as_recorded
+from goldpan.evaluation.resolved import RESOLVED_FILE
+from goldpan.execution.packages import is_open, package_caches, package_flaws
+from goldpan.filters.profile import shipped_profiles
+from goldpan.git.refs import RECORD as REFS
+from goldpan.git.refs import find_ref_flaws, is_damaged, object_files
+from goldpan.git.refs import remedy as clone_again
+from goldpan.lineage.dependents import Dependents
+from goldpan.lineage.stages import STAGES, remedy_for, stage_of
+from goldpan.miners.repair import Repair, check_archive, repair
+from goldpan.miners.tables.normalize import check_replies
+
+_REVIEWED = ".llm.parquet"
+_FILE_FIRST = re.compile(r"(.+?\.(?:json|parquet|zst)) (.+)", re.S)
+_FOLDERS = ("build", "build crosscode", "verify", "resolve", "rerun")
+"""The stages that keep the digests of all their files in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something in a workspace that is not as it was written."""
+
+    file: str
+    offset: int | None
+    """The byte where it begins, where that is known."""
+    reason: str
+    remedy: str = ""
+    """The command that makes it anew."""
+    dependents: tuple[str, ...] = ()
+    """Files that derive from it, by paths within the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult(Result):
+    """The result of verifying a workspace."""
+
+    workspace: str
+    files: int
+    bytes: int
+    unsealed: int
+    """Tables without a digest, from early versions, of which only the format was checked, and
+    packages of a run of tests that is going on or was stopped."""
+    damaged: tuple[Damage, ...]
+    repaired: tuple[Repair, ...] = ()
+    """The archives that were mended before."""
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something is damaged."""
+        return 1 if self.damaged else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """Some files that are verified together."""
+
+    files: tuple[Path, ...]
+    find: Callable[[], Iterable[Damage]]
+    unsealed: Callable[[], bool] = field(default=lambda: False)
+
+    @property
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self.files if path.exists())
+
+
+def check_workspace(workspace: WorkspaceLayout, reporter: Reporter) -> CheckResult:
+    """Verify all files that stages wrote and that bear digests, each damaged one told once."""
+    items = list(_items(workspace))
+    sizes = [item.size for item in items]
+    found: list[Damage] = []
+    unsealed = 0
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        reporter.task("Checking, in MB", sum(sizes) >> 20) as task,
+    ):
+        size_checked = 0
+        results = pool.map(lambda item: list(item.find()), items)
+        for item, size, result in zip(items, sizes, results, strict=True):
+            found += result
+            unsealed += not result and item.unsealed()
+            size_checked += size
+            task.advance((size_checked >> 20) - task.done)
+    damaged = _by_file(found)
+    if damaged:
+        dependents = Dependents(workspace.root)
+        damaged = [_with_remedy(workspace.root, dependents, damage) for damage in damaged]
+    files = sum(len(item.files) for item in items)
+    return CheckResult(str(workspace.root), files, sum(sizes), unsealed, tuple(damaged))
+
+
+def _by_file(found: Iterable[Damage]) -> list[Damage]:
+    """Return the first damage of each file, with the number of other places in it."""
+    places: dict[str, list[Damage]] = {}
+    for damage in found:
+        told = f"{damage.file} {damage.reason} "
+        file = next((file for file in places if f"{file} " in told), damage.file)
+        places.setdefault(file, []).append(damage)
+    damaged = []
+    for first, *others in places.values():
+        more = sum(other.offset is not None for other in others)
+        where = f", and {count(more, 'more place')}" if more else ""
+        damaged.append(replace(first, reason=f"{first.reason}{where}"))
+    return damaged
+
+
+def archives(workspace: WorkspaceLayout) -> list[Path]:
+    """Return the directories of all archives: raw replies, reviews, prompts."""
+    names = ("raw", "reviews", "prompts")
+    folders = {path.parent for name in names for path in (workspace.root / name).rglob("run-*.zst")}
+    return sorted(path for path in folders if path.name != "damaged")
+
+
+def repair_archives(workspace: WorkspaceLayout) -> list[Repair]:
+    """Mend all archives that are damaged; return what was done to each.
+
+    Raises `WorkspaceError` where another process works in one.
+    """
+    repairs = []
+    for directory in archives(workspace):
+        busy = WorkspaceError(f"Another goldpan is working in {directory}", "Wait for it")
+        with hold_lock(directory / "lock", busy):
+            if check_archive(directory):
+                repairs.append(repair(directory))
+    return repairs
+
+
+def _items(workspace: WorkspaceLayout) -> Iterator[_Item]:
+    """Yield what is verified: files of their own digests, then files that belong together."""
+    root = workspace.root
+    for directory in archives(workspace):
+        yield _Item(tuple(run_files(directory)), partial(_archive, directory))
+    for clone in sorted((root / "git").glob("*/*.git")):
+        for path in object_files(clone):
+            yield _Item((path,), partial(_objects, path))
+        yield _Item((clone / REFS,), partial(_refs, clone))
+    for cache in package_caches(workspace):
+        files = tuple(path for path in cache.rglob("*") if path.is_file() and not path.is_symlink())
+        yield _Item(files, partial(_packages, cache), partial(is_open, cache))
+    for stage in STAGES.values():
+        if stage.name in ("clone", "packages"):
+            continue
+        for path in stage.files(root):
+            if stage.name in _FOLDERS and stage.keeps_digests(root, path):
+                yield from _folder(path)
+            elif stage.name not in _FOLDERS and (
+                path.suffix == ".parquet"
+                or stage.keeps_digests(root, path)
+                or path.name == RESOLVED_FILE
+            ):
+                yield _Item((path,), partial(_file, path), partial(_is_unsealed, path))
+    for repo in workspace.repositories("tables"):
+        yield _Item((), partial(_tables, workspace, repo))
+    for path in sorted((root / "verdicts").rglob(f"*{_REVIEWED}")):
+        yield _Item((), partial(_answers, workspace, path))
+
+
+def _archive(directory: Path) -> Iterator[Damage]:
+    for flaw in check_archive(directory):
+        yield Damage(str(flaw.path), flaw.start, flaw.reason)
+
+
+def _file(path: Path) -> Iterator[Damage]:
+    try:
+        if path.suffix == ".json":
+            read_json(path)
+        else:
+            with open_file(path) as file:
+                if not is_sealed(path):
+                    for _ in file.iter_batches():
+                        pass
+    except (OSError, pa.ArrowException, orjson.JSONDecodeError) as error:
+        reason = str(error).splitlines()[0].removeprefix(f"{path} is damaged: ")
+        yield Damage(str(path), None, reason)
+
+
+def _is_unsealed(path: Path) -> bool:
+    return path.suffix == ".parquet" and not is_sealed(path)
+
+
+def _folder(record: Path) -> Iterator[_Item]:
+    """Yield the file that keeps the digests of a folder, and each file that it names."""
+    try:
+        files = dict(read_json(record)["files"])
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        damage = Damage(str(record), None, "it is not as it was written")
+        yield _Item((record,), lambda: [damage])
+        return
+    yield _Item((record,), list)
+    for name, about in files.items():
+        path = record.parent / name
+        yield _Item((path,), partial(_recorded, path, about, record.name))
+
+
+def _recorded(path: Path, about: str | Mapping[str, Any], record: str) -> Iterator[Damage]:
+    try:
+        if not is_as_recorded(path, {"sha256": about} if isinstance(about, str) else about):
+            yield Damage(str(path), None, f"{record} records another digest")
+    except FileNotFoundError:
+        yield Damage(str(path), None, f"{record} names it, and it is gone")
+    except OSError as error:
+        yield Damage(str(path), None, str(error.strerror))
+
+
+def _objects(path: Path) -> Iterator[Damage]:
+    if is_damaged(path):
+        yield Damage(str(path), None, "git's checksum is another")
+
+
+def _refs(clone: Path) -> Iterator[Damage]:
+    for flaw in find_ref_flaws(clone):
+        yield Damage(str(flaw.path), None, flaw.reason, clone_again(flaw))
+
+
+def _packages(cache: Path) -> Iterator[Damage]:
+    for path, reason in package_flaws(cache):
+        yield Damage(str(path), None, reason)
+
+
+def _tables(workspace: WorkspaceLayout, repo: str) -> Iterator[Damage]:
+    """Yield tables of several runs beside each other, or of replies that are there no more."""
+    directory = workspace.tables(repo)
+    pairs = [
+        partial(check_inputs, directory, f"pair.{rules}") for rules in workspace.paired_by(repo)
+    ]
+    outputs = partial(check_outputs, directory, "normalize")
+    for verify in (outputs, *pairs, partial(check_replies, workspace, repo)):
+        try:
+            verify()
+        except GoldpanError as error:
+            if not isinstance(error.__cause__, DamagedError):  # that is told of the file itself
+                named = _FILE_FIRST.match(error.problem)
+                file = named[1] if named else str(directory)
+                reason = f"it {named[2]}" if named else error.problem
+                yield Damage(file, None, reason, error.remedy)
+
+
+def _answers(workspace: WorkspaceLayout, path: Path) -> Iterator[Damage]:
+    """Yield answers that are gone: the end of an archive may be cut off as if by a kill."""
+    with suppress(OSError, pa.ArrowException):  # that is told of the file itself
+        if lost := lost_answers(workspace, path):
+            archive, reason = lost
+            again = remedy_for(workspace.root, path).removeprefix("Delete it and run ")
+            yield Damage(str(archive), None, reason, f"Restore it, or run {again}")
+
+
+def _with_remedy(root: Path, dependents: Dependents, damage: Damage) -> Damage:
+    """Return a damage with what was made of the file, and what makes it anew."""
+    path = Path(damage.file)
+    made = dependents.of(path)
+    known = stage_of(root, path)
+    if damage.remedy or known is None:
+        return replace(damage, dependents=made)
+    (stage, fields), command, more = known, "", {}
+    if stage.name == "build":
+        command = dependents.build_command(path)
+    elif stage.name == "filter" and fields["profile"] not in shipped_profiles():
+        more["profile"] = f"{fields['profile']}.toml"  # the file that has it is the user's
+    elif "dataset" not in fields and "repo" in fields:
+        proved = dependents.proved_datasets(fields["repo"])
+        named = f"on the dataset of {fields['repo']}"
+        more["dataset"] = shlex.quote(str(proved[0])) if proved else named
+    return replace(damage, dependents=made, remedy=remedy_for(root, path, command, **more))

@@ -1,0 +1,49 @@
+"""What people see of an audit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from goldpan.audit.audit import AuditResult
+from goldpan.audit.finding import VERDICTS, share_of_judged
+from goldpan.core.result import Block, Line, Table, Title, renders
+from goldpan.core.sanitize import line
+
+
+@renders(AuditResult)
+def audited(result: AuditResult) -> Iterator[Block]:
+    """Yield how many rows are free of findings, then each finding with examples."""
+    yield Title(result.dataset, f": audited in {result.seconds:.1f} s")
+    if result.counts.sentence:
+        have = "has" if result.counts.flagged == 1 else "have"
+        yield Line(f"{result.counts.sentence}, and {result.counts.flagged:,} {have} one")
+    yield Table(
+        ("finding", "found", "not found", "cannot tell", "share of rows [95 %]", "cases"),
+        [
+            (
+                count.name,
+                *(count.verdicts[verdict] for verdict in VERDICTS),
+                share_of_judged(count.verdicts),
+                ", ".join(f"{case} {rows:,}" for case, rows in count.cases.items()),
+            )
+            for count in result.findings
+        ],
+        wide=frozenset({"cases"}),
+    )
+    for count in result.findings:
+        for why, rows in count.untold.items():
+            yield Line(f"{count.name} cannot tell {rows:,}: {why}")
+    for example in result.examples:
+        yield Line(f"{example.id}: {example.finding.name}: {example.finding.why}")
+        for span in example.finding.evidence[:2]:
+            yield Line(f"  {span.kind} in {span.source}: {line(_changed(span.text), 100)}")
+    for note in result.notes:
+        yield Line(note)
+    yield Line(f"All findings are in {result.file}")
+
+
+def _changed(text: str) -> str:
+    """Return the changed lines of a diff; another text as it is."""
+    marked = [part for part in text.split("\n") if re.match(r"[-+](?!-- |\+\+ )", part)]
+    return " ".join(marked) if text.startswith("--- ") else text

@@ -1,0 +1,308 @@
+"""What people see of tasks, imports, comparisons and exports of datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+from goldpan.core import sanitize
+from goldpan.core.proportions import Estimate
+from goldpan.core.result import Block, Line, Table, Title, count, renders
+from goldpan.datasets.compare.contamination import ContaminationResult
+from goldpan.datasets.compare.diff import DiffResult
+from goldpan.datasets.export.export import ExportResult
+from goldpan.datasets.gold import GoldScore, SampleScore
+from goldpan.datasets.hub.publish import PublishResult
+from goldpan.datasets.tasks.checks import CheckedFiles
+from goldpan.datasets.tasks.importing import PROJECT, ImportResult
+from goldpan.datasets.tasks.own_task import AddedTask
+from goldpan.datasets.tasks.registry import TaskFacts, TaskPage
+from goldpan.datasets.tasks.sources import SourceImport
+
+_MOST_MISSING = 8
+_MOST_LISTED, _LONGEST_LISTED = 24, 40
+_MOST_LABELS = 24
+_MOST_CHANGES = 30
+_TASK = attrgetter("name", "type", "activity", "rows")
+_ACCESS = {"public": "public", "built": "built", "request": "on request", "no-copy": "no copying"}
+
+
+@renders(ImportResult)
+def imported(result: ImportResult) -> Iterator[Block]:
+    """Yield the splits, and every count that differs."""
+    yield Title(result.task.name, f": {result.written.rows:,} rows")
+    yield Table(("split", "rows"), [(split.name, split.rows) for split in result.written.splits])
+    yield from result.written.dropped_blocks("their text is")
+    if result.unlabeled:
+        yield Line(f"  {result.unlabeled:,} left out: without an answer")
+    yield from map(Line, result.warnings())
+    if result.missing:
+        names = ", ".join(result.missing[:_MOST_MISSING])
+        more = " and more" * (len(result.missing) > _MOST_MISSING)
+        yield Line(f"Partial: {len(result.missing)} projects were not given: {names}{more}")
+    absent = {f"{PROJECT}{name}" for name in result.missing}
+    for check in result.checks:
+        if not check.exact and check.what not in absent:
+            yield Line(f"{check.what}: {check.difference} than the registry says")
+    if result.exact and result.checks:
+        yield Line(f"All {len(result.checks)} counts match the registry.")
+    for check in result.announced:
+        if not check.exact and not result.missing:
+            yield Line(f"{check.what} says {check.expected:,}: {check.difference}")
+    source = result.task.source
+    if not source.url:
+        yield Line("Its source has no address: goldpan publish refuses unpublished data.")
+    elif source.license == "unknown":
+        yield Line("Its license is unknown: check the source before you share it.")
+    if source.url and source.access == "no-copy":
+        yield Line("Its source forbids copying: goldpan publish refuses it.")
+    yield Line(f"Written to {result.written.directory}")
+
+
+@renders(list[TaskFacts])
+def listed(results: Sequence[TaskFacts]) -> Iterator[Block]:
+    """Yield a table of the tasks."""
+    cells = [
+        (*_TASK(task), f"{_ACCESS[task.access]}{', here' * task.imported}") for task in results
+    ]
+    yield Table(("task", "type", "activity", "rows", "access"), cells, wide=frozenset({"activity"}))
+
+
+@renders(TaskPage)
+def page(result: TaskPage) -> Iterator[Block]:
+    """Yield the definition, the facts, the labels and the prompt."""
+    task = result.task
+    yield Title(task.name, f": {task.title}")
+    yield Line(task.definition)
+    yield Table(("fact", "value"), [fact for fact in _facts(result).items() if fact[1]])
+    for label in task.labels[:_MOST_LABELS]:
+        shown = f" ({label.text})" if label.text != label.name else ""
+        yield Line(f"  {label.name}{shown}: {label.description}")
+    if len(task.labels) > _MOST_LABELS:
+        yield Line(f"  and {len(task.labels) - _MOST_LABELS} more labels")
+    yield Title("Prompt")
+    yield from (Line(f"  {part}") for part in task.prompt.fill("...").strip().split("\n"))
+
+
+def _facts(result: TaskPage) -> dict[str, str]:
+    task, source = result.task, result.task.source
+    return {
+        "type": task.type,
+        "activity": task.activity,
+        "category": task.category,
+        "benchmarks": ", ".join(task.suites),
+        "metric": task.metric,
+        "split": task.split,
+        "steps": ", ".join(task.steps) or "none",
+        "longest input": f"{task.max_length:,} tokens",
+        "rows": ", ".join(f"{key} {count:,}" for key, count in task.counts.items()),
+        **{f"rows by {where}": f"{count:,}" for where, count in task.announced.items()},
+        "source": f"{source.title}, {source.url}" if source.url else source.title,
+        "license": source.license,
+        "access": _ACCESS[source.access] + (", in the workspace" if result.imported else ""),
+        "files": ", ".join(source.files),
+        "on the Hub": f"{source.hub} {source.revision}".strip(),
+        "columns": f"{', '.join(task.columns.text)} -> {', '.join(task.columns.target)}",
+        "fresh rows": source.fresh or f"goldpan build {source.builder}" * bool(source.builder),
+        "note": source.note,
+    }
+
+
+@renders(SourceImport)
+def imported_all(result: SourceImport) -> Iterator[Block]:
+    """Yield a table of the imports, with differences from the source's counts."""
+    cells = []
+    for each in result.tasks:
+        rows = {split.name: split.rows for split in each.written.splits}
+        wrong = [check.what for check in each.checks if not check.exact]
+        text = "differ: " + ", ".join(wrong) if wrong else f"all {len(each.checks)} match"
+        sides = (rows.get("train", 0), rows.get("test", 0))
+        cells.append((each.task.name, each.written.rows, *sides, text))
+    yield Table(("task", "rows", "train", "test", "counts"), cells)
+    for each in result.tasks:
+        yield from (Line(f"{each.task.name}: {text}") for text in each.warnings())
+    if result.not_given:
+        yield Line(f"Files not given: {', '.join(result.not_given)}")
+
+
+@renders(CheckedFiles)
+def checked(result: CheckedFiles) -> Iterator[Block]:
+    """Yield every problem and their number."""
+    yield from (Line(str(problem)) for problem in result.problems)
+    found = count(len(result.problems), "problem") if result.problems else "no problem"
+    yield Line(f"{result.tasks} tasks, {found}")
+
+
+@renders(ContaminationResult)
+def contaminated(result: ContaminationResult) -> Iterator[Block]:
+    """Yield the rows that occur in other data."""
+    share = f"{result.contaminated:,} of {result.rows:,} rows ({result.share:.1%})"
+    yield Line(f"{result.dataset}: {share} also occur in what it was compared with")
+    yield Line(f"  compared: {', '.join(result.columns)}")
+    for other in result.against:
+        yield Title(other.against, f": {other.rows:,} rows, {other.items:,} items")
+        yield Line(f"  compared: {', '.join(other.columns)}")
+        for kind, rows in other.kinds.items():
+            yield Line(f"  {rows:,} by {kind}")
+        if other.same_repository is not None:
+            yield Line(
+                f"  {other.same_repository:,} are of a repository that occurs there, which "
+                "alone is no evidence"
+            )
+        if other.common:
+            yield Line(f"  {other.common:,} n-grams left out as common")
+    if result.evidence:
+        yield Title("Rows, by which evidence and with which item:")
+    for item in result.evidence:
+        shared = f" ({item.shared:,})" if item.shared else ""
+        yield Line(f"  {item.id}: {item.kind} {item.value:.2f}{shared}, {item.item}")
+    yield Title("Not seen:")
+    for line in result.unseen:
+        yield Line(f"  {line}")
+
+
+@renders(DiffResult)
+def differing(result: DiffResult) -> Iterator[Block]:
+    """Yield the changes and their reasons."""
+    for age, version in (("old", result.old), ("new", result.new)):
+        yield Line(
+            f"{age}: {version.directory} ({version.rows:,} examples, content {version.content})"
+        )
+    is_counted = result.changed and result.changed_in_task is not None
+    in_task = f" ({result.changed_in_task:,} of them in input or target)" if is_counted else ""
+    yield Line(
+        f"{result.added:,} added, {result.gone:,} gone, {result.changed:,} changed{in_task}, "
+        f"{result.moved:,} in another split, {result.same:,} the same"
+    )
+    reasons = [(reason.change, reason.rows, reason.reason) for reason in result.reasons]
+    yield from _table(("change", "rows", "why"), reasons)
+    for note in result.notes:
+        yield Line(f"{note[:1].upper()}{note[1:]}.")
+    yield from _table(("column", "rows"), list(result.columns.items()))
+    for verb, names in (
+        ("New columns", result.columns_added),
+        ("Columns that are gone", result.columns_gone),
+        ("Columns of another type, not compared", result.columns_retyped),
+    ):
+        if names:
+            yield Line(f"{verb}: {', '.join(names)}")
+    causes = [(cause.what, cause.old or "none", cause.new or "none") for cause in result.causes]
+    yield from _table(("made with", "before", "now"), causes)
+    for kind, rows in result.examples.items():
+        for row in rows:
+            columns = f": {', '.join(row.columns)}" if row.columns else ""
+            yield Line(f"  {kind} {row.id}{columns}")
+
+
+def _table(columns: tuple[str, ...], cells: Sequence[Sequence[object]]) -> Iterator[Block]:
+    if cells:
+        yield Table(columns, cells)
+
+
+@renders(ExportResult)
+def exported(result: ExportResult) -> Iterator[Block]:
+    """Yield how many rows were written and left out, and the next step."""
+    for split, rows in result.rows.items():
+        yield Line(f"{split}: {rows:,} rows")
+    for reason, rows in result.left_out.items():
+        yield Line(f"left out, {reason}: {rows:,}")
+    if result.audit:
+        yield Line("Rows carry the findings of their audit")
+    elif result.lacking:
+        yield Line(f"Rows carry no findings: {result.lacking}")
+    yield Line(f"Written to {result.directory}")
+    yield Line(f"Next: {result.next}")
+
+
+"""Files that are listed."""
+
+
+@renders(PublishResult)
+def published(result: PublishResult) -> Iterator[Block]:
+    """Yield the changes, and where the dataset was or would be published."""
+    for change in result.changes[:_MOST_CHANGES]:
+        yield Line(f"  {change.action} {change.path} {change.size:,} bytes")
+    if len(result.changes) > _MOST_CHANGES:
+        yield Line(f"  and {len(result.changes) - _MOST_CHANGES:,} more")
+    if result.dry_run:
+        yield Line(f"Nothing was sent. All checks passed; it would go to {result.url}")
+        if not result.compared:
+            yield Line("Without a token, the Hub's present content was not checked.")
+        return
+    if not result.changes:
+        yield Line(f"{result.url} already has the same content")
+    else:
+        yield Line(f"Published as {result.url} in commit {result.commit}")
+    if result.tag:
+        yield Line(f"Tagged {result.tag}")
+
+
+@renders(GoldScore)
+def scored(result: GoldScore) -> Iterator[Block]:
+    """Yield the shares that are right, each with its interval."""
+    part = f", half {result.half}" if result.half else ""
+    labelled = f"{result.labelled:,} of {result.rows:,} rows are labelled"
+    yield Title(result.gold, f"{part}: {labelled}")
+    if result.sample:
+        yield from _reading(result.sample)
+    counts = ", ".join(f"{label} {count:,}" for label, count in result.labels.items())
+    if not result.labelled:
+        yield Line("  no row of the dataset is in this set, which may be of others")
+        return
+    yield Line(f"  {result.kind}: {counts}")
+    yield Line(f"  right: {_share(result.right)}")
+    if "partly" in result.labels:
+        yield Line(f"  right at least in part: {_share(result.at_least_partly)}")
+    if not result.sample:
+        yield Line(f"  of {result.there:,} issues that have one, kept: {_share(result.kept)}")
+
+
+def _reading(sample: SampleScore) -> Iterator[Line]:
+    """Yield who read how much of a sample, how far they agree, and what is missing."""
+    readers = ", ".join(f"{name} {rows:,}" for name, rows in sample.readers.items()) or "nobody"
+    yield Line(f"  drawn with seed {sample.seed}: {sample.drawn:,} rows; read by {readers}")
+    for pair in sample.pairs:
+        kappa = "not defined" if pair.kappa is None else f"{pair.kappa:.2f}"
+        both = f"  {' and '.join(pair.readers)} say the same of {pair.same:,} of {pair.rows:,} rows"
+        yield Line(f"{both}; Cohen's kappa {kappa}")
+    missing = {
+        "not read by anyone yet": sample.drawn - sample.read,
+        "not counted: cannot be judged": sample.cannot_tell,
+        "judged differently without a majority: the less favourable judgement counts": (
+            sample.differing
+        ),
+        "judged but not among these: gone, changed since, or of another dataset": sample.elsewhere,
+    }
+    yield from (Line(f"  {count:,} {reason}") for reason, count in missing.items() if count)
+
+
+def _share(estimate: Estimate) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "cannot be told"
+    return f"{estimate.value:.0%} [{estimate.low:.0%}, {estimate.high:.0%}]"
+
+
+@renders(AddedTask)
+def added(result: AddedTask) -> Iterator[Block]:
+    """Yield the import, the labels, what looks wrong, and the next step."""
+    yield from imported(result.imported)
+    task, rows = result.imported.task, sum(result.labels.values())
+    names = [name for name in task.label_names if name in result.labels]
+    cells = [
+        (sanitize.line(name, _LONGEST_LISTED), number, f"{number / rows:.1%}")
+        for name, number in ((name, result.labels[name]) for name in names[:_MOST_LISTED])
+    ]
+    more = len(names) - _MOST_LISTED
+    if cells:
+        yield Table(("label", "rows", "share"), cells)
+    if more > 0:
+        yield Line(f"and {count(more, 'more label')}")
+    answers = {
+        "regression": "numbers",
+        "binary": f"the positive class is {', the other '.join(row[0] for row in cells)}",
+    }.get(task.type, f"{len(names):,} labels")
+    yield Line(f"{result.file}: {task.type}, {answers}")
+    if result.doubts:
+        yield Line("Look at these rows before you trust a score:")
+    yield from (Line(f"  {doubt}") for doubt in result.doubts)
+    yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")

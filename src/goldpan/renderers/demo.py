@@ -1,0 +1,136 @@
+"""What the demo prints: a line for each stage, a row of a dataset, and what to try next."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TypeVar
+
+from goldpan.audit.audit import AuditResult
+from goldpan.core.imports import DISTRIBUTION, EXTRAS
+from goldpan.core.result import Block, Line, Result, Table, Title, renders
+from goldpan.core.sanitize import line
+from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
+from goldpan.evaluation.run import RunResult
+from goldpan.execution.verify import Verification
+from goldpan.plan.results import StepResult
+from goldpan.report.compared import ComparisonReport
+from goldpan.report.comparison.words import sentences
+from goldpan.workspace.runs import Evaluation
+
+_LONGEST = 180
+"""The most characters that are shown of a text."""
+R = TypeVar("R", bound=Result)
+
+
+@renders(DemoResult)
+def demo(result: DemoResult) -> Iterator[Block]:
+    """Yield what each stage made, a row, and what to try next."""
+    yield Line("Two invented repositories that ship with Goldpan; offline.")
+    yield Line("")
+    yield Table(("stage", "what it made"), list(_stages(result)))
+    if not result.is_reviewed:
+        yield Line(f"No review: {result.workspace / 'reviews'} has none of the demo's answers.")
+    for row in result.shown:
+        yield Title(row.id, f", a row of {result.workspace / 'datasets' / 'qa'}")
+        cells = [("title", line(row.title, _LONGEST)), ("answer", line(row.answer, _LONGEST))]
+        yield Table(("column", "value"), cells)
+    yield Title("Report", f": {result.report}")
+    yield Title("Try next")
+    where = f"--workspace {shlex.quote(str(result.workspace))}"
+    for command in ("open", f"why {SHOWN.partition(':')[2]}", f"trace {SHOWN} --verify"):
+        yield Line(f"  {_program()} {command} {where}")
+
+
+def _stages(result: DemoResult) -> Iterator[tuple[str, str]]:
+    """Yield each stage with what it made, and what it lacks."""
+    issues, pairs = result.funnels.issues, result.funnels.pairs
+    known: Mapping[str, str] = {
+        "mine": _mined(result),
+        "pair": f"{pairs.rows:,} pull requests that fix an issue",
+        "filter": f"{issues.kept:,} of {issues.rows:,} issues and {pairs.kept:,} of "
+        f"{pairs.rows:,} fixes kept, each verdict with its reason",
+        "dataset": ", ".join(f"{name} {rows:,}" for name, rows in result.datasets.items()),
+    }
+    for stage, group in groupby(result.plan.units, lambda unit: unit.stage):
+        units = list(group)
+        results = [one for unit in units for one in unit.results]
+        if stage in known:
+            yield stage, known[stage]
+        elif stage in _MADE and results:
+            yield stage, _MADE[stage](results)
+        elif stage == "review":
+            yield stage, "; ".join(unit.summary for unit in units)
+        troubles = (_trouble(unit) for unit in units if unit.state not in ("done", "fresh"))
+        yield from ((stage, trouble) for trouble in dict.fromkeys(troubles))
+
+
+def _trouble(unit: StepResult) -> str:
+    """Return what a unit lacks, or why it failed."""
+    wanted = (extra for extra in EXTRAS.values() if f"{DISTRIBUTION}[{extra}]" in unit.trouble)
+    extra = next(wanted, None)
+    if extra:
+        return f"{'partly ' if unit.state == 'partial' else ''}skipped: needs [{extra}]"
+    return f"{'skipped' if unit.stage in OPTIONAL else unit.state}: {unit.trouble}"
+
+
+def _mined(result: DemoResult) -> str:
+    stored = Counter[str]()
+    for coverage in result.coverage:
+        stored.update({count.kind: count.stored for count in coverage.counts})
+    missing = "nothing" if all(coverage.complete for coverage in result.coverage) else "something"
+    return f"{stored['issues']:,} issues and {stored['pulls']:,} pull requests, {missing} missing"
+
+
+def _of(results: Iterable[Result], kind: type[R]) -> list[R]:
+    return [result for result in results if isinstance(result, kind)]
+
+
+def _verified(results: Sequence[Result]) -> str:
+    counts = sum((Counter(one.counts) for one in _of(results, Verification)), Counter[str]())
+    return f"{counts['verified']:,} of {counts.total():,} fixes proved by running their tests"
+
+
+def _evaluated(results: Sequence[Result]) -> str:
+    scores = [one for one in Evaluation(_of(results, RunResult)).scores if one.value is not None]
+    return "; ".join(
+        f"{task}: {', '.join(f'{one.model} {one.value:.2f}' for one in group)} {metric}"
+        for (task, metric), group in groupby(scores, lambda one: (one.task, one.metric))
+    )
+
+
+def _compared(results: Sequence[Result]) -> str:
+    return "; ".join(sentences(one.result)[0] for one in _of(results, ComparisonReport))
+
+
+def _audited(results: Sequence[Result]) -> str:
+    counts = [(Path(one.dataset).name, one.counts) for one in _of(results, AuditResult)]
+    told = (f"{name} {count.flagged:,} of {count.total:,}" for name, count in counts)
+    return f"rows that may mislead: {', '.join(told)}"
+
+
+_MADE: Mapping[str, Callable[[Sequence[Result]], str]] = {
+    "verify": _verified,
+    "evaluate": _evaluated,
+    "compare": _compared,
+    "audit": _audited,
+}
+"""What stages made, in words, by their results."""
+
+
+def _program() -> str:
+    """Return the words by which the shell that started this program finds it."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return shlex.join([sys.executable, "-m", "goldpan"])
+    found = shutil.which(started.name)
+    if not started.name.startswith("goldpan"):
+        return "goldpan"
+    if found and Path(found).resolve() == started.resolve():
+        return started.name
+    return shlex.quote(str(started))

@@ -1,0 +1,41 @@
+"""What people see of verification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from goldpan.core.result import Block, Line, Table, renders
+from goldpan.execution.proof import EXPLAINED
+from goldpan.execution.verify import Verification
+
+
+@renders(Verification)
+def verified(result: Verification) -> Iterator[Block]:
+    """Yield how many rows have each verdict, and what limits it."""
+    if result.dataset:
+        yield Line(result.dataset)
+    yield Table(
+        ("verdict", "rows", "meaning"),
+        [(verdict, count, EXPLAINED[verdict]) for verdict, count in result.counts.items()],
+    )
+    yield Line(f"Isolated by: {result.isolation}")
+    if undated := sum(bool(record.environment.get("fallback")) for record in result.records):
+        yield Line(
+            f"{undated:,} rows have packages of any date, because those of their commit's date "
+            "cannot be installed (build.log says why)"
+        )
+    if refused := sum(bool(record.environment.get("refused")) for record in result.records):
+        yield Line(
+            f"{refused:,} rows asked for hosts other than the package index's while they were "
+            "built (refused in record.json); --network full lets them"
+        )
+    if lacking := sum(
+        record.proof.verdict != "verified" and "lacking_submodules" in record.environment
+        for record in result.records
+    ):
+        yield Line(
+            f"{lacking:,} rows failed without a submodule that is not cloned (detail in "
+            "record.json names it)"
+        )
+    if result.counts.get("verified"):
+        yield Line(f"Next: goldpan build issue-resolution{result.choice} --require verified")

@@ -1,0 +1,181 @@
+"""What people see of checks and traces of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from goldpan.core.result import Block, Line, Title, blocks_of, renders
+from goldpan.filters.basis import basis_blocks
+from goldpan.lineage.check import CheckResult
+from goldpan.lineage.explain import Explanation
+from goldpan.lineage.trace import Trace
+from goldpan.miners.pairing import relation
+
+_MOST_DEPENDENTS = 8
+_HOLDS = {True: "", False: "does not hold: ", None: "cannot be verified: "}
+_CONCLUSIONS = {
+    True: "The whole chain holds.",
+    False: "The chain is broken: goldpan check names damaged files and what makes them anew.",
+    None: "What could be verified holds; the rest is named above.",
+}
+
+
+@renders(CheckResult)
+def checked(result: CheckResult) -> Iterator[Block]:
+    """Yield what was mended, and each damaged file with what was made of it."""
+    for mended in result.repaired:
+        yield from blocks_of(mended)
+    yield Line(f"{result.files:,} files, {result.bytes / 1e6:,.0f} MB in {result.workspace}")
+    if result.unsealed:
+        yield Line(
+            f"{result.unsealed:,} have no digest: tables of an earlier version, of which the form "
+            "was checked, or packages of tests that run now or were stopped"
+        )
+    for damage in result.damaged:
+        at = "" if damage.offset is None else f" at byte {damage.offset:,}"
+        yield Line(f"Damaged: {damage.file}{at}: {damage.reason}")
+        if damage.dependents:
+            more = len(damage.dependents) - _MOST_DEPENDENTS
+            named = ", ".join(damage.dependents[:_MOST_DEPENDENTS])
+            others = f" and {more:,} more" if more > 0 else ""
+            yield Line(f"  Made of it: {named}{others}.")
+        yield Line(f"  {damage.remedy}.")
+    yield Line(f"{len(result.damaged):,} damaged." if result.damaged else "Nothing is damaged.")
+
+
+@renders(Explanation)
+def explained(result: Explanation) -> Iterator[Block]:
+    """Yield all that is known of the entry."""
+    yield Line(f"{result.repo}#{result.number}", "bold")
+    yield from _entry(result)
+    for row in result.ledger:
+        if row["state"] not in ("complete", "unseen"):
+            state = f"{row['part']} {row['state']}: ".capitalize()
+            yield Line(f"{state}{row['reason']}")
+    # Both ends may have shown the same link; people need to read it once.
+    lines = dict.fromkeys(map(_reference, result.references))
+    yield Title("References", f" ({len(lines):,})")
+    yield from map(Line, lines)
+    yield Title("Fix pairs", f" ({len(result.pairs):,})")
+    yield from basis_blocks([result.basis])
+    for pair in result.pairs:
+        yield Line(
+            f"  issue #{pair['issue']} {relation(pair)} {pair['pull_repo']}#{pair['pull']}: "
+            f"{', '.join(pair['signals'])}"
+        )
+        yield from _evidence(pair, "    ")
+    yield from _verdicts(result)
+    yield Title("Raw replies", f" ({len(result.records):,})")
+    for record in result.records:
+        yield Line(f"  {record}")
+
+
+def _entry(result: Explanation) -> Iterator[Block]:
+    entry, discussion = result.entry, result.discussion
+    if entry is None:
+        yield Line("Not stored as an entry.")
+        return
+    merged, author = ", merged" if entry["merged"] else "", entry["author"] or "ghost"
+    opened = entry["created_at"].isoformat()
+    yield Line(f"{entry['kind']}, {entry['state']}{merged}, by {author}, {opened}")
+    yield Line(str(entry["title"]))
+    if discussion is None:
+        return
+    takes = "" if discussion["is_answerable"] else ", which takes no answers"
+    yield Line(f"category {discussion['category']}{takes}")
+    if chosen_at := discussion["answer_chosen_at"]:
+        answer_id, by = discussion["answer_id"], discussion["answer_chosen_by"] or "ghost"
+        answer = f"comment {answer_id}" if answer_id else "a comment that is gone"
+        yield Line(f"accepted answer: {answer}, by {by}, {chosen_at.isoformat()}")
+
+
+def _verdicts(result: Explanation) -> Iterator[Block]:
+    """Yield profiles' verdicts on each subject: the result, then what stood against it."""
+
+    def subject(row: Mapping[str, Any]) -> tuple[str, str]:
+        pair = f" and {row['pull_repo']}#{row['pull']}" if row["subject"] == "pair" else ""
+        kind = "discussion" if row["subject"] == "discussion" else "issue"
+        return row["profile"], f"{kind} #{row['issue']}{pair}"
+
+    for (profile, name), group in groupby(result.verdicts, subject):
+        rows = list(group)
+        against = [row for row in rows if row["keep"] is not True]
+        out = any(row["decides"] for row in against)
+        yield Title(f"Verdict of profile {profile} on {name}")
+        yield Line(f"  {'dropped' if out else 'kept'} ({len(rows)} criteria)")
+        for row in against:
+            line = f"  {row['criterion']}: {row['reason'] or 'undecided'}"
+            if row["value"] is not None:
+                line += f" ({row['value']:g})"
+            if not row["decides"]:
+                line += " (does not decide)"
+            yield Line(f"{line}  {row['evidence']}" if row["evidence"] else line)
+
+
+def _evidence(pair: Mapping[str, Any], indent: str) -> Iterator[Block]:
+    """Yield the texts that show that a pull request fixes an issue."""
+    for evidence in pair["evidence"]:
+        if evidence["excerpt"]:
+            yield Line(f"{indent}{evidence['where']}: {evidence['excerpt']}")
+
+
+def _reference(row: Mapping[str, Any]) -> str:
+    source = _name(row["repo"], row["number"], row["commit_sha"])
+    target = _name(row["target_repo"], row["target_number"], None)
+    notes = (
+        row["keyword"],
+        row["stance"] if row["stance"] != "stated" else "",
+        f"in {row['where']}" if row["where"] not in (None, "timeline", "links") else "",
+        f"line {row['line']}" if row["line"] else "",
+    )
+    note = ", ".join(note for note in notes if note)
+    line = f"  {row['signal']}: {source} -> {target}" + (f" ({note})" if note else "")
+    return f"{line}  {row['excerpt']}" if row["excerpt"] else line
+
+
+def _name(repo: str | None, number: int | None, sha: str | None) -> str:
+    if sha:
+        return f"commit {sha[:12]}"
+    return f"{repo or '?'}#{number}" if number is not None else str(repo)
+
+
+@renders(Trace)
+def traced(result: Trace) -> Iterator[Block]:
+    """Yield where the example comes from, from its row to its sources."""
+    yield Line(result.id)
+    yield Line(f"split {result.split} of {result.dataset}")
+    for name, value in result.place.items():
+        yield Line(f"  {name}: {value}")
+    yield from _entries(result)
+    if result.objects:
+        yield Title("Git objects")
+    for git_object in result.objects:
+        size = git_object.size
+        state = "not there" if size is None else f"{git_object.kind}, {size:,} bytes"
+        yield Line(f"  {git_object.column} {git_object.sha}  {state}")
+    if result.replies:
+        yield Title("Raw replies")
+    for reply in result.replies:
+        state = f"{reply.size:,} bytes, sha256 {reply.sha256}" if reply.sha256 else "not there"
+        yield Line(f"  {reply.name}  {reply.part}, {reply.fetched_at}, {state}")
+    if result.chain:
+        yield Title("Verified, from the sources to the example")
+        for link in result.chain:
+            yield Line(f"  {link.step}: {_HOLDS[link.holds]}{link.found}")
+        yield Line(_CONCLUSIONS[result.holds])
+
+
+def _entries(result: Trace) -> Iterator[Block]:
+    if result.entries:
+        yield Title("Entries")
+    for entry in result.entries:
+        if entry.entry:
+            kind, title = entry.entry["kind"], entry.entry["title"]
+            yield Line(f"  {entry.repo}#{entry.number} {kind}: {title}")
+    numbers = {entry.number for entry in result.entries}
+    for pair in (pair for entry in result.entries[:1] for pair in entry.pairs):
+        if pair["pull"] in numbers:
+            yield Title(f"Evidence: {', '.join(pair['signals'])}")
+            yield from _evidence(pair, "  ")

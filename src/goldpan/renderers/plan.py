@@ -1,0 +1,103 @@
+"""What people see of plans: what a run did, what one would do, and a new workspace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from goldpan.core.result import Block, Line, Table, count, renders
+from goldpan.miners.mine import duration
+from goldpan.plan.initial import NewWorkspace
+from goldpan.plan.results import DryRun, PlanResult, PlanStatus, StepResult
+
+_MOST = 20
+_ENDS = ("done", "fresh", "partial", "failed", "skipped")
+_OF_REPOSITORIES = ("mine", "pair", "clone", "duplicates", "filter")
+
+
+@renders(PlanResult)
+def ran(result: PlanResult) -> Iterator[Block]:
+    """Yield numbers by stage, then what was made, then what is not well."""
+    if result.complete and not result.ran:
+        yield _nothing_to_do(len(result.units))
+        return
+    rows = []
+    for stage, group in groupby(result.units, lambda unit: unit.stage):
+        units = list(group)
+        ends = Counter(unit.state for unit in units)
+        spent = sum(unit.seconds for unit in units if unit.ran)
+        rows.append((stage, *(ends[name] or None for name in _ENDS), _time(spent)))  # type: ignore[index]
+    yield Table(("stage", *_ENDS, "time"), rows)
+    for unit in result.units:
+        if unit.stage not in _OF_REPOSITORIES and unit.state == "done":
+            yield Line(f"{unit.unit}: {unit.summary}")
+    yield from _troubles(result)
+
+
+def _time(seconds: float) -> str:
+    return duration(seconds) if seconds else ""
+
+
+def _troubles(result: PlanResult) -> Iterator[Block]:
+    """Yield what is not well, with what was skipped for it."""
+    skipped = Counter(unit.because for unit in result.units)
+    others = [unit for unit in result.units if unit.state not in ("done", "fresh")]
+    causes = [unit for unit in others if not unit.because]
+    for unit in causes[:_MOST]:
+        line = f"{unit.unit} {unit.state}: {unit.trouble}"
+        if number := skipped[unit.unit]:
+            line = f"{line.removesuffix('.')}. Skipped for it: {count(number, 'unit')}."
+        yield Line(line)
+    if len(causes) > _MOST:
+        yield Line(f"and {len(causes) - _MOST:,} more: --json lists them")
+
+
+@renders(StepResult)
+def unit_line(result: StepResult) -> Iterator[Block]:
+    """Yield what became of it, or why it is due."""
+    yield Line(f"{result.unit} {result.state}: {result.reason or result.trouble}")
+
+
+@renders(DryRun)
+def would_run(result: DryRun) -> Iterator[Block]:
+    """Yield which units would run and why, and how many are up to date."""
+    due = [unit for unit in result if unit.is_open]
+    if not due:
+        yield _nothing_to_do(len(result))
+        return
+    yield Line(f"{count(len(due), 'unit')} of {len(result):,} would run in {result.workspace}:")
+    rows = [(stage, names, reason) for stage, _, names, reason in _grouped(due)]
+    yield Table(("stage", "units", "why"), rows)
+
+
+@renders(PlanStatus)
+def states(result: PlanStatus) -> Iterator[Block]:
+    """Yield how many units are up to date, and why the others are not."""
+    others = [unit for unit in result if unit.state != "fresh"]
+    fresh = len(result) - len(others)
+    yield Line(f"{fresh:,} of {count(len(result), 'unit')} of {result.plan} are up to date.")
+    if others:
+        yield Table(("stage", "state", "units", "why"), list(_grouped(others)))
+
+
+def _grouped(units: Iterable[StepResult]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the units of one stage of which the same is true, together."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for unit in units:
+        groups.setdefault((unit.stage, unit.state, unit.reason), []).append(unit.subject)
+    for (stage, state, reason), subjects in groups.items():
+        more = f" and {len(subjects) - 3:,} more" if len(subjects) > 3 else ""
+        yield stage, state, ", ".join(subjects[:3]) + more, reason
+
+
+def _nothing_to_do(units: int) -> Line:
+    return Line(f"Nothing to do: all {count(units, 'unit')} are up to date.")
+
+
+@renders(NewWorkspace)
+def begun(result: NewWorkspace) -> Iterator[Block]:
+    """Yield the files and what comes next."""
+    for file in result.files:
+        yield Line(f"{file} lists all settings with their defaults.")
+    yield Line(f"Next: goldpan mine --workspace {result.workspace} --repo OWNER/NAME")

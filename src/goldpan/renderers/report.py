@@ -1,0 +1,78 @@
+"""What people see of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from goldpan.core.result import Block, Line, Table, count, renders
+from goldpan.evaluation.compare.result import Comparison
+from goldpan.filters.basis import basis_blocks
+from goldpan.report.compared import ComparisonReport, FileComparisonReport, WrittenFile
+from goldpan.report.comparison import words
+from goldpan.report.comparison.picture import MOST_DRAWN, central, text_picture
+from goldpan.report.page import ReportFacts, RowFacts
+
+
+@renders(ComparisonReport)
+def compared(result: ComparisonReport) -> Iterator[Block]:
+    """Yield the picture, what it means, and where the files are."""
+    yield Line(words.heading(result.result))
+    if isinstance(result.result.comparison, Comparison):
+        yield from _picture(result.result.comparison)
+    yield from map(Line, (*result.summary, *result.warnings))
+    yield from _written(result.files)
+
+
+@renders(FileComparisonReport)
+def compared_files(result: FileComparisonReport) -> Iterator[Block]:
+    """Yield the picture, what it means, and where the files are."""
+    yield from _picture(result.result.comparison)
+    yield from map(Line, (*result.summary, *result.warnings))
+    yield from _written(result.files)
+
+
+@renders(ReportFacts)
+def page(result: ReportFacts) -> Iterator[Block]:
+    """Yield how much the report shows and where it is."""
+    yield Line(
+        f"{count(result.examples, 'example')} and {count(result.dropped, 'dropped subject')} of "
+        f"{count(len(result.repos), 'repository')}, {result.size / 1e6:.1f} MB"
+    )
+    yield from basis_blocks(result.basis)
+    yield Line(f"Open {result.output} in a browser")
+
+
+@renders(RowFacts)
+def row_page(result: RowFacts) -> Iterator[Block]:
+    """Yield which row it is about and where it is."""
+    yield Line(f"{result.id} of {result.dataset}, {result.size / 1e3:.0f} kB")
+    yield Line(f"Open {result.output} in a browser")
+
+
+def _picture(comparison: Comparison) -> Iterator[Block]:
+    """Yield a table with places, scores, their intervals drawn, and who is better than whom."""
+    scale, lines = text_picture(comparison)
+    better = words.beaten(comparison)
+    middle = "median" if comparison.central == "median" else "mean"
+    who = words.decision_words(comparison.test)["better"]
+    standings = comparison.standings
+    yield Table(
+        ("place", "model", f"{middle} {comparison.metric}", scale, who),
+        [
+            (
+                words.rank_range(standing),
+                standing.model,
+                central(comparison, standing),
+                drawn,
+                better[standing.model],
+            )
+            for standing, drawn in zip(standings, lines, strict=False)
+        ],
+    )
+    if len(standings) > MOST_DRAWN:
+        yield Line(f"and {len(standings) - MOST_DRAWN} more")
+
+
+def _written(files: Sequence[WrittenFile]) -> Iterator[Block]:
+    for file in files:
+        yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")

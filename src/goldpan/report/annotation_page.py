@@ -1,0 +1,85 @@
+"""The report on rounds of annotation: a page for people, and its figures as JSON beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from goldpan._version import __version__
+from goldpan.annotation.studio.summary import AnnotationReport, RoundCounts, Summary, summarize
+from goldpan.core.errors import UsageError
+from goldpan.core.proportions import Estimate
+from goldpan.core.sanitize import for_json
+from goldpan.core.secrets import mask
+from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
+from goldpan.report.html import render
+
+PAGE, JSON = "annotation.html", "annotation.json"
+_MOST_ITEMS = 200
+"""Disputed items of a round that the page lists; the JSON holds all."""
+
+
+def write_annotation_report(
+    workspace: WorkspaceLayout, names: Sequence[str], directory: Path, *, named: bool = False
+) -> AnnotationReport:
+    """Write `annotation.html` and `annotation.json`; raises `UsageError` where that fails.
+
+    Raises as `summarize` does for the projects.
+    """
+    summary = summarize(workspace, names, named=named)
+    facts = {
+        "goldpan": __version__,
+        "guidelines": [
+            {
+                "form": asked.name,
+                "configuration": asked.digest,
+                "shown": asked.shown,
+                "statements": asked.statements,
+                "questions": asked.questions,
+            }
+            for asked in summary.guidelines
+        ],
+        "rounds": summary.rounds,
+    }
+    data = orjson.dumps(facts, default=str, option=orjson.OPT_INDENT_2)
+    content = {directory / PAGE: page_of(summary), directory / JSON: for_json(data.decode()) + "\n"}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for path, text in content.items():
+            write_whole(path, mask(text.encode()))
+    except OSError as error:
+        raise UsageError(
+            f"{directory} cannot be written: {error.strerror}", "Choose another --output"
+        ) from None
+    counts = (
+        RoundCounts(
+            each.project, each.progress.subjects, each.agreed, each.adjudicated, each.conflicts
+        )
+        for each in summary.rounds
+    )
+    return AnnotationReport(tuple(content), tuple(counts))
+
+
+def page_of(summary: Summary) -> str:
+    """Return a summary as one HTML page."""
+    return render(
+        "annotation.html.jinja",
+        title="Goldpan: annotation",
+        guidelines=summary.guidelines,
+        rounds=summary.rounds,
+        most=_MOST_ITEMS,
+        value=_value,
+        interval=_interval,
+    )
+
+
+def _value(estimate: Estimate) -> str:
+    return "not defined" if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return "-"
+    return f"{estimate.low:.3f} to {estimate.high:.3f}"

@@ -1,0 +1,55 @@
+"""A round of annotation whose every text is another's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from goldpan.annotation.agreement import Rating, agree
+from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
+from goldpan.annotation.studio.summary import AnnotationTimes, Confusion, Day, DisputedItem, Round
+
+HOSTILE = "a|b <script>alert(1)</script> [x](http://evil) `c`\n# d"
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def a_round(disputed: int = 1) -> Round:
+    """Return a round with so many adjudicated items, and one conflict."""
+    ratings = [Rating("1", "ann", ("fixes",)), Rating("1", "ben", ("partly",))]
+    answers = {"ann": ("fixes",), "ben": (HOSTILE,)}
+    own = AnnotatorProgress("ann", 2, 1, 0, 1, 4, 3, 12.0, NOON)
+    return Round(
+        project="round1",
+        form="fix-pair",
+        configuration="0" * 16,
+        blind=False,
+        wanted=2,
+        progress=Progress(
+            *("round1", "fix-pair", NOON, "http://127.0.0.1", 9, 1, 1, 0, 18, 2),
+            problems=(("skipped", 2),),
+            annotators=(own,),
+            seconds=12.0,
+            work_left=timedelta(hours=3),
+            ends_at=None,
+        ),
+        first_at=NOON,
+        last_at=None,
+        days=(Day(NOON.date(), {"ann": 2}),),
+        agreed=0,
+        disputed=(
+            *(
+                DisputedItem(
+                    *(f"item {number} {HOSTILE}", HOSTILE, answers, ("fixes",), "cleo", False),
+                    texts={"issue": HOSTILE},
+                )
+                for number in range(disputed)
+            ),
+            DisputedItem("item", "", answers, None, None, False, {}),
+        ),
+        agreement=(agree("verdict", ratings),),
+        confusions=(Confusion(("ann", "ben"), ("fixes", "partly"), ((0, 1), (0, 0))),),
+        times=(
+            AnnotationTimes(None, 1, 1.0, 1234.5, 2.0),
+            AnnotationTimes("ann", 0, None, None, None),
+        ),
+        adjudication_times=(),
+    )
