@@ -77,7 +77,7 @@ def test_a_paper_of_300_lines_is_installed_and_reproduced(
     tasks = json.loads(run(str(python), *listed, GOLDPAN_WORKSPACE=str(tmp_path)))
     assert "commit_purpose" in {task["name"] for task in tasks}
     logs = [str(PACKAGE / "data" / log) for log in LOGS]
-    assert result("tasks", "import", "commit_purpose", *logs)["rows"] == 64
+    assert result("tasks", "import", "commit_purpose", *logs)["written"]["rows"] == 64
     provenance = json.loads((tmp_path / "datasets/commit_purpose/provenance.json").read_text())
     assert provenance["plugins"] == {name: digest}
     models = ("--model", "first-word", "--model", "majority", "--protocol", "commit-messages")

@@ -58,13 +58,6 @@ PAPER = PaperRecipe(
         TaskRecipe(
             task="commit_purpose",
             files=tuple(LOGS),
-            counts={
-                "total": 64,
-                "label:add": 17,
-                "label:fix": 19,
-                "label:document": 14,
-                "label:tidy": 14,
-            },
             split=SplitRecipe(plan="project:example/orchard"),
         ),
     ),
