@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -130,8 +131,12 @@ def test_texts_command_nothing_and_pass_for_nothing(lab: Path) -> None:
     path = next((lab / "datasets" / "qa" / "data").glob("*.parquet"))
     rows = pq.read_table(path)
     hostile = "\x1b]0;owned\x07\x1b[2J\nRow 9 of 9\n\u202ekept"
-    at = rows.schema.get_field_index("answer")
-    rows = rows.set_column(at, rows.schema.field(at), [[hostile] * len(rows)])
+    turns = [
+        [{**turn, "content": hostile} for turn in dialogue]
+        for dialogue in rows["dialogue"].to_pylist()
+    ]
+    at = rows.schema.get_field_index("dialogue")
+    rows = rows.set_column(at, rows.schema.field(at), pa.array(turns, rows.schema.field(at).type))
     other = lab / "datasets" / "hostile"
     (other / "data").mkdir(parents=True)
     pq.write_table(rows, other / "data" / path.name)

@@ -91,6 +91,11 @@ MISTAKES = [
         'Write profile = "faun-eval" in [review]',
     ),
     ("refresh = 3\n" + LISTED, "refresh", "docs/plans.md"),
+    ("dataset = 3\n" + LISTED, "line 1: dataset: it is not a table", ""),
+    (LISTED + '[verify]\ndatset = "x"', "line 4: the key verify.datset is unknown", "dataset"),
+    (LISTED + '[verify]\ndataset = "x"', "line 4: verify[0].dataset: the plan builds no", "none"),
+    (LISTED + "[pair]\nrules = []", "line 4: pair.rules", ""),
+    (LISTED + '[pair]\nengine = "spark"', "line 4: pair.engine", ""),
     ("[repositories", "is not valid TOML", "Correct it"),
     # What a plan names that there is not.
     (

@@ -63,7 +63,10 @@ def run(
     lab = open_workspace(file, workspace, progress=progress and not is_json())
     opened = open_plan(file, lab, reporter, execution, select=select, keep=not dry_run)
     running = PlanRun(opened, options, reported_to(reporter))
-    return DryRun(running.judged(), file.path, lab.path) if dry_run else running.run()
+    if dry_run:
+        return DryRun(running.judged(), file.path, lab.path)
+    with opened.cluster():
+        return running.run()
 
 
 def open_plan(
@@ -76,11 +79,12 @@ def open_plan(
     keep: bool = True,
 ) -> OpenPlan:
     """Check a plan in its workspace and open it with its repositories; see `selection.select`."""
-    from goldpan.plan.file import check_in
+    from goldpan.core.storage.workspace import tasks_directory
+    from goldpan.plan.file import check_plan
     from goldpan.plan.opened import OpenPlan
     from goldpan.plan.selection import select as select_repositories
 
-    check_in(file, lab)
+    check_plan(file, tasks_directory(lab.path))
     stored = OpenPlan(file, lab).folder / "selection.json"
     planned = file.head.repositories
     repos = select_repositories(planned, stored, lab.settings, reporter, anew=select, keep=keep)

@@ -15,7 +15,8 @@ from goldpan.annotation.studio.serve import Running
 from goldpan.annotation.studio.summary import AnnotationReport
 from goldpan.core.proportions import Estimate
 from goldpan.core.result import Block, Line, Table, Title, count, renders
-from goldpan.filters.basis import basis_blocks
+from goldpan.filters.basis import basis_sentences
+from goldpan.renderers.llm import requests_and_cost
 
 _MOST = 20
 _MOST_FAILURES = 5
@@ -28,7 +29,7 @@ def pushed(result: PushResult) -> Iterator[Block]:
     yield Line(f"{result.project}: {counts}, {result.seconds:.1f} s")
     if result.suggested:
         yield Line(f"{result.suggested:,} of them are pre-filled")
-    yield from basis_blocks(result.basis)
+    yield from map(Line, basis_sentences(result.basis))
     yield Line(f"Annotators start at {result.page}")
 
 
@@ -181,7 +182,7 @@ def running(result: Running) -> Iterator[Block]:
 def reviewed(result: ReviewResult) -> Iterator[Block]:
     """Yield the verdicts and what they cost, or the requests that a review would send."""
     yield from _planned(result) if result.dry_run else _judged(result)
-    yield from basis_blocks(result.basis)
+    yield from map(Line, basis_sentences(result.basis))
     if not result.dry_run and not result.complete:
         yield Line(
             "Requests have no answer: check --base-url, --model and the settings, and run the "
@@ -192,20 +193,9 @@ def reviewed(result: ReviewResult) -> Iterator[Block]:
 
 
 def _planned(result: ReviewResult) -> Iterator[Block]:
-    estimate = result.estimate
     for prompt, number in result.subjects.items():
         yield Line(f"{prompt}: {count(number, 'subject')}")
-    yield Line(
-        f"{count(estimate.requests, 'request')} to send, about "
-        f"{count(estimate.input_tokens, 'token')}; answered from the archive: "
-        f"{estimate.answered:,}"
-    )
-    yield Line(f"They go to {estimate.host}, with OPENAI_API_KEY if that is set")
-    if estimate.cost is None:
-        yield Line("The cost is unknown: give [prices] in the settings file")
-        return
-    most = "" if estimate.cost_at_most is None else f", at most {estimate.cost_at_most:,.2f}"
-    yield Line(f"Cost: about {estimate.cost:,.2f}{most}; {estimate.cost_before:,.2f} before")
+    yield from requests_and_cost(result.estimate, prices="[prices] in the settings file")
 
 
 def _judged(result: ReviewResult) -> Iterator[Block]:
@@ -258,4 +248,4 @@ def calibrations(results: Sequence[Calibration]) -> Iterator[Block]:
     """Yield each calibration, then the basis of all."""
     for result in results:
         yield from calibrated(result)
-    yield from basis_blocks(results[0].basis)
+    yield from map(Line, basis_sentences(results[0].basis))

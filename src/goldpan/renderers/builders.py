@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from goldpan.builders.build import NOT_DRAWN, BuildResult
 from goldpan.builders.recipes import NOT
 from goldpan.core.result import Block, Line, Title, renders
-from goldpan.filters.basis import basis_blocks
+from goldpan.filters.basis import basis_sentences
 
 
 @renders(BuildResult)
@@ -38,7 +38,7 @@ def built(result: BuildResult) -> Iterator[Block]:
     yield from written.dropped_blocks()
     for kind, count in sorted(result.redacted.items()):
         yield Line(f"  {count:,} redacted in texts: {kind}")
-    yield from basis_blocks(result.basis)
+    yield from map(Line, basis_sentences(result.basis))
     if result.replaced is not None:
         yield Line(f"It replaces {result.replaced}")
     yield Line(f"Written to {written.directory}")

@@ -322,5 +322,5 @@ class Evaluate(Group):
 def _run_there(root: Path, values: Mapping[str, Any]) -> RunResult:
     """Do one run on a machine of a cluster; raises what it raises."""
     found = Evaluate(OpenWorkspace(root)).run(**values)
-    run: RunResult = found[0]  # type: ignore[assignment]
+    run: RunResult = found[0]
     return run

@@ -21,7 +21,7 @@ from goldpan.workspace.repositories import dataset_directories
 
 if TYPE_CHECKING:
     from goldpan.lineage.trace import Trace
-    from goldpan.report.compared import ComparisonReport, FileComparisonReport
+    from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
 
 _REPORTS = ("goldpan-report.html", "*.html")
@@ -37,7 +37,7 @@ def report(
     row: str | None = None,
     runs: bool = False,
     output: Path | str | None = None,
-) -> ReportFacts | RowFacts | ComparisonReport | FileComparisonReport:
+) -> ReportFacts | RowFacts | ComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     Of an audited dataset it shows the findings. With --runs, or if the workspace holds only
