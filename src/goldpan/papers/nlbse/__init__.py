@@ -32,8 +32,6 @@ register(
     Part("importer", "nlbse25_comments", f"{_ROOM}.comment_tasks:read_2025"),
     *(Part("computation", name, f"{_ROOM}.{place}") for name, place in _COMPUTATIONS.items()),
     *(Part("report section", name, f"{_ROOM}.{name}:SECTION") for name in ("nlbse23", "nlbse24")),
-    Part("model", "issue-ensemble", f"{_ROOM}.issue_ensemble:MODEL"),
-    Part("model", "stacked", f"{_ROOM}.stacked:MODEL"),
     Builder(
         "issue-type",
         f"{_ROOM}.operations:issue_type",
