@@ -152,7 +152,7 @@ def measure(command: list[str]) -> Taken:
     if status:
         raise SystemExit(f"{command} failed")
     value = json.loads(output)
-    rows = value if isinstance(value, int) else sum(value["labels"].values())
+    rows = value if isinstance(value, int) else sum(value["built"]["labels"].values())
     processor = usage.ru_utime + usage.ru_stime
     return Taken(rows, time.monotonic() - begun, processor, usage.ru_maxrss / 1024)
 

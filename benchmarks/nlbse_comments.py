@@ -110,7 +110,8 @@ def measure(workspace: Path, entry: Entry) -> Measured:
     for kind in FIFTHS if entry.held_out else (None,):
         held = () if kind is None else ("--hold-out", kind)
         command = ("evaluate", "run", "--suite", "nlbse23", "--protocol", "nlbse23", "--json")
-        results += orjson.loads(goldpan(workspace, *command, *entry.options, *held))
+        printed = orjson.loads(goldpan(workspace, *command, *entry.options, *held))
+        results += [each["result"] for each in printed]
     positive = {task.name: task.label_names[0] for task in tasks()}
     counts = {task: [0, 0, 0, 0] for task in BASELINE}
     for result in results:

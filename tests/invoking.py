@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from cyclopts import App
+
 from goldpan.cli import main
+from goldpan.commands.launch import Launch
 from goldpan.commands.program import run_words
 
 
-def typed(*words: str) -> tuple[Callable[..., Any], Mapping[str, Any]]:
-    """Return the method that words name, and the values that they give it; nothing runs.
+def typed(*words: str) -> partial[Any]:
+    """Return the method that words name, with the values that they give it; nothing runs.
 
     Raises `UsageError` where the program does not understand them.
     """
-    found: list[tuple[Callable[..., Any], Mapping[str, Any]]] = []
+    found: list[partial[Any]] = []
 
-    def take(method: Callable[..., Any], values: Mapping[str, Any]) -> int:
-        found.append((method, values))
+    def take(app: App, words: Sequence[str], chosen: Launch) -> int:
+        method, given, _ = app.parse_args(list(words), exit_on_error=False, print_error=False)
+        found.append(partial(method, *given.args, **given.kwargs))
         return 0
 
-    with redirect_stdout(io.StringIO()):  # of -h and the like, which name no method
+    with redirect_stdout(io.StringIO()):  # of --version
         run_words(words, take)
-    return found[0] if found else (run_words, {})
+    return found[0] if found else partial(main)
 
 
 @dataclass(frozen=True, slots=True)

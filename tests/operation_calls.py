@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import shlex
@@ -25,7 +24,6 @@ import goldpan
 from docs.generate.pages import FOLDER
 from goldpan.commands.program import commands
 from goldpan.core.result import Result, json_data
-from goldpan.workspace import options
 from tests.demo_workspace import make_demo, offline
 from tests.invoking import invoke, typed
 from tests.shared_folder import shared_folder
@@ -83,17 +81,8 @@ def call(name: str) -> Called:
     assert done.exit_code in (0, 3) or name == "doctor", done.output  # which sees no network
     for made in _ONCE.get(name, ()):
         made.unlink()
-    returned = _call_method(words)
+    returned = typed(*words, "--quiet")()
     return Called(orjson.loads(done.stdout), returned, json_data(returned), done.exit_code)
-
-
-def _call_method(words: list[str]) -> Result:
-    method, values = typed(*words)
-    workspace = words[words.index("--workspace") + 1] if "--workspace" in words else None
-    if "workspace" in inspect.signature(method).parameters:
-        values = {**values, "workspace": workspace}
-    result: Result = options.call(goldpan.Workspace(workspace), method, values)
-    return result
 
 
 def shape(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

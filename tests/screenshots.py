@@ -22,7 +22,7 @@ SCHEMES = ("light", "dark")
 _ROW = "code-edit:prospector/sluice#63+64"
 _WORKSPACE = "demo-workspace"
 _WIDTH = {"report": 1280, "row": 980}
-_HEIGHT = {"report": 900}
+_HEIGHT = {"report": 1160}
 """Of the picture where it ends before the page does."""
 _SCALE, _COLORS = 2, 64
 _STYLES = Path(page.__file__).parent / "templates" / "report.css"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 from keyword import iskeyword
 from types import FunctionType, MethodType
 from typing import Any
 
 from docs.generate.markdown import page, prose, table
 from goldpan import Workspace
-from goldpan.commands.declare import with_what_is_registered
-from goldpan.commands.program import BoundCommand, commands, launch_options
-from goldpan.workspace.options import Option, options_of
+from goldpan.commands.help import with_names
+from goldpan.commands.launch import Launch
+from goldpan.commands.program import BoundCommand, commands
+from goldpan.workspace.options import Option, options_of, options_of_group
 
 _INTRODUCTION = """\
 Every command and option, in the order of the pipeline; `goldpan COMMAND -h` prints the same. Each
@@ -24,7 +26,7 @@ and exit codes."""
 def commands_page() -> str:
     """Return the page."""
     parts = [_section(command) for command in commands(Workspace()).values()]
-    own = table(_HEAD, map(_row, launch_options()))
+    own = table(_HEAD, map(_row, options_of_group(Launch)))
     told = f"## Options of the program\n\nThey stand before or after the command.\n\n{own}"
     return page("Commands", _INTRODUCTION, *_by_first_word(parts), told)
 
@@ -47,7 +49,9 @@ def _section(command: BoundCommand) -> tuple[str, str]:
         return command.words, f"{heading}\n\n{prose(command.summary)}"
     text = (inspect.getdoc(command.method) or "").partition("\n\nArgs:")[0]
     about, _, example = text.partition("\n\nExample: ")
-    rows = map(_row, with_what_is_registered(options_of(command.method)))
+    options = options_of(command.method)
+    helps = with_names({option.name: option.help for option in options}, {})
+    rows = (_row(replace(option, help=helps[option.name])) for option in options)
     parts = [heading, prose(about), f"```console\n$ {example}\n```"]
     parts += [f"In Python: `{python_name(command.words)}`", table(_HEAD, rows)]
     return command.words, "\n\n".join(parts)

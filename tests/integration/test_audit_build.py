@@ -133,5 +133,5 @@ def test_edits_are_judged_by_the_fix_before_they_become_rows(tmp_path: Path) -> 
     assert len(dataset) == findings["not-found"] + findings["cannot-tell"]
     assert dataset.built.dropped["not:place-in-issue"] == findings["found"] > 0
     every = json_data(dataset)
-    assert every["dropped"]["not:place-in-issue"] == findings["found"]
+    assert every["built"]["dropped"]["not:place-in-issue"] == findings["found"]
     assert lab.audit("code-edit", finding="place-in-issue").findings[0].verdicts["found"] == 0

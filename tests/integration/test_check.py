@@ -48,9 +48,10 @@ KINDS = {
     "GH Archive": "gharchive/**/*",
     "overlaps": "cache/**/*",
     "labels": "verdicts/labels/*",
+    "crosscode": "crosscode/**/*",
 }
 """What is damaged, by the files that hold it."""
-LAST = {"datasets", "runs", "audits", "GH Archive", "overlaps", "labels"}
+LAST = {"datasets", "runs", "audits", "GH Archive", "overlaps", "labels", "crosscode"}
 """The kinds of which nothing is made, or not of every file."""
 
 
@@ -139,7 +140,8 @@ def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_table(decided, root / name)
     write_label_verdicts(workspace, "nlbse23_issue_type", [], {})
     reviewed = ("build", "qa", "--require", "question-answer", "--workspace", root)
-    assert goldpan(*reviewed, "--output", root / "datasets" / "reviewed").code == 0
+    assert goldpan(*reviewed, "--output", root / "datasets" / "own" / "reviewed").code == 0
+    shutil.copytree(root / "datasets" / "qa", root / "crosscode" / "splits" / "one")
     cache = package_cache(workspace, REPO)
     with open_packages(workspace, [REPO], QUIET):
         for name in ("wheels/one.py", "wheels/two.py", "archive/three.so"):
@@ -152,7 +154,7 @@ def evidence(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_is_flipped_or_cut_is_told(kind: str, evidence: Path) -> None:
-    """240 times in all, each file once, with what was made of it and how it is made anew."""
+    """256 times in all, each file once, with what was made of it and how it is made anew."""
     chance = random.Random(f"evidence {kind}")
     files = [path for path in sorted(evidence.glob(KINDS[kind])) if path.is_file()]
     files = [path for path in files if path.stat().st_size and path.name != "lock"]

@@ -51,7 +51,7 @@ def test_json_alone_on_stdout(home: Path, twin: Twin) -> None:
     (mined,) = json.loads(done.out)
     assert (done.code, done.err) == (0, "")
     assert (mined["repo"], mined["via"], mined["failure"]) == (SLUICE, "graphql", None)
-    assert (mined["rows"]["entries"], mined["coverage"]["gaps"]) == (60, [])
+    assert (mined["tables"]["entries"], mined["coverage"]["gaps"]) == (60, [])
     made = {}
     for command in ("status", "pair", "normalize"):
         done = run(command, "--json", folder=home)
@@ -59,7 +59,7 @@ def test_json_alone_on_stdout(home: Path, twin: Twin) -> None:
         assert (done.code, done.err) == (0, "")
     assert made["status"][0]["finished"] is True
     assert made["pair"][0]["pairs"] == 17
-    assert made["normalize"][SLUICE]["entries"] == 60
+    assert made["normalize"]["tables"][SLUICE]["entries"] == 60
 
 
 def test_status_and_why(home: Path) -> None:

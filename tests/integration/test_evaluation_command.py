@@ -64,7 +64,7 @@ def test_settings_that_make_no_sense_are_told(root: Path) -> None:
 
 def test_results_come_as_json(root: Path) -> None:
     done = run(root, "--task", "requirement_type", "--model", "majority", "--json")
-    (result,) = orjson.loads(done.stdout)
+    (result,) = (each["result"] for each in orjson.loads(done.stdout))
     assert result["split"] == "given"
     assert result["learning"] == {
         "chosen_on": "",

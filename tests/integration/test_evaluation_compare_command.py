@@ -59,7 +59,7 @@ def test_json_holds_the_whole_comparison(root: Path) -> None:
         "near",
         "bad",
     }
-    assert all(Path(path).is_dir() for model in result["models"] for path in model["runs"])
+    assert all(Path(path).is_dir() for model in result["facts"]["models"] for path in model["runs"])
     assert result["not_compared"] is None
     arguments = ("compare", "--workspace", root, "--approach", "bayesian")
     wider = run_json(*arguments, "--rope", "5", "--seed", "3")
@@ -89,9 +89,9 @@ def test_both_questions_are_answered_in_json(root: Path) -> None:
 def test_runs_are_chosen_by_task_suite_model_and_protocol(root: Path) -> None:
     result = run_json("compare", "--workspace", root, "--task", "sentiment", "--model", "good")
     assert result["not_compared"] == "There is one model, good; a comparison needs two"
-    assert [task["task"] for task in result["tasks"]] == ["sentiment"]
+    assert [task["task"] for task in result["facts"]["tasks"]] == ["sentiment"]
     selu = run_json("compare", "--workspace", root, "--suite", "selu", "--protocol", "default")
-    assert {"requirement_type", "sentiment"} <= {task["task"] for task in selu["tasks"]}
+    assert {"requirement_type", "sentiment"} <= {task["task"] for task in selu["facts"]["tasks"]}
 
 
 def test_files_are_written_where_they_are_wanted(root: Path, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_scores_from_elsewhere_are_compared_without_a_workspace(tmp_path: Path) 
     assert "Every pair, new tasks" in page
     assert "<script" not in page
     held = run_json("compare", "--scores", path, "--approach", "wilcoxon")
-    assert (held["layout"], held["comparison"]["test"]["name"]) == ("scores", "wilcoxon")
+    assert (held["facts"]["layout"], held["comparison"]["test"]["name"]) == ("scores", "wilcoxon")
     for extra, problem in (
         (("--suite", "selu"), "has no suites"),
         (("--model", "c"), "for the model 'c'"),

@@ -168,7 +168,7 @@ def test_scores_by_a_column_come_with_the_run_or_later(tmp_path: Path) -> None:
     assert "values of document" in done.stdout
     assert "octo/gem1" in done.stdout
     later = invoke("evaluate", "score", *common, "--by", "partition", "--json")
-    (result,) = orjson.loads(later.stdout)
+    (result,) = (each["result"] for each in orjson.loads(later.stdout))
     assert set(result["scores_by"]) == {"repo", "document", "partition"}
     (part,) = result["scores_by"]["partition"]["parts"]
     assert (part["value"], part["examples"]) == ("test", 60)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -42,10 +43,10 @@ def test_two_people_read_a_sample_and_the_card_says_so(lab: Path) -> None:
     file = lab / "datasets" / "qa.readings.csv"
     with read(lab, "--sample", "4", "--reader", "ana") as screen:
         first = screen.until(ASKED)
-        assert "Row 1 of 4 · qa:prospector/assay#" in first
+        assert "Row 1 of 4 · issue:prospector/assay#" in first
         assert "ana has judged 0, 4 left" in first
         assert "│ " in first
-        assert "THE ANSWER, by" in first
+        assert "judge this reply" in first
         screen.press("1\n")
         judge(screen, "2")
         screen.until("2 left")
@@ -90,11 +91,11 @@ def test_a_judgement_outlives_the_program_that_kept_it(lab: Path) -> None:
     file = lab.parent / "own.csv"
     options = ("--sample", "3", "--output", str(file))
     with read(lab, *options, dataset="fault-localization") as screen:
-        assert "THE FILE that has to change" in screen.until(ASKED)
+        assert "The file that pull request #" in screen.until(ASKED)
         screen.press("\x1b[3~\n")  # the key Delete is no answer
         screen.until(ASKED)
         screen.press("1\n")
-        screen.until("Kept: right")
+        screen.until("Kept: This file has to change")
         screen.until(ASKED)
         screen.kill()
     assert [row["label"] for row in kept(file)] == ["right"]
@@ -116,9 +117,9 @@ def test_a_gold_set_of_other_rows_is_named(lab: Path, tmp_path: Path) -> None:
 def test_pairs_are_read_with_their_change(lab: Path, family: str) -> None:
     with read(lab, "--sample", "2", dataset=family) as screen:
         shown = screen.until(ASKED)
-        assert "THE CHANGE" in shown
-        assert "│ diff --git" in shown
-        assert "Does the change settle what the issue asks for?" in shown
+        assert "│ Issue" in shown
+        assert "│ + " in shown
+        assert "Say whether the change fixes the issue" in shown
         screen.press("1\n")
         judge(screen, "3")
         code, told = screen.ended()
@@ -130,8 +131,12 @@ def test_texts_command_nothing_and_pass_for_nothing(lab: Path) -> None:
     path = next((lab / "datasets" / "qa" / "data").glob("*.parquet"))
     rows = pq.read_table(path)
     hostile = "\x1b]0;owned\x07\x1b[2J\nRow 9 of 9\n\u202ekept"
-    at = rows.schema.get_field_index("answer")
-    rows = rows.set_column(at, rows.schema.field(at), [[hostile] * len(rows)])
+    turns = [
+        [{**turn, "content": hostile} for turn in dialogue]
+        for dialogue in rows["dialogue"].to_pylist()
+    ]
+    at = rows.schema.get_field_index("dialogue")
+    rows = rows.set_column(at, rows.schema.field(at), pa.array(turns, rows.schema.field(at).type))
     other = lab / "datasets" / "hostile"
     (other / "data").mkdir(parents=True)
     pq.write_table(rows, other / "data" / path.name)

@@ -11,7 +11,7 @@ import pytest
 
 import goldpan
 from docs.generate.commands import python_name
-from goldpan.commands.declare import with_what_is_registered
+from goldpan.commands.help import with_names
 from goldpan.commands.program import commands
 from goldpan.filters.profile import shipped_profiles
 from goldpan.miners.pairing import RULES
@@ -84,8 +84,7 @@ def test_every_option_has_help_in_words_and_the_result_a_type(name: str) -> None
 def test_help_and_the_example_parse(name: str) -> None:
     words = shlex.split(example(name))
     assert words[: 1 + len(name.split())] == ["goldpan", *name.split()]
-    method, _ = typed(*words[1:])
-    assert method.__qualname__ == METHODS[name].__qualname__
+    assert typed(*words[1:]).func.__qualname__ == METHODS[name].__qualname__
     done = invoke(*name.split(), "-h")
     assert done.exit_code == 0
     assert COMMANDS[name].summary.split()[0] in done.stdout
@@ -127,7 +126,7 @@ def test_help_names_the_profiles_of_the_workspace_and_the_rules_of_plugins(tmp_p
 
 def test_help_names_the_profiles_and_rules_that_ship() -> None:
     for name in METHODS:
-        named = {option.name: option.help for option in with_what_is_registered(options(name))}
+        named = with_names({option.name: option.help for option in options(name)}, {})
         if "rules" in named and "whose pairs to take" not in named["rules"]:
             assert all(rules in named["rules"] for rules in RULES.names()), name
         if "own" in named.get("profile", "") and "rules" in named:

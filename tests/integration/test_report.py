@@ -174,7 +174,8 @@ def test_numbers_that_mean_the_same_are_equal_on_every_screen(tmp_path: Path) ->
     stored = Counter[str]()
     for status in ask("status"):
         stored.update({count["kind"]: count["stored"] for count in status["counts"]})
-    issues, pairs = ask("funnel")
+    funnels = ask("funnel")
+    issues, pairs = funnels["issues"], funnels["pairs"]
     assert (issues["subject"], pairs["subject"]) == ("issue", "pair")
     ask("report", "--output", str(tmp_path / "own.html"))
     for path in (tmp_path / "own.html", demo / "report.html"):

@@ -14,7 +14,7 @@ import pytest
 
 from goldpan.annotation.review import votes as planner
 from goldpan.annotation.review.request import load_prompt
-from goldpan.annotation.review.run import estimate_review
+from goldpan.annotation.review.run import run_review
 from goldpan.core.storage.archive import Archive
 from goldpan.core.storage.workspace import WorkspaceLayout
 from tests import filtering
@@ -295,7 +295,8 @@ def test_concurrency_is_bounded_and_used(tmp_path: Path) -> None:
 def test_a_review_stops_before_it_costs_too_much(tmp_path: Path) -> None:
     lab = workspace(tmp_path, 20)
     with OpenAIServer(keeps) as server:
-        whole = estimate_review(lab, [REPO], profile(lab), settings(server, prices=PRICES), QUIET)
+        options = settings(server, prices=PRICES)
+        whole = run_review(lab, [REPO], profile(lab), options, QUIET, dry_run=True).estimate
         assert whole.cost_at_most is not None
         limit = whole.cost_at_most / 20 + 0.02
         done = review(lab, server, prices=PRICES, max_cost=limit)
@@ -327,21 +328,23 @@ def test_an_estimate_sends_and_writes_nothing(tmp_path: Path) -> None:
     with OpenAIServer(keeps) as server:
         options = settings(server, prices=PRICES)
         before = sorted(path for path in lab.root.rglob("*") if path.is_file())
-        estimated = estimate_review(lab, [REPO], profile(lab), options, QUIET)
+        planned = run_review(lab, [REPO], profile(lab), options, QUIET, dry_run=True)
+        estimated = planned.estimate
         assert sorted(path for path in lab.root.rglob("*") if path.is_file()) == before
         assert not server.chats
-        counts = (estimated.subjects, estimated.requests, estimated.answered)
+        counts = (planned.subjects, estimated.requests, estimated.answered)
         assert counts == ({"question-answer": 3}, 3, 0)
-        assert estimated.seconds is None
+        assert planned.seconds is None
         done = review(lab, server, prices=PRICES)
         assert estimated.cost is not None
         assert estimated.cost_at_most is not None
         assert estimated.cost < estimated.cost_at_most
         assert done.cost < estimated.cost_at_most
-        after = estimate_review(lab, [REPO], profile(lab), options, QUIET)
+        later = run_review(lab, [REPO], profile(lab), options, QUIET, dry_run=True)
+        after = later.estimate
         assert (after.requests, after.answered, after.cost) == (0, 3, 0)
         assert after.cost_before == pytest.approx(done.cost)
-        assert after.seconds is not None
+        assert later.seconds is not None
 
 
 def drawn_by(issue: int) -> bytes:

@@ -136,7 +136,7 @@ def test_reviews_are_compared_with_people(folder: Path) -> None:
     done = command(folder, "review", "--calibrate", str(people))
     assert done.code == 0, done.err
     assert "model keep: people keep 1, drop 1, undecided 0" in done.out
-    assert "1 disagree; 0 only the model judged, 0 only people" in done.out
+    assert "They disagree on 1; judged by the model alone: 0, by people alone: 0" in done.out
     output = json.loads(command(folder, "review", "--calibrate", str(people), "--json").out)
     assert output[0]["groups"][0]["precision"]["value"] == 0.5
     project = root / "annotations" / "round1"

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldpan.annotation.review.run import estimate_labels, review_labels
+from goldpan.annotation.review.run import review_labels
 from goldpan.annotation.review.stored import label_path
 from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -66,9 +66,9 @@ def test_labels_are_judged_by_their_definitions(
     workspace: WorkspaceLayout, server: OpenAIServer
 ) -> None:
     before = sorted((workspace.dataset("issue_type") / "data").iterdir())[0].read_bytes()
-    options = settings(server)
-    assert estimate_labels(workspace, workspace.dataset("issue_type"), options).requests == 4
-    result = review_labels(workspace, workspace.dataset("issue_type"), options, QUIET)
+    options, labels = settings(server), workspace.dataset("issue_type")
+    assert review_labels(workspace, labels, options, QUIET, dry_run=True).estimate.requests == 4
+    result = review_labels(workspace, labels, options, QUIET)
     assert result.subjects == {"label": 4}
     assert (result.keep, result.drop, result.people) == ({"label": 2}, {"label": 1}, {"label": 1})
     judged = pq.read_table(label_path(workspace, "issue_type")).to_pylist()

@@ -124,4 +124,4 @@ def test_spelling_and_order_of_the_names_change_no_byte(tmp_path: Path) -> None:
     for repo in ("Octo/Gem", "Cave/Ore"):
         assert f"| {repo} | MIT, stated by the user | 1 |".encode() in first["README.md"]
         assert f"| {repo} | backup | 20".encode() in first["README.md"]
-    assert [status.coverage.repo for status in lab.status()] == ["Cave/Ore", "Octo/Gem"]
+    assert [status.repo for status in lab.status()] == ["Cave/Ore", "Octo/Gem"]

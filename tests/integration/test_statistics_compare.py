@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goldpan.core.result import json_data
 from goldpan.evaluation.compare.effects import cohen_d
 from goldpan.evaluation.compare.methods import NamedMethod, autoranked, compare_by_name
 from goldpan.evaluation.compare.over_sources import holm
@@ -130,12 +131,12 @@ def test_the_same_input_gives_the_same_bytes(
     made = [compare_by_name(scores, method, seed=4, samples=2_000) for _ in range(2)]
     compare_by_name(scores, "tukey")
     assert capsys.readouterr() == ("", "")
-    first, second = (orjson.dumps(one.as_json(), option=orjson.OPT_SORT_KEYS) for one in made)
+    first, second = (orjson.dumps(json_data(one), option=orjson.OPT_SORT_KEYS) for one in made)
     assert first == second
     read = json.loads(first)
     assert read["schema"] == 3
     assert read["test"]["approach"] == method
-    json.dumps(made[0].as_json(), allow_nan=False)
+    json.dumps(json_data(made[0]), allow_nan=False)
 
 
 def outliers() -> ScoreMatrix:
@@ -239,7 +240,7 @@ def test_few_tasks_stay_untested_and_seeds_do_not_stand_in(tasks: int, seeds: in
     assert all(bool(standing.seed_sd) == (seeds > 1) for standing in comparison.standings)
     assert {(one.best, one.worst, one.tier) for one in comparison.standings} == {(1, 3, 1)}
     assert (comparison.standings[0].sd is None) == (tasks == 1)
-    json.dumps(comparison.as_json(), allow_nan=False)
+    json.dumps(json_data(comparison), allow_nan=False)
 
 
 def test_bayesian_comparisons_use_an_absolute_rope_where_wanted() -> None:

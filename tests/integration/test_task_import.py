@@ -105,9 +105,9 @@ def test_a_secret_in_an_imported_text_is_found(tmp_path: Path) -> None:
 def test_counts_that_differ_are_told_and_the_rows_kept(tmp_path: Path) -> None:
     own_task(tmp_path / "w" / "tasks", ("total = 4", "total = 5"))
     code, output = run("import", "toy_issues", *own_files(tmp_path), "--workspace", tmp_path / "w")
-    assert (code, output["exact"], output["rows"]) == (3, False, 4)
-    assert {"what": "total", "expected": 5, "found": 4} in output["counts"]
-    card = (Path(output["directory"]) / "README.md").read_text(encoding="utf-8")
+    assert (code, output["exact"], output["written"]["rows"]) == (3, False, 4)
+    assert {"what": "total", "expected": 5, "found": 4} in output["checks"]
+    card = (Path(output["written"]["directory"]) / "README.md").read_text(encoding="utf-8")
     assert "rows of 5 that the source is said to have | 4 |" in card
 
 
@@ -252,7 +252,7 @@ def test_the_hub_is_asked_only_with_the_flag_and_a_commit(tmp_path: Path, hub: H
         assert run(*common, *arguments)[0] == 2
     assert not hub.requests
     code, output = run(*common, "--download", "--revision", commit)
-    assert (code, output["rows"], output["exact"]) == (0, 4, True)
+    assert (code, output["written"]["rows"], output["exact"]) == (0, 4, True)
     code, output = run(*common, "--download", "--revision", "0" * 40)
     assert (code, "has no dataset org/toy" in output["error"]["problem"]) == (1, True)
     code, output = run("import", "sentiment", "--download", "--workspace", tmp_path / "w")
@@ -281,7 +281,7 @@ def test_lists_and_tasks_are_shown(tmp_path: Path) -> None:
     _, listed = run("list", "--suite", "toy", "--type", "multi-class", "--workspace", tmp_path)
     assert [(task["name"], task["imported"]) for task in listed] == [("toy_issues", True)]
     _, shown = run("show", "toy_issues", "--workspace", tmp_path)
-    assert shown["source"]["license"] == "MIT"
+    assert shown["task"]["source"]["license"] == "MIT"
     done = invoke("tasks", "show", "issue_type", "--workspace", tmp_path)
     assert "goldpan build issue-type --profile nlbse22" in done.stdout
     done = invoke("tasks", "list", "--workspace", tmp_path)

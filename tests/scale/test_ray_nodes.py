@@ -137,6 +137,7 @@ name = "baselines"
 task = ["issue_type"]
 model = ["majority"]
 seed = [0, 1]
+gpus = 1
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from html import unescape
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -36,7 +37,7 @@ def test_people_decide_what_is_rebuilt(
     agreement = goldpan("annotate", "agreement", *project).out
     assert "raw agreement 0.889" in agreement
     assert "differ on" in agreement
-    assert "1 subjects added" in goldpan("annotate", "adjudicate", *project).out
+    assert "1 subject added" in goldpan("annotate", "adjudicate", *project).out
     refused = goldpan("build", "code-edit", "--require", "fix-pair", code=2)
     assert "holds what the project rebuild shows to annotators" in refused.err
     assert len(pq.read_table(lab.dataset("code-edit") / "data")) == 9
@@ -109,9 +110,9 @@ def test_a_third_person_decides_what_is_rebuilt(
     assert "adjudicated: 2" in output
     assert stored(lab.root / "annotations", built, pattern="*.parquet") == tables
     result = json.loads(goldpan(*pull, "--json").out)
-    assert (result["project"], result["answers"]) == ("settled", 2 * len(tasks))
+    first, third = result["pulls"]
+    assert (first["project"], first["answers"]) == ("settled", 2 * len(tasks))
     assert result["decisions"] == {"adjudicated": 2, "agreed": len(tasks) - 2}
-    (third,) = result["adjudications"]
     assert (third["project"], third["answers"], third["done"]) == (name, 2, 2)
 
 
@@ -137,10 +138,10 @@ def test_a_paper_is_told_what_people_did(
 
     output = goldpan(*report).out
     assert goldpan(*report).out == output
-    assert "told: 9 items, 1 agreed, 1 adjudicated, 1 open conflicts" in output
+    assert "told: 9 items, 1 agreed, 1 adjudicated, 1 open conflict\n" in output
     once = stored(folder)
     assert [path.name for path in once] == ["annotation.html", "annotation.json"]
-    text = (folder / "annotation.html").read_text()
+    text = unescape((folder / "annotation.html").read_text())
     assert "<b>Fixes a part of it</b> (partly)" in text
     assert "Say whether the change fixes the issue" in text
     appendix = json.loads((folder / "annotation.json").read_bytes())
@@ -178,7 +179,7 @@ def test_a_paper_is_told_what_people_did(
     for each in (again, appendix):
         del each["rounds"][0]["progress"]["pulled_at"]
     assert again == appendix
-    assert "@" not in text + json.dumps(appendix)
+    assert "@example.org" not in text + json.dumps(appendix)
     goldpan(*report, "--names")
     assert "ann@example.org" in (folder / "annotation.json").read_text()
     done = goldpan("annotate", "report", "--project", name, "--output", folder, code=2)
@@ -236,7 +237,8 @@ def test_reviews_are_filled_in_where_somebody_wants_it(
         assert "left 7 of 7 suggestions as they were (100%)" in output
         assert "left 6 of 7 suggestions as they were (86%)" in output
     agreement = json.loads(goldpan("annotate", "agreement", "--project", "seen", "--json").out)
-    assert (agreement["filled_in"], agreement["accepted"], agreement["dataset"]) == (14, 13, None)
+    assert sum(annotator["accepted"] for annotator in agreement["annotators"]) == 13
+    assert agreement["dataset"] is None
 
 
 PLAN = """

@@ -15,7 +15,7 @@ import pytest
 from goldpan.annotation.studio.client import Studio
 from goldpan.annotation.studio.serve import OWNER, Running, check_port, serve
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Line
+from goldpan.core.result import Line, blocks_of
 from tests.places import ROOT
 from tests.studio import PEOPLE, free_port
 
@@ -80,7 +80,7 @@ def test_colleagues_reach_a_server_at_its_host(
     with serve(installed, directory, port, "0.0.0.0") as run:
         assert listening(port) == {"00000000"}
         assert run.exposed
-        shown = " ".join(block.text for block in run.blocks() if isinstance(block, Line))
+        shown = " ".join(block.text for block in blocks_of(run) if isinstance(block, Line))
         assert "travel unencrypted" in shown
         own = run.invitation.replace(socket.gethostname(), "127.0.0.2")
         assert httpx.get(own, trust_env=False, timeout=300).status_code == 200

@@ -7,6 +7,9 @@ import sys
 
 from . import Fault, Faults, Twin, World, load_backup, mills_world, synthetic_world, workload_world
 
+_SHOWN = 5
+"""Names of repositories that are printed."""
+
 
 def main() -> None:
     """Read arguments, print the URL, serve."""
@@ -26,7 +29,13 @@ def main() -> None:
     late = [Fault("late", wait=options.latency)] if options.latency else []
     faults = Faults(rate=options.fail_rate, chosen=late)
     with Twin(_world(options), faults, port=options.port) as twin:
-        sys.stdout.write(f"{twin.url}\n")
+        names = [repository.full_name for repository in twin.world.repositories]
+        sys.stdout.write(
+            f"{twin.url}\n"
+            f"Serves {', '.join(names[:_SHOWN])}{' and more' if len(names) > _SHOWN else ''}. In "
+            "another terminal:\n"
+            f"  GITHUB_TOKEN=any goldpan mine --repo {names[0]} --api-url {twin.url}\n"
+        )
         sys.stdout.flush()
         try:
             twin.wait()

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from goldpan.evaluation.finetune.job import TrainingSettings, with_enough_steps
-from goldpan.evaluation.record import cautions_of_steps
+from goldpan.renderers.evaluation import cautions_of_steps
 
 
 @pytest.mark.parametrize(

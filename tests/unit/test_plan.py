@@ -58,7 +58,8 @@ def test_keys_may_have_hyphens_and_names_are_read_once(tmp_path: Path) -> None:
 
 
 MISTAKES = [
-    ("", "repositories is missing", "docs/plans.md"),
+    ("", "is empty", "goldpan init"),
+    ("# nothing", "repositories is missing", "docs/plans.md"),
     (f'{LISTED}[[dataset]]\nname = "qa"', "dataset[0].family is missing", "docs/plans.md"),
     ("[repositories]", "repositories: it names no repository", "listed ="),
     ("[repositories]\nlist = []", "line 2: the key repositories.list is unknown", "listed"),
@@ -90,6 +91,11 @@ MISTAKES = [
         'Write profile = "faun-eval" in [review]',
     ),
     ("refresh = 3\n" + LISTED, "refresh", "docs/plans.md"),
+    ("dataset = 3\n" + LISTED, "line 1: dataset: it is not a table", ""),
+    (LISTED + '[verify]\ndatset = "x"', "line 4: the key verify.datset is unknown", "dataset"),
+    (LISTED + '[verify]\ndataset = "x"', "line 4: verify[0].dataset: the plan builds no", "none"),
+    (LISTED + "[pair]\nrules = []", "line 4: pair.rules", ""),
+    (LISTED + '[pair]\nengine = "spark"', "line 4: pair.engine", ""),
     ("[repositories", "is not valid TOML", "Correct it"),
     # What a plan names that there is not.
     (

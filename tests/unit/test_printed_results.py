@@ -111,4 +111,3 @@ def test_several_results_may_be_shown_in_one_table_with_notes_below() -> None:
     several = Results([Run("first"), Run("second")], notes=["Both are done"])
     assert str(several) == "run\nfirst\nsecond\nBoth are done"
     assert several._repr_html_().count("<tr>") == 3
-    assert several.table_rows() == [{"run": "first"}, {"run": "second"}]

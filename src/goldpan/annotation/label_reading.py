@@ -1,22 +1,23 @@
 """Reading a sample of a dataset's rows, in a terminal or in Label Studio; judgements are kept.
 
 Rows come in the order in which the seed draws them, so that those read first are a sample, too.
-Readers do not see the judgements of others. Texts stand behind a bar, so that nothing in them can
-pass for output of the program.
+Readers do not see the judgements of others. They are asked what the form for Label Studio asks, and
+texts stand behind a bar, so that nothing in them can pass for output of the program.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
 from goldpan.annotation.studio.client import Server
+from goldpan.annotation.studio.forms import Form, StudioTask, find_form, make_task
+from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.core.errors import UsageError
 from goldpan.core.sanitize import printable
 from goldpan.core.storage.workspace import WorkspaceLayout
@@ -34,102 +35,35 @@ from goldpan.datasets.gold import (
 from goldpan.datasets.provenance import content_digest, read_provenance, stored_rows
 from goldpan.datasets.splits import draw_number, sample_by_hash
 
-Row = Mapping[str, Any]
-Part = tuple[str, str | None]
-"""A heading, and the text below it."""
-_SHOWN = 20_000
 _READINGS = ".readings.csv"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 """The name of a folder in the Hub's cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingQuestion:
-    """The question that readers answer about each row of a family."""
-
-    kind: GoldKind
-    text: str
-    answers: Mapping[str, str]
-    """The labels in words, in the order of their keys."""
-    parts: Callable[[Row], Iterator[Part]]
-    """Yields the parts of a row that are shown, the label in question last."""
-
-
-def _answer(row: Row) -> Iterator[Part]:
-    for turn in row["dialogue"]:
-        chosen = turn["comment_id"] == row["answer_comment_id"]
-        if turn["comment_id"] is None:
-            yield "Question", turn["content"]
-        elif not chosen:
-            yield f"Another reply, by {turn['role'] or 'somebody else'}", turn["content"]
-    accepted = row.get("answer_accepted_by")
-    by = f", accepted by {accepted}" if accepted else ""
-    yield f"THE ANSWER, by {row['answer_role'] or 'somebody else'}{by}", row["answer"]
-
-
-def _issue(row: Row) -> Iterator[Part]:
-    if "problem_statement" in row:
-        yield "Issue", row["problem_statement"]
-    else:
-        yield "Issue", f"{row['title']}\n\n{row['body'] or ''}"
-    closed = f"closed {row['closed_at']:%Y-%m-%d %H:%M}" if row["closed_at"] else "not closed"
-    merged = f"merged {row['merged_at']:%Y-%m-%d %H:%M}" if row["merged_at"] else "not merged"
-    signals = ", ".join(row["signals"]) or "none"
-    yield "Evidence", f"issue {closed}, pull request #{row['pull']} {merged}; signals: {signals}"
-
-
-def _fix(row: Row) -> Iterator[Part]:
-    yield from _issue(row)
-    if "pull_title" in row:
-        yield f"Pull request #{row['pull']}", f"{row['pull_title']}\n\n{row['pull_body'] or ''}"
-    yield "THE CHANGE", row["diff"] if "diff" in row else row["patch"]
-
-
-def _place(row: Row) -> Iterator[Part]:
-    yield from _issue(row)
-    yield "THE FILE that has to change", row["changed_path"]
-
-
 _ANSWERS, _PAIRS, _FILES = KINDS
-_FIXES = ReadingQuestion(
-    _PAIRS,
-    "Does the change settle what the issue asks for?",
-    {"fixes": "fixes it", "partly": "a part of it", "not": "does not fix it"},
-    _fix,
-)
-QUESTIONS: Mapping[str, ReadingQuestion] = {
-    "qa": ReadingQuestion(
-        _ANSWERS,
-        "Would somebody with the same question have the answer from this reply alone?",
-        {"answers": "whole", "partly": "a part", "not": "wrong, or no answer"},
-        _answer,
-    ),
-    "fault-localization": ReadingQuestion(
-        _FILES,
-        "Is this the file that has to change for the issue?",
-        {"right": "right", "wrong": "wrong"},
-        _place,
-    ),
-    "code-edit": _FIXES,
-    "issue-resolution": _FIXES,
+_ASKED: Mapping[str, tuple[GoldKind, str]] = {
+    "qa": (_ANSWERS, "question-answer"),
+    "fault-localization": (_FILES, "changed-file"),
+    "code-edit": (_PAIRS, "fix-pair"),
+    "issue-resolution": (_PAIRS, "fix-pair"),
 }
-"""By the dataset's family."""
+"""The kind of judgement and the form, by the dataset's family."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRow:
-    """A row of a sample, in the order in which the seed draws it."""
+    """A row of a sample, as annotators see it."""
 
     item: Item
-    row: Row
+    task: StudioTask
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSample:
     """Rows drawn from a dataset, and the file of the judgements of them."""
 
-    question: ReadingQuestion
+    kind: GoldKind
+    form: Form
     rows: tuple[DrawnRow, ...]
+    """In the order in which the seed draws them."""
     path: Path
     dataset: str
     """The digest of all its rows."""
@@ -139,13 +73,12 @@ class LabelSample:
     def keep(self, item: Item, reader: str, label: str, note: str = "") -> None:
         """Keep a reader's judgement of a row in place of an earlier one."""
         judgement = RowJudgement(item, reader, label, note, self.dataset, self.seed, self.size)
-        keep_judgement(self.path, self.question.kind, judgement)
+        keep_judgement(self.path, self.kind, judgement)
 
-    def labels_by(self, reader: str) -> dict[Item, str]:
-        """Return the labels that a reader has given to rows so far."""
-        kept = read_judgements(self.path, self.question.kind)
-        labels = {each.item: each.label for each in kept if each.reader == reader}
-        return {drawn.item: labels[drawn.item] for drawn in self.rows if drawn.item in labels}
+    def judged_by(self, reader: str) -> set[Item]:
+        """Return the rows that a reader has judged so far."""
+        kept = read_judgements(self.path, self.kind)
+        return {each.item for each in kept if each.reader == reader}
 
 
 def readings_path(directory: Path) -> Path:
@@ -166,14 +99,15 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
     """
     provenance = read_provenance(directory)
     family = str(provenance["family"])
-    if family not in QUESTIONS:
+    if family not in _ASKED:
         raise UsageError(
             f"{directory} holds {family}, which has no question for readers",
-            f"Give a dataset of {', '.join(QUESTIONS)}; the labels of others are judged by "
+            f"Give a dataset of {', '.join(_ASKED)}; the labels of others are judged by "
             "goldpan annotate",
         )
-    question = QUESTIONS[family]
-    kept = read_judgements(path, question.kind)
+    kind, name = _ASKED[family]
+    form = find_form(name)
+    kept = read_judgements(path, kind)
     if kept and kept[0].seed != seed:
         raise UsageError(
             f"{path} holds a sample drawn by the seed {kept[0].seed}",
@@ -182,7 +116,7 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
     drawn = sample_by_hash(stored_rows(directory), size, seed, lambda row: str(row["id"]))
     drawn.sort(key=lambda row: draw_number(seed, str(row["id"])))
     rows = tuple(
-        DrawnRow((row["repo"].lower(), row["issue"], row[question.kind.column]), row)
+        DrawnRow((row["repo"].lower(), row["issue"], row[kind.column]), make_task(form, row))
         for row in drawn
     )
     repos = {str(origin["repo"]).lower() for origin in provenance["repositories"]}
@@ -191,7 +125,7 @@ def draw_sample(directory: Path, size: int, seed: int, path: Path) -> LabelSampl
             f"{path} holds judgements of another dataset, of {kept[0].item[0]}",
             "Give another file with --output",
         )
-    return LabelSample(question, rows, path, content_digest(provenance), seed, size)
+    return LabelSample(kind, form, rows, path, content_digest(provenance), seed, size)
 
 
 def read_in_terminal(sample: LabelSample, reader: str) -> None:
@@ -199,7 +133,7 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
 
     Raises `UsageError` where rows are left and there is no terminal.
     """
-    judged = sample.labels_by(checked_reader(reader))
+    judged = sample.judged_by(checked_reader(reader))
     left = [row for row in enumerate(sample.rows, 1) if row[1].item not in judged]
     if left and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
@@ -207,39 +141,33 @@ def read_in_terminal(sample: LabelSample, reader: str) -> None:
             "Run the command in a terminal, or have the rows read with --studio PROJECT",
         )
     terminal = Terminal(stderr=True, soft_wrap=False)
-    answers = {**sample.question.answers, CANNOT_TELL: "cannot tell"}
-    keys = dict(zip([*"123"[: len(answers) - 1], "0"], answers, strict=True))
-    choices = "  ".join([*(f"{key} {answers[keys[key]]}" for key in keys), "q stop"])
-    for done, (place, drawn) in enumerate(left, len(judged)):
+    question = sample.form.configuration.question(sample.form.decides)
+    keys = {str(key): label for key, label in enumerate(sample.kind.labels, 1)} | {"0": CANNOT_TELL}
+    choices = [f"{key} {question.labels[label]}" for key, label in keys.items()]
+    for done, (place, drawn) in enumerate(left, len(sample.rows) - len(left)):
         terminal.print()
-        terminal.rule(clean(f"Row {place:,} of {len(sample.rows):,} · {drawn.row['id']}", "bold"))
+        title = f"Row {place:,} of {len(sample.rows):,} · {drawn.task.key.subject_id}"
+        terminal.rule(clean(title, "bold"))
         state = f"{reader} has judged {done:,}, {len(sample.rows) - done:,} left"
         terminal.print(clean(state, "dim"))
-        for heading, text in sample.question.parts(drawn.row):
-            terminal.print(clean(heading, "bold"))
-            for line in _lines(text or "", terminal):
+        for panel in sample.form.configuration.panels:
+            for line in _lines(text_of_panel(drawn.task.panels[panel]), terminal):
                 terminal.print(Text.assemble(("│ ", "dim"), line))
         key = ""
         while key not in keys:
-            terminal.print(clean(sample.question.text, "bold"))
-            terminal.print(clean(f"{choices}, then Enter", "dim"))
+            terminal.print(clean(question.words or "", "bold"))
+            terminal.print(clean("  ".join([*choices, "q stop, then Enter"]), "dim"))
             key = (sys.stdin.readline() or "q").strip()
             if key == "q":
                 return
         sample.keep(drawn.item, reader, keys[key])
-        terminal.print(clean(f"Kept: {answers[keys[key]]}", "bold"))
+        terminal.print(clean(f"Kept: {question.labels[keys[key]]}", "bold"))
 
 
 def _lines(text: str, terminal: Terminal) -> Iterator[Text]:
     width = max(20, terminal.width - 2)
-    for line in printable(text[:_SHOWN].replace("\r\n", "\n")).expandtabs(4).split("\n"):
+    for line in printable(text).expandtabs(4).split("\n"):
         yield from Text(line).wrap(terminal, width) or [Text()]
-    if (left := len(text) - _SHOWN) > 0:
-        yield Text(f"… {left:,} more characters", "dim")
-
-
-_FORMS = {"answers": "question-answer", "fix pairs": "fix-pair", "changed files": "changed-file"}
-"""The form for each kind of judgement."""
 
 
 def read_in_studio(
@@ -251,18 +179,15 @@ def read_in_studio(
     row that changed, and not kept.
     """
     from goldpan.annotation.studio.annotations import stored_annotations
-    from goldpan.annotation.studio.forms import find_form, make_task
     from goldpan.annotation.studio.project import open_project
     from goldpan.annotation.studio.pull import collect
     from goldpan.annotation.studio.push import push
 
-    form = find_form(_FORMS[sample.question.kind.name])
-    tasks = [make_task(form, drawn.row) for drawn in sample.rows]
-    pushed = push(workspace, server, name, form, tasks, reporter)
+    form = sample.form
+    pushed = push(workspace, server, name, form, [drawn.task for drawn in sample.rows], reporter)
     collect(workspace, server, name, reporter)
     items = {
-        (task.key.subject_id, task.key.comment): drawn.item
-        for task, drawn in zip(tasks, sample.rows, strict=True)
+        (drawn.task.key.subject_id, drawn.task.key.comment): drawn.item for drawn in sample.rows
     }
     for answer in stored_annotations(open_project(workspace, name)):
         item = items.get((answer.key.subject_id, answer.key.comment))

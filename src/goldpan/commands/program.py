@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Annotated, Any
 
-import cyclopts
-import orjson
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from goldpan._version import __version__
-from goldpan.commands.declare import LAST, HelpText, Perform, declare, misuse, panel, parameter_of
-from goldpan.core.errors import StoppedError, UsageError
-from goldpan.core.log import LogFormat, is_json, start_log
+from goldpan.commands.help import HelpText, misuse
+from goldpan.commands.launch import AS_SET, OF_PROGRAM, Launch
+from goldpan.core.errors import UsageError
+from goldpan.core.log import is_json, start_log
 from goldpan.core.plugins.loading import added_names, find, names_of, source_of, use
 from goldpan.core.plugins.parts import (
     BUILD,
@@ -34,21 +34,26 @@ from goldpan.core.plugins.parts import (
 from goldpan.core.result import Result, blocks_of, json_data
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
-from goldpan.core.settings.config import use_plugins
-from goldpan.core.terminal import complain, show
+from goldpan.core.settings.config import find_trust, use_plugins
 from goldpan.demo.command import demo
 from goldpan.plan.command import run, status
 from goldpan.plan.initial import init
 from goldpan.workspace import functions
 from goldpan.workspace.building import recipe_method
 from goldpan.workspace.dataset import Dataset
-from goldpan.workspace.options import Option, call, options_of_group, summary_of
+from goldpan.workspace.options import AS_OPTIONS, declared, summary_of
 from goldpan.workspace.workspace import Workspace
 
 _HELP = ("-h", "--help")
-_REST = inspect.Parameter.VAR_POSITIONAL
-_BEHIND_COMMANDS = ("workspace", "tasks", "json")
-"""Options of the program that the help of each command names."""
+_QUIETLY: Mapping[str, Any] = {
+    "exit_on_error": False,
+    "help_on_error": False,
+    "print_error": False,
+    "result_action": "return_value",
+}
+"""How cyclopts is called: what it raises, we tell."""
+_panel = cache(Group)
+"""A panel of help; cyclopts takes one of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,69 +200,36 @@ def _of_plugins(
     return added
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """What the program's own options say.
-
-    Args:
-        workspace: A directory or s3://BUCKET/NAME. (default: goldpan-workspace)
-        tasks: A directory with your own tasks. (default: WORKSPACE/tasks)
-        json: Print the result as JSON.
-        version: Print the version and stop.
-        verbose: Also print each request with its status.
-        quiet: Print no progress.
-        log_format: Progress and errors as plain lines, or as one JSON object per line.
-        log_file: Append messages and requests to this file, with secrets masked.
-        plugin: A Python file or folder that registers parts (docs/plugins.md).
-        install_completion: Install completion for the current shell, and stop.
-        show_completion: Print the script that completes in the current shell, and stop.
-    """
-
-    workspace: Path | None = None
-    tasks: Path | None = None
-    json: bool = False
-    version: bool = False
-    verbose: bool = False
-    quiet: bool = False
-    log_format: LogFormat = "plain"
-    log_file: Path | None = None
-    plugin: Sequence[Path] = ()
-    install_completion: bool = False
-    show_completion: bool = False
-
-
-def launch_options(*, behind: bool = False) -> list[Option]:
-    """Return the program's own options, which stand before or after the command."""
-    return [replace(item, group="", panel=LAST[not behind]) for item in options_of_group(Launch)]
+Perform = Callable[[App, Sequence[str], Launch], int]
 
 
 def run_words(words: Sequence[str], perform: Perform | None = None) -> int:
     """Run what a command line names and return its exit code; raises what it raises.
 
-    `perform` is what is done with the method and the values that the words give, by default to
-    call it and to print the result.
+    `perform` is what is done with the program and the words of a command, by default to run them.
     """
     end = words.index("--") if "--" in words else len(words)
-    app = _app("goldpan", "Turn GitHub history into curated, published, evaluated datasets.")
+    app = _app(
+        "goldpan",
+        "Turn GitHub history into curated, published, evaluated datasets.",
+        default_parameter=AS_OPTIONS,
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,
+    )
+    app.meta.help_flags = ()
 
-    def launch(*others: str, **values: Any) -> int:
-        return _launch(app, [*others, *words[end:]], Launch(**values), perform)
+    @app.meta.default
+    def launch(
+        *others: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+        chosen: Launch = AS_SET,
+    ) -> int:
+        return _launch(app, [*others, *words[end:]], chosen, perform or _run)
 
-    is_behind = any(not word.startswith("-") for word in words if word != "help")
-    parameters = [
-        parameter_of(option, show=not is_behind or option.name in _BEHIND_COMMANDS)
-        for option in launch_options(behind=is_behind)
-    ]
-    rest = Annotated[str, cyclopts.Parameter(show=False, allow_leading_hyphen=True)]
-    parameters.insert(0, inspect.Parameter("others", _REST, annotation=rest))
-    launch.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    launch.__annotations__ = {item.name: item.annotation for item in parameters}
-    app.meta.help_flags = []
-    app.meta.default(launch)
-    return _parsed(app.meta, words[:end], [])
+    with _misuse_told(app.meta, ()):
+        return int(app.meta(list(words[:end]), **_QUIETLY))
 
 
-def _launch(app: cyclopts.App, words: list[str], chosen: Launch, perform: Perform | None) -> int:
+def _launch(app: App, words: list[str], chosen: Launch, perform: Perform) -> int:
     """Do what the program's own options say, then the command."""
     if chosen.version:
         sys.stdout.write(f"goldpan {__version__}\n")
@@ -269,37 +241,32 @@ def _launch(app: cyclopts.App, words: list[str], chosen: Launch, perform: Perfor
         use(file)
     silent = chosen.json or chosen.quiet or is_json()
     lab = Workspace.lazily(chosen.workspace, progress=not silent, tasks=chosen.tasks)
-
-    first = "".join(_names(words)[:1])
-    if first == "build" or first not in own_commands(lab) or {*_HELP} & {*words}:
+    first, asks = "".join(_names(words)[:1]), bool({*_HELP} & {*words})
+    if asks or first == "build" or first not in own_commands(lab):
         use_plugins(chosen.workspace)
+    if asks or not words:
+        app.help_formatter = HelpText(OF_PROGRAM.name if first else "", _stored(chosen.workspace))
     completes = chosen.install_completion or chosen.show_completion
-    add_commands(
-        app,
-        lab,
-        perform or partial(_call_and_print, lab, chosen.json),
-        None if completes else words,
-    )
+    add_commands(app, lab, None if completes else words)
     if chosen.install_completion:
         sys.stdout.write(f"Installed in {app.install_completion()}\n")
     elif chosen.show_completion:
         sys.stdout.write(app.generate_completion())
     else:
-        return _parsed(app, words or ["-h"], words)
+        words = words or ["-h"]
+        with _misuse_told(app, words):
+            return perform(app, words, chosen)
     return 0
 
 
-def add_commands(
-    app: cyclopts.App, lab: Workspace, perform: Perform, words: Sequence[str] | None = None
-) -> None:
+def add_commands(app: App, lab: Workspace, words: Sequence[str] | None = None) -> None:
     """Add the commands of a workspace to the program.
 
     Only the options of the one that words name are read, which is quick; without words, all are.
     """
     typed = None if words is None else _names(words)
-    apps = {"": app}
     first = None if typed is None else "".join(typed[:1])
-    stored = _stored(lab) if words and {*_HELP} & {*words} else None
+    apps = {"": app}
     for number, command in enumerate(commands(lab, first).values()):
         above, _, last = command.words.rpartition(" ")
         if above and first is not None and command.words.split()[0] != first:
@@ -309,19 +276,19 @@ def add_commands(
             last,
             command.summary,
             helps=is_typed,
-            group=() if above else panel(command.panel, _rank(command.panel)),
+            group=() if above else _panel(command.panel, sort_key=_rank(command.panel)),
             sort_key=number,
         )
         if command.method is not None and is_typed:
             made.help = None
-            made.default(declare(command.method, perform, stored))
+            made.default(declared(lab, command.method))
         apps[command.words] = made
         apps[above].command(made)
 
 
-def _stored(lab: Workspace) -> dict[str, set[str]]:
-    """Return the profiles and rules of which the workspace has verdicts."""
-    found = lab.path.glob("verdicts/*/*/*/*.parquet")
+def _stored(workspace: Path | None) -> dict[str, set[str]]:
+    """Return the profiles and rules of which a workspace has verdicts; no token is asked for."""
+    found = find_trust(workspace)[0].workspace.glob("verdicts/*/*/*/*.parquet")
     verdicts = [path for path in found if "." not in path.stem]
     return {
         "profile": {path.stem for path in verdicts},
@@ -336,20 +303,17 @@ def _names(words: Sequence[str]) -> list[str]:
 
 
 def _rank(panel: str) -> int:
-    return PANELS.index(panel) if panel in PANELS else len(PANELS)
+    return 2 + (PANELS.index(panel) if panel in PANELS else len(PANELS))
 
 
-def _app(name: str, about: str, *, helps: bool = True, **settings: Any) -> cyclopts.App:
-    app = cyclopts.App(
+def _app(name: str, about: str, *, helps: bool = True, **settings: Any) -> App:
+    app = App(
         name,
         about,
+        group_arguments=_panel("Arguments", sort_key=0),
+        group_parameters=_panel("Options", sort_key=1),
         help_flags=_HELP if helps else (),
-        version_flags=[],
-        group_arguments=panel("Arguments", 0),
-        group_parameters=panel("Options", 1),
-        help_format="plaintext",
-        help_formatter=HelpText(),
-        result_action="return_value",
+        version_flags=(),
         **settings,
     )
     if helps:
@@ -357,42 +321,29 @@ def _app(name: str, about: str, *, helps: bool = True, **settings: Any) -> cyclo
     return app
 
 
-def _parsed(app: cyclopts.App, words: Sequence[str], named: Sequence[str]) -> int:
-    """Have cyclopts parse words and call what they name; raises `UsageError` for misuse."""
+@contextmanager
+def _misuse_told(app: App, words: Sequence[str]) -> Iterator[None]:
+    """Tell what is wrong with words as a `UsageError`."""
     try:
-        code = app(list(words), exit_on_error=False, print_error=False, help_on_error=False)
-    except cyclopts.CycloptsError as error:
-        raise misuse(error, _known(app, named)) from None
-    return code if isinstance(code, int) else 0
+        yield
+    except CycloptsError as error:
+        known = []
+        for word in words:
+            if word.startswith("-") or word not in app:
+                break
+            known.append(word)
+            app = app[word]
+        raise misuse(error, " ".join(known)) from None
 
 
-def _known(app: cyclopts.App, words: Sequence[str]) -> str:
-    """Return the words that name a command or a group, without those that name none."""
-    known = []
-    for word in words:
-        if word.startswith("-") or word not in app:
-            break
-        known.append(word)
-        app = app[word]
-    return " ".join(known)
-
-
-def _call_and_print(
-    lab: Workspace, as_json: bool, method: Callable[..., Any], values: Mapping[str, Any]
-) -> int:
-    """Call the method of a command, print its result, and return the exit code."""
-    taken, given = inspect.signature(method).parameters, dict(values)
-    if "workspace" in taken and "workspace" in lab.given:
-        given["workspace"] = lab.path
-    if "progress" in taken:
-        given["progress"] = lab.shows_progress
-    try:
-        result: Result | None = call(lab, method, given)
-    except KeyboardInterrupt:
-        raise StoppedError("Stopped", "Run the same command again to resume") from None
+def _run(app: App, words: Sequence[str], chosen: Launch) -> int:
+    """Run a command, print its result, and return the exit code."""
+    result: Result | None = app(list(words), **_QUIETLY)
     if result is None:
         return 0
-    print_result(result, as_json)
+    from goldpan.core.terminal import complain  # which takes long to import
+
+    print_result(result, chosen.json)
     for error in result.errors:
         complain(error)
     return result.exit_code
@@ -401,7 +352,11 @@ def _call_and_print(
 def print_result(result: Result, as_json: bool) -> None:
     """Print a result as JSON, or show it to people."""
     if as_json:
+        import orjson
+
         text = orjson.dumps(json_data(result), option=orjson.OPT_INDENT_2).decode()
         sys.stdout.write(for_json(mask(text)) + "\n")
     else:
+        from goldpan.core.terminal import show
+
         show(blocks_of(result))

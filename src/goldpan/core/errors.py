@@ -60,7 +60,15 @@ class GoldpanError(Exception):
 
 def cause_of(error: Exception) -> str:
     """Return why something failed, without the path that an `OSError` repeats after the caller."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not a text in UTF-8"
     return getattr(error, "strerror", None) or str(error)
+
+
+def refuse_empty(path: Path, remedy: str) -> None:
+    """Raise `UsageError` for a file without a byte."""
+    if path.is_file() and not path.stat().st_size:
+        raise UsageError(f"{path} is empty", remedy)
 
 
 def _ended(sentence: str) -> str:

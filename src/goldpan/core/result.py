@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from goldpan.core.sanitize import CUT, printable
 
@@ -90,12 +90,6 @@ class Result:
         yield from blocks_of(self)
         yield from (Line(str(error)) for error in self.errors)
 
-    def table_rows(self) -> list[dict[str, object]]:
-        """Return the first table that people see, one dictionary a row."""
-        tables = (block for block in blocks_of(self) if isinstance(block, Table))
-        table = next(tables, Table((), ()))
-        return [dict(zip(table.columns, cells, strict=True)) for cells in table.cells]
-
     @property
     def exit_code(self) -> int:
         """The exit code of the command: 0, 1 where it failed, or 3 where something is missing."""
@@ -125,13 +119,7 @@ class Results(Result, Sequence[R], Generic[R]):
     def __len__(self) -> int:
         return len(self._items)
 
-    @overload
-    def __getitem__(self, index: int) -> R: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[R, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> R | tuple[R, ...]:
+    def __getitem__(self, index: Any) -> Any:
         return self._items[index]
 
     def __repr__(self) -> str:
@@ -155,8 +143,6 @@ def json_data(value: Any) -> Any:
     are names that begin with ``_`` and fields marked `NOT_IN_JSON`. A field marked `NAME_IN_JSON`
     or `ID_IN_JSON` has the name or the id of its value.
     """
-    if isinstance(value, Result) and (plain := getattr(value, "plain", None)):
-        return json_data(plain())
     if (members := _members(type(value))) is not None:  # type: ignore[arg-type]
         return {name: json_data(of(value)) for name, of in members.items()}
     match value:
@@ -209,8 +195,6 @@ def blocks_of(result: Result) -> Iterable[Block]:
     The functions for types of ``goldpan.ROOM`` stand in ``goldpan.renderers.ROOM``, those for a
     plugin's beside its types. Without a function, people see the JSON's fields.
     """
-    if blocks := getattr(result, "blocks", None):
-        return list(blocks())
     if found := _renderer(type(result)):
         return found(result)
     if not isinstance(result, Results):

@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, overload
 
-from annotated_types import BaseMetadata, Ge, GroupedMetadata, Le
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 from goldpan.core.errors import UsageError
 
-
-@dataclass(frozen=True, slots=True)
-class Limits(GroupedMetadata):
-    """The range of a number, both ends included: ``Annotated[int, Limits(1)]``."""
-
-    least: float
-    most: float | None = None
-
-    def __iter__(self) -> Iterator[BaseMetadata]:
-        yield Ge(self.least)
-        if self.most is not None:
-            yield Le(self.most)
-
-
-Positive = Annotated[int, Limits(1)]
+Positive = Annotated[int, Parameter(validator=Number(gte=1))]
 """A whole number of 1 or more."""
-Count = Annotated[int, Limits(0)]
+Count = Annotated[int, Parameter(validator=Number(gte=0))]
 """A whole number of 0 or more."""
 EngineName = Literal["local", "ray"]
 IsolationName = Literal["auto", "docker", "podman", "bubblewrap", "none"]
 NetworkName = Literal["index", "full"]
 
 
+@Parameter(name="*", group=Group("Where work is done", sort_key=2))
 @dataclass(frozen=True, slots=True)
 class Execution:
     """Where work is done.
 
     Args:
         engine: This machine, or a Ray cluster.
-        address (ADDRESS): The address of a Ray cluster, HOST:PORT or auto.
-        workers (N): How many processes work at once; 0 is one per core.
+        address: The address of a Ray cluster, HOST:PORT or auto.
+        workers: How many processes work at once; 0 is one per core.
     """
 
     engine: EngineName = "local"
-    address: str = ""
+    address: Annotated[str, Parameter(metavar="ADDRESS")] = ""
     workers: Count = 0
 
     def with_workers(self, default: int) -> Execution:
@@ -58,27 +46,28 @@ ONE_PROCESS = Execution(workers=1)
 ExportName = Literal["swe-bench", "harbor", "inspect", "lm-eval", "alpaca", "chat"]
 
 
+@Parameter(name="*", group=Group("How tests of repositories run", sort_key=2))
 @dataclass(frozen=True, slots=True)
 class Sandbox:
     """How tests of repositories run.
 
     Args:
         isolation: How to isolate the repositories' code; none runs it with your own rights.
-        image (IMAGE): The image for docker or podman, with what the tests need.
+        image: The image for docker or podman, with what the tests need.
         recipe: A TOML file that says how to run tests, tried before the shipped ones.
         network: What building reaches: the package index, or all that this machine reaches.
-        timeout (SECONDS): The time limit of one run.
-        memory (GIB): The memory limit of one run.
-        disk (GIB): The most that one run may write.
+        timeout: The time limit of one run.
+        memory: The memory limit of one run.
+        disk: The most that one run may write.
     """
 
     isolation: IsolationName = "auto"
-    image: str = ""
+    image: Annotated[str, Parameter(metavar="IMAGE")] = ""
     recipe: Sequence[Path | str] = ()
     network: NetworkName = "index"
-    timeout: Annotated[float, Limits(1)] = 1_800.0
-    memory: Positive = 8
-    disk: Positive = 16
+    timeout: Annotated[float, Parameter(metavar="SECONDS", validator=Number(gte=1))] = 1_800.0
+    memory: Annotated[Positive, Parameter(metavar="GIB")] = 8
+    disk: Annotated[Positive, Parameter(metavar="GIB")] = 16
 
 
 SANDBOX = Sandbox()

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from goldpan.core.errors import DatasetError, UsageError, cause_of
+from goldpan.core.errors import DatasetError, UsageError, cause_of, refuse_empty
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
 from goldpan.core.result import Result
 from goldpan.core.storage.sealed import file_digest
@@ -247,6 +247,7 @@ def checked_reader(name: str) -> str:
 
 
 def _read(path: Path) -> tuple[list[dict[str, str]], GoldKind]:
+    refuse_empty(path, _REMEDY)
     try:
         rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

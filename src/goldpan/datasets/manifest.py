@@ -109,9 +109,11 @@ class Written:
         return Table(("split", rows, "bytes"), cells)
 
     def dropped_blocks(self, what: str = "near duplicates of examples") -> Iterator[Block]:
-        """Yield how many rows the split dropped, if any."""
+        """Yield how many rows the split dropped, and which split it left empty."""
         if self.report.dropped:
             yield Line(f"  {self.report.dropped:,} dropped: {what} in another split")
+        if lacking := self.report.lacking:
+            yield Line(f"  {lacking}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,13 @@ SPLIT_FORMS = (
 """The forms that `SplitPlan.parse` reads, for people."""
 _REMEDY = f"Write {SPLIT_FORMS}"
 _HASHES = 2**64
+_ROUNDED_UP = 0.75
+"""The share of a row with which a stratified split gives a side one."""
+_MORE_ROWS = {
+    "time": "choose another cut-off",
+    "repository": "more repositories or another --seed help",
+    "project": "name other projects",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +204,24 @@ class SplitReport:
     """Groups of near duplicates that lay on several sides."""
     dropped: int
     """Rows of such groups that are in no split."""
+
+    @property
+    def lacking(self) -> str:
+        """Which splits have no row, and the way to split that gives them some; empty without."""
+        empty = [name for name, rows in self.rows.items() if not rows]
+        kind, _, shares = self.plan.partition(":")
+        if not empty or kind == "given":
+            return ""
+        total = sum(self.rows.values()) + self.dropped
+        remedy = _MORE_ROWS.get(kind, "more rows or other shares help")
+        if self.groups < len(self.rows):
+            remedy = "near duplicates stay together, so that rows with other texts are needed"
+        elif kind == "random":
+            least = min(map(float, shares.split(",")))
+            dealt = shares if total * least >= _ROUNDED_UP else "0.8,0.2"
+            remedy = f"--split stratified:{dealt} deals few rows evenly"
+        rows = "row" if total == 1 else "rows"
+        return f"Of {total:,} {rows} none is in {' and '.join(empty)}: {remedy}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldpan.core.errors import DatasetError, GoldpanError, UsageError
+from goldpan.core.errors import DatasetError, GoldpanError, UsageError, refuse_empty
 from goldpan.core.imports import load
 from goldpan.core.resources import unwritable
 from goldpan.core.storage.parquet import Writer
@@ -172,6 +172,7 @@ def _first(archive: tarfile.TarFile, path: Path) -> tarfile.TarInfo:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
+    refuse_empty(path, "Give a file that holds rows")
     try:
         yield
     except GoldpanError:

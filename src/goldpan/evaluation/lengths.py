@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from goldpan.core.result import NOT_IN_JSON, Result
+from goldpan.core.result import Result
 from goldpan.evaluation.runs import Run
 from goldpan.evaluation.slices import Third
 
@@ -15,12 +14,7 @@ from goldpan.evaluation.slices import Third
 class LengthScores(Result):
     """The scores of short, medium and long inputs of a run (FAUN-Eval, RQ3)."""
 
-    shown_in_json = ("directory",)
+    schema = 2
 
-    run: Run = field(metadata=NOT_IN_JSON)
+    run: Run = field(metadata={"json": "{}.directory"})
     thirds: Sequence[Third]
-
-    @property
-    def directory(self) -> Path:
-        """Where the run is stored."""
-        return self.run.directory

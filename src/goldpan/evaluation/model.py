@@ -140,6 +140,9 @@ class Model:
     """True where the model reads the texts around a row, those of test rows included."""
     uses_dates: bool = False
     """True where the model reads the dates of texts."""
+    check: Callable[[Task], None] | None = None
+    """Raises `EvaluationError` for a task that the model cannot answer, before rows are looked at;
+    None where it answers any."""
     columns: tuple[str, ...] = ()
     """Columns of the dataset that it reads beside the input."""
     needs_train: bool = True
@@ -270,10 +273,10 @@ def require_type(task: Task, types: Collection[str], problem: str, remedy: str) 
         raise EvaluationError(f"{problem} {task.name}, which is {task.type}", remedy)
 
 
-def require_labels(task: Task, problem: str, *others: TaskType) -> None:
-    """Raise `EvaluationError` for a task without labels whose type is none of `others`."""
+def require_labels(task: Task, problem: str, more: TaskType = "binary") -> None:
+    """Raise `EvaluationError` for a task without labels whose type is not `more` either."""
     remedy = "Choose a fine-tuned model or a prompted one"
-    require_type(task, (*CLASSIFICATION, *others), problem, remedy)
+    require_type(task, (*CLASSIFICATION, more), problem, remedy)
 
 
 def require_few(model: str, does: str, task: Task, rows: pa.Table, most: int, remedy: str) -> None:

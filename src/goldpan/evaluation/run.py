@@ -302,6 +302,8 @@ def estimate(
 
 
 def _require(data: TaskData, model: Model) -> None:
+    if model.check is not None:
+        model.check(data.task)
     for name in ("train", "test") if model.needs_train else ("test",):
         if not len(data.splits.get(name, ())):
             raise EvaluationError(

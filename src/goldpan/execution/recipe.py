@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from goldpan.code.paths import holds_tests
+from goldpan.core.errors import refuse_empty
 from goldpan.core.plugins.registry import Registry, files_in
 from goldpan.core.settings.file import read_toml
 from goldpan.execution.checkout import leaves
@@ -221,6 +222,8 @@ def load_recipes(own: Sequence[Path] = ()) -> tuple[RunRecipe, ...]:
 
     Raises `UsageError` naming the file and the key that is wrong.
     """
+    for path in own:
+        refuse_empty(path, "docs/verification.md describes every key")
     return (
         *(replace(_read(path), is_own=True) for path in own),
         *(_read(Path(str(path))) for path in _SHIPPED),

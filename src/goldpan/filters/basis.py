@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from goldpan.core.result import Block, Line
 from goldpan.core.storage.workspace import UNPAIRED, WorkspaceLayout
 
 
@@ -50,25 +49,14 @@ def stored_profiles(workspace: WorkspaceLayout, repo: str) -> dict[str, list[str
     return {rules: profiles for rules, profiles in stored.items() if rules != UNPAIRED or profiles}
 
 
-def basis_blocks(bases: Sequence[Basis]) -> Iterator[Block]:
-    """Yield a line for each basis, with the repositories that share it."""
+def basis_sentences(bases: Sequence[Basis]) -> Iterator[str]:
+    """Yield a sentence for each basis, with the repositories that share it."""
     repos: dict[Basis, list[str]] = {}
     for basis in bases:
         repos.setdefault(replace(basis, repo=""), []).append(basis.repo)
     for basis, names in repos.items():
         line = _line(basis)
-        yield Line(f"{', '.join(names)}: {line}" if len(repos) > 1 else line)
-
-
-def stored_blocks(stored: Mapping[str, Sequence[str]]) -> Iterator[Block]:
-    """Yield the rules and profiles by which a repository was paired and filtered."""
-    parts = []
-    for rules, profiles in stored.items():
-        pairs = "without pairs" if rules == UNPAIRED else f"--rules {rules}"
-        by = ", ".join(f"--profile {name}" for name in profiles)
-        parts.append(f"{pairs} ({by or 'not filtered'})")
-    if parts:
-        yield Line(f"Stored: {', '.join(parts)}")
+        yield f"{', '.join(names)}: {line}" if len(repos) > 1 else line
 
 
 def _find(workspace: WorkspaceLayout, repo: str, profile: str | None) -> Basis:

@@ -28,7 +28,7 @@ from typing import Any
 import orjson
 
 from goldpan._version import __version__
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, refuse_empty
 from goldpan.core.plugins.loading import digests, plugin_command
 from goldpan.core.plugins.registry import Registry, files_in
 from goldpan.core.result import NOT_IN_JSON
@@ -268,6 +268,7 @@ def _load(name: str) -> Source:
     if own in shipped_profiles() or "." in own:  # DEFAULT.REVIEW names the verdicts of a review
         reason = "a dot in its name" if "." in own else "the name of one that ships with Goldpan"
         raise UsageError(f"The profile {name} has {reason}", "Give the file another name")
+    refuse_empty(Path(name), 'Write extends = "default" and what is to change into it')
     return read_toml(Path(name), _PAGE)
 
 

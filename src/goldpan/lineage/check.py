@@ -17,7 +17,6 @@ import orjson
 import pyarrow as pa
 
 from goldpan.annotation.review.stored import lost_answers
-from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import DamagedError, GoldpanError, WorkspaceError
 from goldpan.core.result import Result, count
 from goldpan.core.storage.archive import run_files
@@ -25,7 +24,7 @@ from goldpan.core.storage.parquet import open_file
 from goldpan.core.storage.sealed import check_inputs, check_outputs, is_sealed, read_json
 from goldpan.core.storage.workspace import WorkspaceLayout, hold_lock
 from goldpan.core.terminal import Reporter
-from goldpan.datasets.provenance import build_command, is_as_recorded, read_provenance
+from goldpan.datasets.provenance import is_as_recorded
 from goldpan.evaluation.resolved import RESOLVED_FILE
 from goldpan.execution.packages import is_open, package_caches, package_flaws
 from goldpan.filters.profile import shipped_profiles
@@ -39,7 +38,7 @@ from goldpan.miners.tables.normalize import check_replies
 
 _REVIEWED = ".llm.parquet"
 _FILE_FIRST = re.compile(r"(.+?\.(?:json|parquet|zst)) (.+)", re.S)
-_FOLDERS = ("build", "verify", "resolve", "rerun")
+_FOLDERS = ("build", "build crosscode", "verify", "resolve", "rerun")
 """The stages that keep the digests of all their files in one."""
 
 
@@ -279,10 +278,7 @@ def _with_remedy(root: Path, dependents: Dependents, damage: Damage) -> Damage:
         return replace(damage, dependents=made)
     (stage, fields), command, more = known, "", {}
     if stage.name == "build":
-        with suppress(GoldpanError):
-            directory = root / "datasets" / fields["dataset"]
-            if read_provenance(directory).get("family") in RECIPES:
-                command = build_command(directory, root)
+        command = dependents.build_command(path)
     elif stage.name == "filter" and fields["profile"] not in shipped_profiles():
         more["profile"] = f"{fields['profile']}.toml"  # the file that has it is the user's
     elif "dataset" not in fields and "repo" in fields:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from goldpan.builders.recipes import RECIPES
 from goldpan.core.errors import GoldpanError
-from goldpan.datasets.provenance import PROVENANCE, read_provenance
+from goldpan.datasets.provenance import PROVENANCE, build_command, read_provenance
 from goldpan.lineage.stages import STAGES, Fields, Stage, stage_of
 
 _PROVED = "issue-resolution"
@@ -36,7 +37,7 @@ class Dependents:
         if known is None:
             return ()
         stage, fields = known
-        if directory := next((d for d in self._datasets if path.is_relative_to(d)), None):
+        if directory := self._dataset(path):
             fields = self._fields(directory)
         reached: dict[str, list[Fields]] = {stage.name: [fields]}
         found: dict[Path, None] = {}
@@ -56,9 +57,19 @@ class Dependents:
         whole = [result for result in found if found.keys().isdisjoint(result.parents)]
         return tuple(str(result.relative_to(self._root)) for result in whole)
 
+    def build_command(self, path: Path) -> str:
+        """Return the command that builds the dataset of a file again; empty where none is known."""
+        directory = self._dataset(path)
+        if directory is None or self._datasets[directory].get("family") not in RECIPES:
+            return ""
+        return build_command(directory, self._root)
+
     def proved_datasets(self, repo: str) -> list[Path]:
         """Return the datasets with rows of a repository whose fixes can be proved by tests."""
         return self._made_of(STAGES["verify"], {"repo": repo}, "")
+
+    def _dataset(self, path: Path) -> Path | None:
+        return next((folder for folder in path.parents if folder in self._datasets), None)
 
     def _fields(self, directory: Path) -> Fields:
         """Return the fields in the paths of what is made of a dataset."""

@@ -89,6 +89,7 @@ class Stage:
 
 
 _ARCHIVE = "Restore it, or run goldpan check --repair"
+_RESTORE = "Restore it from a copy, or run {command}"
 _DELETE = "Delete it and run {command}"
 _VERDICTS = "verdicts/{repo}/{rules}/{profile}"
 _JUDGED = ("mine", "mine gharchive", "normalize", "pair", "history", "filter")
@@ -191,10 +192,18 @@ STAGES: Mapping[str, Stage] = {
         Stage(
             "build",
             inputs=(*_JUDGED, "clone", "near-duplicates", "review", "annotate"),
-            outputs=("datasets/{dataset}/**", "crosscode/{dataset}/**"),
+            outputs=("datasets/{dataset}/**",),
             command="goldpan build or goldpan tasks import for the dataset again",
-            remedy="Restore it from a copy, or run {command}",
-            digests="datasets/{dataset}/provenance.json",
+            remedy=_RESTORE,
+            digests="datasets/**/provenance.json",
+        ),
+        Stage(
+            "build crosscode",
+            inputs=("build",),
+            outputs=("crosscode/**",),
+            command="goldpan build crosscode for its folder again",
+            remedy=_RESTORE,
+            digests="crosscode/**/provenance.json",
         ),
         Stage(
             "packages",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, refuse_empty
 from goldpan.core.settings.file import Source, read_toml
 
 OPENAI = "https://api.openai.com/v1"
@@ -96,6 +96,8 @@ def load_settings(
     setting or a bad value.
     """
     environment = os.environ if environment is None else environment
+    if path is not None:
+        refuse_empty(path, "Leave it out, or write settings into it")
     source = Source(title, {}) if path is None else read_toml(path)
     values = {**source.values, **{key: flags[key] for key in flags if flags[key] is not None}}
     settable = {item.name for item in fields(kind)} - {"api_key"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -73,6 +73,8 @@ class Coverage(Result):
     unknown: tuple[Unknown, ...] = ()
     unseen: tuple[str, ...] = ()
     """Data that the last runs had no means to see, so that nobody knows whether any is missing."""
+    stored: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The profiles that filtered its pairs, by the rules of the pairs, as far as was asked."""
 
     @property
     def complete(self) -> bool:

@@ -14,10 +14,10 @@ from goldpan.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from goldpan.core.result import Results
     from goldpan.core.terminal import Reporter
+    from goldpan.miners.coverage import Coverage
     from goldpan.plan.opened import OpenPlan, PlanFile
     from goldpan.plan.results import DryRun, PlanResult, PlanStatus
     from goldpan.report.workspace_page import Addition
-    from goldpan.workspace.checking import RepositoryStatus
 
 
 def run(
@@ -48,7 +48,6 @@ def run(
         select: Search again for the selected repositories.
         force: Also run units that are up to date.
         dry_run: Only show what would run, and why.
-        execution: Where stages work, unless the plan says where for one of them.
         workspace: A directory or s3://BUCKET/NAME. (default: the plan's)
         progress: Show progress on standard error.
     """
@@ -64,7 +63,10 @@ def run(
     lab = open_workspace(file, workspace, progress=progress and not is_json())
     opened = open_plan(file, lab, reporter, execution, select=select, keep=not dry_run)
     running = PlanRun(opened, options, reported_to(reporter))
-    return DryRun(running.judged(), file.path, lab.path) if dry_run else running.run()
+    if dry_run:
+        return DryRun(running.judged(), file.path, lab.path)
+    with opened.cluster():
+        return running.run()
 
 
 def open_plan(
@@ -77,11 +79,12 @@ def open_plan(
     keep: bool = True,
 ) -> OpenPlan:
     """Check a plan in its workspace and open it with its repositories; see `selection.select`."""
-    from goldpan.plan.file import check_in
+    from goldpan.core.storage.workspace import tasks_directory
+    from goldpan.plan.file import check_plan
     from goldpan.plan.opened import OpenPlan
     from goldpan.plan.selection import select as select_repositories
 
-    check_in(file, lab)
+    check_plan(file, tasks_directory(lab.path))
     stored = OpenPlan(file, lab).folder / "selection.json"
     planned = file.head.repositories
     repos = select_repositories(planned, stored, lab.settings, reporter, anew=select, keep=keep)
@@ -90,7 +93,7 @@ def open_plan(
 
 def status(
     lab: Workspace, *repos: str, plan: Path | str | None = None, html: Path | str | None = None
-) -> Results[RepositoryStatus] | PlanStatus:
+) -> Results[Coverage] | PlanStatus:
     """Compare announced with stored counts, and list what is missing and why.
 
     Example: goldpan status --repo numpy/numpy

@@ -12,11 +12,10 @@ from typing import Any
 from pydantic import create_model
 
 from goldpan.builders.recipes import NOT
-from goldpan.core.errors import UsageError, question
+from goldpan.core.errors import UsageError, question, refuse_empty
 from goldpan.core.plugins.loading import find_builder, names_of
 from goldpan.core.plugins.parts import imported
 from goldpan.core.settings.file import Location, Problem, read_toml
-from goldpan.core.storage.workspace import tasks_directory
 from goldpan.core.values import Execution
 from goldpan.plan.datasets import DATES, filled_tag, reviews_of
 from goldpan.plan.opened import PlanFile, reads_of
@@ -26,7 +25,6 @@ from goldpan.plan.step import Stage, method_of
 from goldpan.workspace.building import families
 from goldpan.workspace.mining import Asking
 from goldpan.workspace.options import options_of, options_of_group, summary_of
-from goldpan.workspace.workspace import Workspace
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 ALWAYS = ("[mine]", "[pair]", "[clone]", "[filter]")
@@ -90,41 +88,37 @@ def plan_of(built: tuple[str, ...]) -> type[Plan]:
 def load_plan(path: str | Path) -> PlanFile:
     """Read a plan; raises `UsageError` that names all faults with line, key, cause and remedy."""
     file = Path(path)
+    refuse_empty(file, "Run goldpan init, which writes a plan to edit")
     source = read_toml(file, "docs/plans.md")
     if not _NAME.fullmatch(file.stem):
         raise UsageError(
             f"{file.stem!r} is not a name for a plan", "Choose a file name such as monthly.toml"
         )
-    datasets = source.values.get("dataset", ())
-    built = [datasets] if isinstance(datasets, Mapping) else datasets
-    named = [one.get("family") if isinstance(one, Mapping) else "" for one in built or ()]
+    built = source.values.get("dataset", [])
+    datasets = built if isinstance(built, list) else [built]
+    named = [one.get("family") if isinstance(one, Mapping) else "" for one in datasets]
     head = source.read(plan_of(tuple(map(str, named))))
     by_stage: dict[str, dict[Location, StageSection]] = {}
     for stage in STAGES:
-        by_stage.setdefault(stage.name, {}).update(_sections(head, stage.heading))
+        keys = tuple(stage.heading.strip("[]").split(".")) if stage.heading else ()
+        by_stage.setdefault(stage.name, {}).update(_sections(head, keys) if keys else ())
     return PlanFile(file, source, head, by_stage)
 
 
-def _sections(head: Plan, heading: str) -> Iterator[tuple[Location, StageSection]]:
+def _sections(
+    value: Any, keys: tuple[str, ...], place: Location = ()
+) -> Iterator[tuple[Location, StageSection]]:
     """Yield the sections under a heading, with their places in the file."""
-    found: list[tuple[Location, Any]] = [((), head)]
-    for key in heading.strip("[]").split(".") if heading else ():
-        inner = [
-            ((*place, key), getattr(value, key)) if key != "NAME" else (place, value)
-            for place, value in found
-        ]
-        found = [
-            item
-            for place, value in inner
-            for item in (
-                [((*place, number), one) for number, one in enumerate(value)]
-                if isinstance(value, tuple)
-                else [((*place, name), one) for name, one in value.items()]
-                if isinstance(value, Mapping)
-                else [(place, value)]
-            )
-        ]
-    yield from ((place, value) for place, value in found if place and value is not None)
+    if isinstance(value, tuple):
+        for number, one in enumerate(value):
+            yield from _sections(one, keys, (*place, number))
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _sections(one, keys[1:], (*place, name))
+    elif keys and value is not None:
+        yield from _sections(getattr(value, keys[0]), keys[1:], (*place, keys[0]))
+    elif value is not None:
+        yield place, value
 
 
 def check_plan(file: PlanFile, own: Path | None = None) -> None:
@@ -143,11 +137,6 @@ def check_plan(file: PlanFile, own: Path | None = None) -> None:
     ]
     if problems:
         raise file.source.refusal(list(dict.fromkeys(problems)))
-
-
-def check_in(file: PlanFile, lab: Workspace) -> None:
-    """Check a plan with the plugins and the tasks of its workspace."""
-    check_plan(file, tasks_directory(lab.path))
 
 
 def _named_twice(file: PlanFile) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from inspect import getdoc
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -15,7 +16,6 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Result
 from goldpan.core.settings.config import CONFIG_FILE, FILE_SETTINGS, Settings
 from goldpan.core.settings.trust import record_trust
-from goldpan.workspace.options import options_of, options_of_group
 from goldpan.workspace.workspace import Workspace
 
 _EXAMPLES = {"since": "2024-08-01", "plugins": ()}
@@ -79,9 +79,11 @@ def init(lab: Workspace, path: Path | str | None = None) -> NewWorkspace:
 def settings_template() -> str:
     """Return a settings file in which every setting is explained and commented out."""
     import orjson
+    from docstring_parser.google import parse
 
-    declared = (*options_of_group(Settings), *options_of(Workspace.__init__))
-    about = {option.name: option.help for option in declared}
+    documented = (getdoc(Settings), getdoc(Workspace.__init__))
+    said = [item for text in documented for item in parse(text or "").params]
+    about = {item.arg_name: " ".join((item.description or "").split()) for item in said}
     defaults = Settings()
     lines = [
         "# Settings of this workspace. The environment and options of commands override them.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -133,6 +135,15 @@ class OpenPlan:
         """Where the plan keeps what it knows: ``WORKSPACE/plans/NAME``."""
         self._records: dict[str, Record | None] = {}
         self._issues = ""
+
+    def cluster(self) -> AbstractContextManager[object]:
+        """Return what holds one cluster open for all stages, where the plan works on one."""
+        from goldpan.core.parallel.engine import open_engine
+
+        where = Execution(**self._execution)
+        if where.engine == "local":
+            return nullcontext()
+        return open_engine(where, where.workers or os.cpu_count())
 
     def is_on_cluster(self, section: StageSection) -> bool:
         """Tell whether a section's stage does its work on a cluster."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, product
@@ -83,25 +84,19 @@ class PlanRun:
 
         What depends on steps that are due cannot be told before these ran.
         """
-        found: list[StepResult] = []
-        open_steps: set[str] = set()
+        found: dict[str, StepResult] = {}
         for step in self.steps:
-            after = tuple(sorted({*step.needs, *step.after} & open_steps))
+            before = [found[name] for name in {*step.needs, *step.after} & found.keys()]
+            after = tuple(sorted(result.unit for result in before if result.is_open))
             try:
                 result = replace(self._judge(step)[1], after=after)
             except GoldpanError as error:
                 # What it reads is not there yet, or is damaged: running it tells which.
                 why = (NEVER,) if step.record is None else () if after else (error.problem,)
                 result = _result(step, "due", why=why, after=after)
-            if result.state == "due" and not result.why and after:
-                result = replace(result, state="after")
-            if result.state in ("fresh", "partial") and after:
-                result = replace(result, state="after")
-            if result.is_open:
-                open_steps.add(step.name)
-            found.append(result)
-        taken = zip(self.steps, found, strict=True)
-        return [result for step, result in taken if self._options.take(step)]
+            is_after = after and not result.why
+            found[step.name] = replace(result, state="after") if is_after else result
+        return [found[step.name] for step in self.steps if self._options.take(step)]
 
     def run(self) -> PlanResult:
         """Run what is due."""
@@ -116,7 +111,11 @@ class PlanRun:
             for batch in self._batches():
                 begun = [running for running in map(self._begin, batch) if running is not None]
                 for group in _with_equal_options(begun):
-                    self._do(group)
+                    joint = _call_at_once(group) if len(group) > 1 else None
+                    for number, running in enumerate(group):
+                        with self._failing(running):
+                            results = joint[number] if joint else _call([running.step])[0]
+                            self._succeed(running, results)
         taken = (self._ended[step.name] for step in self.steps if self._options.take(step))
         seconds = round(time.monotonic() - started, 3)
         return PlanResult(plan.file.name, plan.lab.path, tuple(plan.repos), tuple(taken), seconds)
@@ -132,21 +131,9 @@ class PlanRun:
         why = [*record.changes(basis, self.plan.lab.path, owns=step.stage.owns)]
         if record.state in ("done", "partial") and self._options.take(step):
             why += self._asked(step, record)
+        known: dict[str, State] = {"failed": "failed", "begun": "stopped"}
         state: State = "due" if why else "partial" if record.missing else "fresh"
-        if record.state == "failed":
-            state = "failed"
-        elif record.state == "begun":
-            state = "stopped"
-        return basis, _result(
-            step,
-            state,
-            why=tuple(why),
-            summary=record.summary,
-            missing=record.missing,
-            stops=record.stops,
-            problem=record.problem,
-            remedy=record.remedy,
-        )
+        return basis, _result(step, known.get(record.state, state), record, why=tuple(why))
 
     def _asked(self, step: Step, record: Record) -> Iterator[str]:
         options = self._options
@@ -177,45 +164,30 @@ class PlanRun:
             self._end(_result(step, "skipped", summary=summary, because=because.unit))
             return None
         running = _Running(step, time.monotonic())
-        try:
+        with self._failing(running):
             basis, result = self._judge(step)
             running = replace(running, basis=basis, why=result.why)
             if not result.why:
                 self._end(result)
-                return None
-            if not self._options.take(step):
+            elif not self._options.take(step):
                 left_out = f"it is not up to date, and --only leaves it out: {result.why[0]}"
                 self._end(_result(step, "skipped", summary=left_out, why=result.why))
-                return None
-            self._report(_result(step, "due", why=result.why))
-            step.prepare()
-            self.plan.keep(running.record("begun"))
-        except StoppedError:
-            raise
-        except Exception as error:  # noqa: BLE001 - no step stops the others
-            self._fail(running, error)
-            return None
-        return running
+            else:
+                self._report(_result(step, "due", why=result.why))
+                step.prepare()
+                self.plan.keep(running.record("begun"))
+                return running
+        return None
 
-    def _do(self, group: Sequence[_Running]) -> None:
-        """Do steps by one call; where that fails, each for itself."""
+    @contextmanager
+    def _failing(self, running: _Running) -> Iterator[None]:
+        """Record and report what a step fails with: no step stops the others."""
         try:
-            found = _call([running.step for running in group])
+            yield
         except StoppedError:
             raise
-        except Exception as error:  # noqa: BLE001 - no step stops the others
-            if len(group) == 1:
-                self._fail(group[0], error)
-            for running in group if len(group) > 1 else ():
-                self._do([running])
-            return
-        for running, results in zip(group, found, strict=True):
-            try:
-                self._succeed(running, results)
-            except StoppedError:
-                raise
-            except Exception as error:  # noqa: BLE001 - no step stops the others
-                self._fail(running, error)
+        except Exception as error:  # noqa: BLE001
+            self._fail(running, error)
 
     def _succeed(self, running: _Running, results: Sequence[Any]) -> None:
         step, root = running.step, self.plan.lab.path
@@ -233,7 +205,7 @@ class PlanRun:
             repo=outcome.repo,
         )
         self.plan.keep(record)
-        self._end(running.result(state, record, tuple(results)))
+        self._end(running.result(state, record, results))
 
     def _fail(self, running: _Running, error: Exception) -> None:
         explained = error if isinstance(error, GoldpanError) else explain(error)
@@ -252,7 +224,7 @@ class PlanRun:
 
     def _end(self, result: StepResult) -> None:
         self._ended[result.unit] = result
-        if result.ran or result.state == "skipped":
+        if result.ran or result.state in ("failed", "skipped"):
             self._report(result)
 
     def _report(self, result: StepResult) -> None:
@@ -281,27 +253,22 @@ class _Running:
             repo=last.repo if last else "",
         )
 
-    def result(self, state: State, record: Record, results: tuple[Any, ...] = ()) -> StepResult:
+    def result(self, state: State, record: Record, results: Sequence[Any] = ()) -> StepResult:
         """Return how it ended."""
-        return _result(
-            self.step,
-            state,
-            why=self.why,
-            ran=bool(self.basis.version),
-            seconds=record.seconds,
-            summary=record.summary,
-            missing=record.missing,
-            stops=record.stops,
-            problem=record.problem,
-            remedy=record.remedy,
-            results=tuple(one for one in results if isinstance(one, Result)),
-        )
+        shown = tuple(one for one in results if isinstance(one, Result))
+        about = {"ran": bool(self.basis.version), "seconds": record.seconds, "results": shown}
+        return _result(self.step, state, record, why=self.why, **about)
 
 
-def _result(step: Step, state: State, **about: Any) -> StepResult:
-    at = step.record.at if step.record else ""
+def _result(step: Step, state: State, record: Record | None = None, **about: Any) -> StepResult:
+    names = ("at", "summary", "missing", "stops", "problem", "remedy")
+    told = {name: getattr(record, name) for name in names} if record else {}
     return StepResult(
-        unit=step.name, stage=step.stage.name, subject=step.subject, state=state, at=at, **about
+        unit=step.name,
+        stage=step.stage.name,
+        subject=step.subject,
+        state=state,
+        **{**told, **about},
     )
 
 
@@ -315,6 +282,17 @@ def _with_equal_options(begun: Sequence[_Running]) -> list[list[_Running]]:
     for running in sorted(begun, key=lambda running: running.step.repo.lower()):
         groups.setdefault(repr(running.step.stage.options(running.step)), []).append(running)
     return list(groups.values())
+
+
+def _call_at_once(group: Sequence[_Running]) -> list[list[Any]] | None:
+    """Do steps by one call; None where that fails: each for itself tells which of them do."""
+    try:
+        return _call([running.step for running in group])
+    except StoppedError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        LOG.info("%s: %s", group[0].step.stage.name, error)
+        return None
 
 
 def _call(steps: Sequence[Step]) -> list[list[Any]]:

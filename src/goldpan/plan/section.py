@@ -311,8 +311,8 @@ def _field(option: Option, *, is_several: bool) -> tuple[Any, Any]:
         kind = _limited(kind, option)
         if is_several:
             kind = types.GenericAlias(tuple, (kind, ...))
-            default = default if default is ... else (default,)
-        elif option.is_mapping and default is not ...:
+            return kind, Field(default=(default,), description=option.help, min_length=1)
+        if option.is_mapping and default is not ...:
             default = dict(default or {})
         elif default is None:
             kind = kind | None

@@ -107,6 +107,7 @@ EVALUATE = Stage(
     keys=EvaluationSection,
     needs=_data,
     after_people=True,
+    settings=lambda _: {"gpus": None},  # on which no score depends
     files=lambda step: step.plan.data(step.section),
     ends=_evaluated,
     goes_on=True,

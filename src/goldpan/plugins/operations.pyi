@@ -1,6 +1,5 @@
 from goldpan.core.values import LOCAL as LOCAL
 from goldpan.core.values import Execution as Execution
-from goldpan.core.values import Limits as Limits
 from goldpan.core.values import Positive as Positive
 from goldpan.core.values import several as several
 from goldpan.workspace.dataset import Dataset as Dataset

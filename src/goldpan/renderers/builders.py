@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from goldpan.builders.build import NOT_DRAWN, BuildResult
 from goldpan.builders.recipes import NOT
 from goldpan.core.result import Block, Line, Title, renders
-from goldpan.filters.basis import basis_blocks
+from goldpan.filters.basis import basis_sentences
 
 
 @renders(BuildResult)
 def built(result: BuildResult) -> Iterator[Block]:
     """Yield what the dataset holds, and what became of the rest."""
     written = result.written
-    yield Title(written.family.name, f": {written.rows:,} examples in {result.seconds:.1f} s")
+    examples = "example" if written.rows == 1 else "examples"
+    yield Title(written.family.name, f": {written.rows:,} {examples} in {result.seconds:.1f} s")
     yield written.table()
     yield Line(f"{result.considered:,} considered, {result.kept:,} kept by the filters")
     whole = written.rows + written.report.dropped
@@ -37,7 +38,7 @@ def built(result: BuildResult) -> Iterator[Block]:
     yield from written.dropped_blocks()
     for kind, count in sorted(result.redacted.items()):
         yield Line(f"  {count:,} redacted in texts: {kind}")
-    yield from basis_blocks(result.basis)
+    yield from map(Line, basis_sentences(result.basis))
     if result.replaced is not None:
         yield Line(f"It replaces {result.replaced}")
     yield Line(f"Written to {written.directory}")

@@ -305,4 +305,5 @@ def added(result: AddedTask) -> Iterator[Block]:
     if result.doubts:
         yield Line("Look at these rows before you trust a score:")
     yield from (Line(f"  {doubt}") for doubt in result.doubts)
-    yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")
+    if not result.imported.written.report.lacking:
+        yield Line(f"Next: goldpan evaluate run --task {task.name} --model tfidf-svm")

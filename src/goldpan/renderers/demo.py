@@ -16,11 +16,9 @@ from goldpan.core.imports import DISTRIBUTION, EXTRAS
 from goldpan.core.result import Block, Line, Result, Table, Title, renders
 from goldpan.core.sanitize import line
 from goldpan.demo.pipeline import OPTIONAL, SHOWN, DemoResult
-from goldpan.evaluation.run import RunResult
 from goldpan.execution.verify import Verification
 from goldpan.plan.results import StepResult
 from goldpan.report.compared import ComparisonReport
-from goldpan.report.comparison.words import sentences
 from goldpan.workspace.runs import Evaluation
 
 _LONGEST = 180
@@ -97,7 +95,8 @@ def _verified(results: Sequence[Result]) -> str:
 
 
 def _evaluated(results: Sequence[Result]) -> str:
-    scores = [one for one in Evaluation(_of(results, RunResult)).scores if one.value is not None]
+    evaluations = _of(results, Evaluation)
+    scores = [one for each in evaluations for one in each.scores if one.value is not None]
     return "; ".join(
         f"{task}: {', '.join(f'{one.model} {one.value:.2f}' for one in group)} {metric}"
         for (task, metric), group in groupby(scores, lambda one: (one.task, one.metric))
@@ -105,7 +104,7 @@ def _evaluated(results: Sequence[Result]) -> str:
 
 
 def _compared(results: Sequence[Result]) -> str:
-    return "; ".join(sentences(one.result)[0] for one in _of(results, ComparisonReport))
+    return "; ".join(one.summary[0] for one in _of(results, ComparisonReport))
 
 
 def _audited(results: Sequence[Result]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from goldpan.core.result import Block, Line, Table, Title, renders
-from goldpan.filters.basis import basis_blocks
+from goldpan.filters.basis import basis_sentences
 from goldpan.filters.funnel import PLURAL, Funnel, FunnelRow, Funnels
 from goldpan.filters.pipeline import CriterionList, FilterResult
 
@@ -19,7 +19,7 @@ def filtered(result: FilterResult) -> Iterator[Block]:
         f" by profile {result.profile}: {rows:,} subjects in {result.seconds:.1f} s, "
         f"{len(result.judged)} criteria judged, {len(result.reused)} reused",
     )
-    yield from basis_blocks([result.basis])
+    yield from map(Line, basis_sentences([result.basis]))
     yield from _funnel(result.issues)
     if result.discussions.rows:
         yield from _funnel(result.discussions)
@@ -71,7 +71,7 @@ def _bar(step: FunnelRow, rows: int) -> str:
 @renders(Funnels)
 def counted(result: Funnels) -> Iterator[Block]:
     """Yield the basis of the funnels, then each funnel."""
-    yield from basis_blocks(result.basis)
+    yield from map(Line, basis_sentences(result.basis))
     for funnel in result.shown:
         yield from _funnel(funnel)
 

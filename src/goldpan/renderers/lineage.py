@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from goldpan.core.result import Block, Line, Title, blocks_of, renders
-from goldpan.filters.basis import basis_blocks
+from goldpan.filters.basis import basis_sentences
 from goldpan.lineage.check import CheckResult
 from goldpan.lineage.explain import Explanation
 from goldpan.lineage.trace import Trace
@@ -59,7 +59,7 @@ def explained(result: Explanation) -> Iterator[Block]:
     yield Title("References", f" ({len(lines):,})")
     yield from map(Line, lines)
     yield Title("Fix pairs", f" ({len(result.pairs):,})")
-    yield from basis_blocks([result.basis])
+    yield from map(Line, basis_sentences([result.basis]))
     for pair in result.pairs:
         yield Line(
             f"  issue #{pair['issue']} {relation(pair)} {pair['pull_repo']}#{pair['pull']}: "

@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import groupby
 
 from goldpan.core.result import Block, Line, Table, Title, count, renders
-from goldpan.core.storage.workspace import DEFAULT_RULES
+from goldpan.core.storage.workspace import DEFAULT_RULES, UNPAIRED
 from goldpan.miners.coverage import Coverage
 from goldpan.miners.gharchive.mine import ArchiveResult
 from goldpan.miners.gharchive.store import HourReport
@@ -26,6 +26,13 @@ def covered(result: Coverage) -> Iterator[Block]:
     since = f", entries updated since {result.since}" if result.since else ""
     yield Title(result.repo, f" via {result.via}, {result.mined_at}{since}")
     yield from counted_and_missing(result)
+    parts = []
+    for rules, profiles in result.stored.items():
+        pairs = "without pairs" if rules == UNPAIRED else f"--rules {rules}"
+        by = ", ".join(f"--profile {name}" for name in profiles)
+        parts.append(f"{pairs} ({by or 'not filtered'})")
+    if parts:
+        yield Line(f"Stored: {', '.join(parts)}")
 
 
 def counted_and_missing(result: Coverage) -> Iterator[Block]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from goldpan.core.result import Block, Line, Table, count, renders
 from goldpan.evaluation.compare.result import Comparison
-from goldpan.filters.basis import basis_blocks
-from goldpan.report.compared import ComparisonReport, FileComparisonReport, WrittenFile
+from goldpan.filters.basis import basis_sentences
+from goldpan.report.compared import ComparisonReport
 from goldpan.report.comparison import words
 from goldpan.report.comparison.picture import MOST_DRAWN, central, text_picture
 from goldpan.report.page import ReportFacts, RowFacts
@@ -16,19 +16,13 @@ from goldpan.report.page import ReportFacts, RowFacts
 @renders(ComparisonReport)
 def compared(result: ComparisonReport) -> Iterator[Block]:
     """Yield the picture, what it means, and where the files are."""
-    yield Line(words.heading(result.result))
-    if isinstance(result.result.comparison, Comparison):
-        yield from _picture(result.result.comparison)
+    if result.heading:
+        yield Line(result.heading)
+    if result.comparison is not None:
+        yield from _picture(result.comparison)
     yield from map(Line, (*result.summary, *result.warnings))
-    yield from _written(result.files)
-
-
-@renders(FileComparisonReport)
-def compared_files(result: FileComparisonReport) -> Iterator[Block]:
-    """Yield the picture, what it means, and where the files are."""
-    yield from _picture(result.result.comparison)
-    yield from map(Line, (*result.summary, *result.warnings))
-    yield from _written(result.files)
+    for file in result.files:
+        yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")
 
 
 @renders(ReportFacts)
@@ -38,7 +32,7 @@ def page(result: ReportFacts) -> Iterator[Block]:
         f"{count(result.examples, 'example')} and {count(result.dropped, 'dropped subject')} of "
         f"{count(len(result.repos), 'repository')}, {result.size / 1e6:.1f} MB"
     )
-    yield from basis_blocks(result.basis)
+    yield from map(Line, basis_sentences(result.basis))
     yield Line(f"Open {result.output} in a browser")
 
 
@@ -71,8 +65,3 @@ def _picture(comparison: Comparison) -> Iterator[Block]:
     )
     if len(standings) > MOST_DRAWN:
         yield Line(f"and {len(standings) - MOST_DRAWN} more")
-
-
-def _written(files: Sequence[WrittenFile]) -> Iterator[Block]:
-    for file in files:
-        yield Line(f"Wrote {file.output}, {file.size / 1e6:.1f} MB")

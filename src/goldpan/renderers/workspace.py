@@ -6,21 +6,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from goldpan.core.result import Block, Line, Table, Title, blocks_of, renders
-from goldpan.evaluation.overview import overview
-from goldpan.filters.basis import stored_blocks
-from goldpan.renderers.miners import covered
-from goldpan.workspace.checking import RepositoryStatus
+from goldpan.renderers.evaluation import overview
+from goldpan.renderers.llm import requests_and_cost
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.reporting import OpenedPage
 from goldpan.workspace.runs import Evaluation, RunEstimate
 from goldpan.workspace.starting import Setting, Trusted
-
-
-@renders(RepositoryStatus)
-def status(result: RepositoryStatus) -> Iterator[Block]:
-    """Yield the coverage, then the rules and profiles."""
-    yield from covered(result.coverage)
-    yield from stored_blocks(result.stored)
 
 
 @renders(Dataset)
@@ -51,20 +42,12 @@ def evaluated(result: Evaluation) -> Iterable[Block]:
 @renders(RunEstimate)
 def estimated(result: RunEstimate) -> Iterator[Block]:
     """Yield the requests, where they go and the cost."""
-    text, estimate = f"{result.task} by {result.model}, seed {result.seed}: ", result.estimate
-    if estimate is None:
-        yield Line(f"{text}it costs no money")
+    run = f"{result.task} by {result.model}, seed {result.seed}:"
+    if result.estimate is None:
+        yield Line(f"{run} it costs no money")
         return
-    yield Line(
-        f"{text}{estimate.requests:,} requests to send, about {estimate.input_tokens:,} "
-        f"tokens; {estimate.answered:,} are answered already"
-    )
-    yield Line(f"  They go to {estimate.host}, with OPENAI_API_KEY if that is set")
-    if estimate.cost is None:
-        yield Line("  The cost is unknown: give --set prices=FILE")
-        return
-    most = "" if estimate.cost_at_most is None else f", at most {estimate.cost_at_most:,.2f}"
-    yield Line(f"  Cost: about {estimate.cost:,.2f}{most}; {estimate.cost_before:,.2f} before")
+    yield Line(run)
+    yield from requests_and_cost(result.estimate, prices="--set prices=FILE", indent="  ")
 
 
 @renders(Trusted)

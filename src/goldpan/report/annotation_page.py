@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
 
 from goldpan._version import __version__
-from goldpan.annotation.studio.summary import Summary, summarize
+from goldpan.annotation.studio.summary import AnnotationReport, RoundCounts, Summary, summarize
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
-from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import for_json
 from goldpan.core.secrets import mask
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
@@ -21,34 +19,6 @@ from goldpan.report.html import render
 PAGE, JSON = "annotation.html", "annotation.json"
 _MOST_ITEMS = 200
 """Disputed items of a round that the page lists; the JSON holds all."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoundCounts:
-    """The items of a round, counted."""
-
-    project: str
-    items: int
-    agreed: int
-    adjudicated: int
-    conflicts: int
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotationReport(Result):
-    """The written report on rounds of annotation."""
-
-    files: tuple[Path, ...]
-    rounds: tuple[RoundCounts, ...]
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield a line a round, and where the files are."""
-        for each in self.rounds:
-            yield Line(
-                f"{each.project}: {each.items:,} items, {each.agreed:,} agreed, "
-                f"{each.adjudicated:,} adjudicated, {each.conflicts:,} open conflicts"
-            )
-        yield Line(f"Wrote {' and '.join(map(str, self.files))}")
 
 
 def write_annotation_report(

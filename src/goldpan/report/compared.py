@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldpan.core.result import NOT_IN_JSON, Result
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.tasks.task import Task
 from goldpan.evaluation.compare.files import FileComparison
@@ -50,39 +50,20 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonReport(Result):
-    """A comparison of stored runs, and the files that report it."""
+    """A comparison of models, and the files that report it."""
 
     schema = 2
 
-    result: ComparisonResult = field(metadata=NOT_IN_JSON)
+    heading: str
+    """The models and tasks, where they are those of stored runs."""
     metric: str
-    tasks: Sequence[Mapping[str, Any]]
-    models: Sequence[Mapping[str, Any]]
-    """By their places."""
-    comparison: Mapping[str, Any] | None
+    comparison: Comparison | None
     not_compared: str | None
     """Why there is no comparison, where there is none."""
-    new_tasks: Mapping[str, Any] | None
-    deciding: object
-    tasks_alone: Sequence[Mapping[str, Any]]
-    sections: Mapping[str, Any]
-    """Further parts of the report, by their names."""
-    left_out: Sequence[str]
-    summary: Sequence[str]
-    warnings: Sequence[str]
-    files: tuple[WrittenFile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FileComparisonReport(Result):
-    """A comparison of scores from elsewhere, and the files that report it."""
-
-    result: FileComparison = field(metadata=NOT_IN_JSON)
-    metric: str
-    layout: str
-    comparison: Mapping[str, Any]
-    new_tasks: Mapping[str, Any] | None
-    drift: Sequence[object]
+    new_tasks: Comparison | None
+    """The answer to the second question, on tasks that are not among these."""
+    facts: Mapping[str, Any]
+    """What else is known, by its name: tasks, models, and further parts of the report."""
     left_out: Sequence[str]
     summary: Sequence[str]
     warnings: Sequence[str]
@@ -103,21 +84,23 @@ def report_comparison(
     written = _write_files(
         files, lambda: make_report(workspace, result, tasks, title), lambda: paper_tables(result)
     )
-    comparison, new_tasks = result.comparison, result.new_tasks
-    return ComparisonReport(
-        result,
-        result.metric,
-        [
+    facts = {
+        "tasks": [
             {"task": task, "metric": result.metrics[task], "ranked": task in result.block.tasks}
             for task in result.tasks
         ],
-        list(map(_described, result.ranked)),
-        comparison.as_json() if isinstance(comparison, Comparison) else None,
-        None if isinstance(comparison, Comparison) else comparison,
-        None if new_tasks is None else new_tasks.as_json(),
-        result.deciding,
-        [alone.as_json() for alone in result.alone],
-        {section.name: value for section in SECTIONS if (value := section.value(result))},
+        "models": list(map(_described, result.ranked)),
+        "deciding": result.deciding,
+        "tasks_alone": result.alone,
+        **{section.name: value for section in SECTIONS if (value := section.value(result))},
+    }
+    return ComparisonReport(
+        words.heading(result),
+        result.metric,
+        result.comparison if isinstance(result.comparison, Comparison) else None,
+        None if isinstance(result.comparison, Comparison) else result.comparison,
+        result.new_tasks,
+        facts,
         [*result.block.left_out, *result.without_value],
         [*words.sentences(result), *added_sentences(result)],
         [*headlines(result), *words.warnings(result)],
@@ -125,17 +108,16 @@ def report_comparison(
     )
 
 
-def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> FileComparisonReport:
+def report_file_comparison(result: FileComparison, files: EvaluationFiles) -> ComparisonReport:
     """Write the files on a comparison of scores from elsewhere, and return both."""
     written = _write_files(files, lambda: file_report(result), lambda: file_tables(result))
-    new_tasks = result.new_tasks
-    return FileComparisonReport(
-        result,
+    return ComparisonReport(
+        "",
         result.metric,
-        result.file.layout,
-        result.comparison.as_json(),
-        None if new_tasks is None else new_tasks.as_json(),
-        result.drift,
+        result.comparison,
+        None,
+        result.new_tasks,
+        {"layout": result.file.layout, "drift": result.drift},
         result.matrix.left_out,
         file_sentences(result),
         [*result.doubts, *file_warnings(result)],

@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, refuse_empty
 from goldpan.core.plugins.registry import Registry, unknown_name
 from goldpan.core.settings.file import read_toml
 
@@ -326,6 +326,8 @@ def find_recipe(name: str) -> PaperRecipe:
 
 def read_recipe(path: Path | Traversable) -> PaperRecipe:
     """Read a recipe's file; raises `UsageError` that names file, line, key and remedy."""
+    if isinstance(path, Path):
+        refuse_empty(path, "docs/recipes.md shows what a recipe holds")
     source = read_toml(path, "docs/reference/files.md")
     name = path.name.removesuffix(_ENDING)
     if not PATTERN.fullmatch(name):

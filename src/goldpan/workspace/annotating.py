@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldpan.core.errors import UsageError
+from goldpan.core.result import blocks_of
 from goldpan.core.values import Count, several
 from goldpan.workspace.opening import Group
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from goldpan.annotation.studio.progress import Progress
     from goldpan.annotation.studio.pull import CollectedAnswers
     from goldpan.annotation.studio.push import PushResult, SuspectSelection
+    from goldpan.annotation.studio.summary import AnnotationReport
     from goldpan.datasets.tasks.task import Task
-    from goldpan.report.annotation_page import AnnotationReport
 
 
 class Annotate(Group):
@@ -287,8 +288,8 @@ class Annotate(Group):
                 pushed = push_tasks(
                     layout, running.server, form, asked_form, tasks, reporter, dataset=rows
                 )
-                show(pushed.blocks())
-            show(running.blocks())
+                show(blocks_of(pushed))
+            show(blocks_of(running))
             running.process.wait()
 
     def _server(self, url: str | None) -> Server:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MethodType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+import cyclopts
+from cyclopts import Parameter
 
 from goldpan.core.errors import UsageError, choices, suggested
 from goldpan.core.plugins.loading import find_builder, names_of
@@ -16,7 +19,7 @@ from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.values import LOCAL, Execution, Positive, file_paths, several
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import Group, OpenWorkspace
-from goldpan.workspace.options import call, options_of
+from goldpan.workspace.options import DatasetName, Names, call, options_of
 from goldpan.workspace.repositories import find_dataset, known_repositories
 
 Answer = Literal["best", "first", "all", "reviewed"]
@@ -25,13 +28,14 @@ Source = Literal["issues", "discussions"]
 _OWN = ("qa", "fault-localization", "code-edit", "issue-resolution")
 
 
+@Parameter(name="*", group=cyclopts.Group("Options of all families", sort_key=2))
 @dataclass(frozen=True, slots=True)
 class RowOptions:
     """Options of all families.
 
     Args:
-        profile (NAME): default, verified, or the path of your own .toml file.
-        rules (NAME): The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
+        profile: default, verified, or the path of your own .toml file.
+        rules: The pairing rules whose pairs and verdicts are taken: default, unconfirmed,
             landed, or a plugin's.
         split: none, random:0.8,0.1,0.1, repository:0.8,0.2, project:OWNER/NAME, stratified:0.8,0.2,
             time:2023-01-01[,2024-01-01] or, where the rows have one from their source, given.
@@ -39,27 +43,46 @@ class RowOptions:
         limit: At most this many rows, drawn by --seed. (default: all)
         texts: as-mined, or before-fix: issues as they stood before the fix was begun, or the
             question answered.
-        require (NAME): Only rows that this review kept, such as question-answer or fix-pair, or
+        require: Only rows that this review kept, such as question-answer or fix-pair, or
             that goldpan verify proved: verified, for issue-resolution; or without a finding of
             goldpan audit: not:solution-in-issue.
         gold: A gold set; the card says how well the rows agree with it.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
-        since (DATASET): An older version; the card says what has changed since then, and why.
+        since: An older version; the card says what has changed since then, and why.
     """
 
-    profile: str | Path = "default"
-    rules: str = "default"
+    profile: Annotated[str | Path, Parameter(metavar="NAME")] = "default"
+    rules: Annotated[str, Parameter(metavar="NAME")] = "default"
     split: str = "none"
     seed: int = 0
     limit: Positive | None = None
     texts: Texts = "as-mined"
-    require: str | Sequence[str] = ()
+    require: Annotated[Names, Parameter(metavar="NAME")] = ()
     gold: Path | str | Sequence[Path | str] = ()
     output: Path | str | None = None
-    since: Path | str | Dataset | None = None
+    since: DatasetName | None = None
 
 
 _ROWS = RowOptions()
+
+
+def _family(name: str, about: str, example: str = "") -> Callable[..., Dataset]:
+    """Return the method that builds a family whose options all families have."""
+
+    def build_family(
+        self: Build, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
+    ) -> Dataset:
+        return self._build(name, repos, rows, execution)
+
+    build_family.__doc__ = about
+    if example:
+        build_family.__doc__ += (
+            "\n\nThe directory holds Parquet files, a card, Croissant metadata and provenance. "
+            f"Building twice\ngives the same bytes.\n\nExample: {example}"
+        )
+    build_family.__name__ = name.replace("-", "_")
+    build_family.__qualname__ = f"Build.{build_family.__name__}"
+    return build_family
 
 
 class Build(Group):
@@ -101,8 +124,6 @@ class Build(Group):
                 the answer is the accepted one.
             answer: The best, the first or all replies, or the reply that the required review
                 question-answer names. (default: as the profile says)
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
         """
         if answer not in (None, *get_args(Answer)):
             raise unknown_name("choice of an answer", answer, get_args(Answer))
@@ -112,53 +133,21 @@ class Build(Group):
                 raise unknown_name("source of questions", name, get_args(Source))
         return self._build("qa", repos, rows, execution, answer=answer, sources=sources)
 
-    def fault_localization(
-        self, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        """Build issues with the files and lines that their fixes changed.
-
-        The directory holds Parquet files, a card, Croissant metadata and provenance. Building twice
-        gives the same bytes.
-
-        Example: goldpan build fault-localization --profile verified
-
-        Args:
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
-        """
-        return self._build("fault-localization", repos, rows, execution)
-
-    def code_edit(
-        self, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        """Build issues with the edits that fixed them, a file each.
-
-        The directory holds Parquet files, a card, Croissant metadata and provenance. Building twice
-        gives the same bytes.
-
-        Example: goldpan build code-edit --profile verified
-
-        Args:
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
-        """
-        return self._build("code-edit", repos, rows, execution)
-
-    def issue_resolution(
-        self, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        """Build issues with fixes and the tests that can verify them, as SWE-bench has them.
-
-        The directory holds Parquet files, a card, Croissant metadata and provenance. Building twice
-        gives the same bytes.
-
-        Example: goldpan build issue-resolution --profile verified
-
-        Args:
-            rows: What all families take.
-            execution: Where repositories are worked on, one a processor.
-        """
-        return self._build("issue-resolution", repos, rows, execution)
+    fault_localization = _family(
+        "fault-localization",
+        "Build issues with the files and lines that their fixes changed.",
+        "goldpan build fault-localization --profile verified",
+    )
+    code_edit = _family(
+        "code-edit",
+        "Build issues with the edits that fixed them, a file each.",
+        "goldpan build code-edit --profile verified",
+    )
+    issue_resolution = _family(
+        "issue-resolution",
+        "Build issues with fixes and the tests that can verify them, as SWE-bench has them.",
+        "goldpan build issue-resolution --profile verified",
+    )
 
     def _build(
         self,
@@ -228,16 +217,8 @@ def recipe_method(build: Build, family: str) -> Callable[..., Dataset]:
     """Return what builds a family of a plugin's recipe, with the options of the own ones."""
     from goldpan.builders.recipes import find_recipe
 
-    def build_family(
-        self: Build, *repos: str, rows: RowOptions = _ROWS, execution: Execution = LOCAL
-    ) -> Dataset:
-        return self._build(family, repos, rows, execution)
-
-    build_family.__doc__ = (
-        f"Build a dataset of a plugin: {find_recipe(family).family.title}.\n\nArgs:\n"
-        "    execution: Where repositories are worked on, one a processor."
-    )
-    return MethodType(build_family, build)
+    title = find_recipe(family).family.title
+    return MethodType(_family(family, f"Build a dataset of a plugin: {title}."), build)
 
 
 def datasets(self: OpenWorkspace) -> list[Dataset]:

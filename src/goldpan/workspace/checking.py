@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
 from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
-from goldpan.core.result import Result, Results
+from goldpan.core.result import Results
 from goldpan.core.storage.workspace import existing
-from goldpan.core.values import Limits, output_file
+from goldpan.core.values import output_file
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import known_repositories
 
@@ -22,25 +24,7 @@ if TYPE_CHECKING:
     from goldpan.miners.coverage import Coverage
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryStatus(Result):
-    """The state of a repository: what is stored and missing, and how it was paired and filtered."""
-
-    schema = 2
-
-    coverage: Coverage
-    stored: Mapping[str, Sequence[str]]
-    """The profiles that filtered its pairs, by the rules of the pairs."""
-
-    @property
-    def exit_code(self) -> int:
-        """3 where something is missing."""
-        return self.coverage.exit_code
-
-
-def status(
-    self: OpenWorkspace, *repos: str, html: Path | str | None = None
-) -> Results[RepositoryStatus]:
+def status(self: OpenWorkspace, *repos: str, html: Path | str | None = None) -> Results[Coverage]:
     """Compare announced with stored counts, and list what is missing and why.
 
     Args:
@@ -59,7 +43,7 @@ def status(
 
         write_workspace_page(self.layout, page, coverages)
     return Results(
-        RepositoryStatus(coverage, stored_profiles(self.layout, coverage.repo))
+        replace(coverage, stored=stored_profiles(self.layout, coverage.repo))
         for coverage in coverages
     )
 
@@ -85,7 +69,9 @@ def check(
         return replace(check_workspace(layout, reporter), repaired=repaired)
 
 
-def prune(self: OpenWorkspace, *, older_than: Annotated[float, Limits(0)] = 7.0) -> Pruned:
+def prune(
+    self: OpenWorkspace, *, older_than: Annotated[float, Parameter(validator=Number(gte=0))] = 7.0
+) -> Pruned:
     """Delete from a store what its workspace no longer uses.
 
     See docs/workspaces.md.

@@ -12,7 +12,7 @@ from goldpan.workspace.opening import Group
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.task import Task
-    from goldpan.report.compared import ComparisonReport, FileComparisonReport
+    from goldpan.report.compared import ComparisonReport
 
 _MOST_NAMED = 40
 
@@ -35,7 +35,7 @@ def compare(
     output: Path | str | None = None,
     markdown: Path | str | None = None,
     latex: Path | str | None = None,
-) -> ComparisonReport | FileComparisonReport:
+) -> ComparisonReport:
     """Say which models differ, from stored runs, and write a report; no model is run.
 
     Example: goldpan evaluate compare --task issue_type
@@ -114,7 +114,7 @@ def _compare_file(
     tasks: tuple[str, ...],
     models: tuple[str, ...],
     files: Any,
-) -> FileComparisonReport:
+) -> ComparisonReport:
     from goldpan.evaluation.compare.files import compare_file
     from goldpan.evaluation.compare.score_files import read_scores
     from goldpan.report.compared import report_file_comparison

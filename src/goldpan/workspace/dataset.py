@@ -17,6 +17,7 @@ from goldpan.core.plugins.registry import unknown_name
 from goldpan.core.remote import is_address, open_address
 from goldpan.core.result import Result
 from goldpan.core.values import ExportName, several
+from goldpan.workspace.opening import OpenWorkspace
 
 if TYPE_CHECKING:  # these are optional, or take long to import
     import datasets
@@ -28,7 +29,6 @@ if TYPE_CHECKING:  # these are optional, or take long to import
     from goldpan.datasets.export.export import ExportResult
     from goldpan.datasets.gold import GoldScore
     from goldpan.datasets.hub.publish import PublishResult
-    from goldpan.workspace.opening import OpenWorkspace
 
 _ORDER = ("train", "validation", "test")
 _COMMIT = re.compile(r"[0-9a-f]{40}")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
 from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Results
-from goldpan.core.values import Limits, Positive, several
+from goldpan.core.values import LOCAL, Execution, Positive, several
 from goldpan.workspace import comparing, labeling, verifying
 from goldpan.workspace.comparing import suite_members
-from goldpan.workspace.opening import Group
+from goldpan.workspace.dataset import Dataset
+from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.options import Changes, DatasetName, DatasetNames, Names, Seeds
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
@@ -20,11 +26,7 @@ if TYPE_CHECKING:
     from goldpan.evaluation.model import ModelEntry
     from goldpan.evaluation.protocol import Protocol
     from goldpan.evaluation.run import RunResult
-    from goldpan.workspace.dataset import Dataset
     from goldpan.workspace.runs import Evaluation, RunEstimate
-
-Seed = Annotated[int, Limits(0, 2**32 - 1)]
-Names = str | Sequence[str]
 
 
 class Evaluate(Group):
@@ -35,15 +37,17 @@ class Evaluate(Group):
         *,
         task: Names = (),
         suite: str | None = None,
-        dataset: str | Path | Dataset | Sequence[str | Path | Dataset] = (),
+        dataset: DatasetNames = (),
         model: Names = ("majority",),
-        seed: Seed | Sequence[Seed] = (),
+        seed: Seeds = (),
         protocol: str = "default",
-        settings: Mapping[str, Any] | None = None,
+        settings: Changes | None = None,
         ablate: Names = (),
         hold_out: str | None = None,
         by: Names = (),
         dry_run: bool = False,
+        execution: Execution = LOCAL,
+        gpus: Annotated[float, Parameter(validator=Number(gte=0))] = 0.0,
     ) -> Evaluation | Results[RunEstimate]:
         """Run models on tasks, once per seed; finished runs are not repeated.
 
@@ -69,8 +73,11 @@ class Evaluate(Group):
             by (COLUMN): Score by a column, such as document. Scores by
                 repo are always included, and by place-in-issue where goldpan audit told it.
             dry_run: Only estimate what paid models would cost.
+            execution: Where runs are done, each by itself; models behind an endpoint are asked from
+                this machine.
+            gpus: How many GPUs of one machine of a cluster a run needs.
         """
-        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs
+        from goldpan.workspace.runs import Evaluation, RunEstimate, plan_runs, run_on_cluster
 
         self.lab.settings.trust.require("plugins")
         data, directory = self._data(several(task), suite, dataset)
@@ -91,6 +98,11 @@ class Evaluate(Group):
                 RunEstimate(planned.task, planned.model.name, planned.seed, planned.estimate())
                 for planned in plan
             )
+        if execution.engine == "ray" and not any(one.estimate for one in plan.models):
+            work = partial(_run_there, self.lab.path.absolute())
+            common = {"protocol": protocol, "settings": settings, "ablate": ablate}
+            inputs = {**common, "hold_out": hold_out, "by": by}
+            return run_on_cluster(plan, several(model), inputs, work, execution, gpus)
         finished: list[RunResult] = []
         failures: list[GoldpanError] = []
         for planned in plan:
@@ -107,7 +119,7 @@ class Evaluate(Group):
         *,
         task: Names = (),
         model: Names = (),
-        dataset: str | Path | Dataset | None = None,
+        dataset: DatasetName | None = None,
         by: Names = (),
     ) -> Evaluation:
         """Recompute the scores of finished runs from their predictions; no model is run.
@@ -157,7 +169,7 @@ class Evaluate(Group):
         return Evaluation(results)
 
     def lengths(
-        self, *, task: Names = (), model: Names = (), dataset: str | Path | Dataset | None = None
+        self, *, task: Names = (), model: Names = (), dataset: DatasetName | None = None
     ) -> Results[LengthScores]:
         """Score short, medium and long inputs of finished runs separately (FAUN-Eval, RQ3).
 
@@ -218,14 +230,14 @@ class Evaluate(Group):
         task: Names,
         weights: Names,
         download: bool = False,
-        seed: Seed | Sequence[Seed] = (),
+        seed: Seeds = (),
         protocol: str = "default",
         epochs: int | None = None,
         deepspeed: str | None = None,
         workers: Positive = 1,
         lora: bool = False,
-        settings: Mapping[str, Any] | None = None,
-        dataset: str | Path | Dataset | None = None,
+        settings: Changes | None = None,
+        dataset: DatasetName | None = None,
     ) -> Evaluation:
         """Fine-tune language models on tasks and test them; interrupted runs resume.
 
@@ -278,14 +290,9 @@ class Evaluate(Group):
     resolved = verifying.resolved
 
     def _data(
-        self,
-        task: tuple[str, ...],
-        suite: str | None,
-        dataset: str | Path | Dataset | Sequence[str | Path | Dataset],
+        self, task: tuple[str, ...], suite: str | None, dataset: DatasetNames
     ) -> tuple[list[str | Dataset], Path | None]:
         """Return what to run on, and the directory of the rows where one holds those of a task."""
-        from goldpan.workspace.dataset import Dataset
-
         given = (dataset,) if isinstance(dataset, (str, Path, Dataset)) else tuple(dataset)
         tasks = list(dict.fromkeys([*task, *(self._members(suite) if suite else ())]))
         if tasks and len(given) == 1:
@@ -310,3 +317,10 @@ class Evaluate(Group):
                 f"Run goldpan tasks import for {', '.join(task.name for task in members)}",
             )
         return present
+
+
+def _run_there(root: Path, values: Mapping[str, Any]) -> RunResult:
+    """Do one run on a machine of a cluster; raises what it raises."""
+    found = Evaluate(OpenWorkspace(root)).run(**values)
+    run: RunResult = found[0]
+    return run

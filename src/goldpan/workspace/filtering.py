@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldpan.core.result import Results, count
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, Count, Execution, several
 from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.options import Changes
 from goldpan.workspace.repositories import dataset_directory, known_repositories
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from goldpan.annotation.review.calibration import Calibrations
+    from goldpan.annotation.review.calibration import Calibration
     from goldpan.annotation.review.run import ReviewResult
-    from goldpan.annotation.review.votes import ReviewEstimate
     from goldpan.core.storage.workspace import WorkspaceLayout
     from goldpan.filters.funnel import Funnels
     from goldpan.filters.pipeline import FilterResult
@@ -30,7 +30,7 @@ def filter(
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
     rejects: Path | str | None = None,
     list: bool = False,
     execution: Execution = LOCAL,
@@ -50,7 +50,6 @@ def filter(
         settings (CRITERION.KEY=VALUE): A setting of a criterion, in place of the profile's.
         rejects: Also write what is dropped, to a .parquet, .jsonl or .csv file.
         list: Only list the criteria and which ones decide.
-        execution: Where repositories are judged, one a processor.
     """
     from goldpan.filters.funnel import write_rejects
     from goldpan.filters.pipeline import CriterionList, run_filters
@@ -76,7 +75,7 @@ def funnel(
     *repos: str,
     profile: str | Path = "default",
     rules: str = "default",
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
     output: Path | str | None = None,
 ) -> Funnels:
     """Show what each criterion drops, on its own and in sequence.
@@ -142,7 +141,7 @@ def choose_profile(
     repos: Sequence[str],
     profile: str | Path,
     rules: str,
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
 ) -> tuple[WorkspaceLayout, list[str], Profile]:
     """Return the paths by pairing rules, the repositories, and the profile that judges them.
 
@@ -163,7 +162,7 @@ def review(
     model: str | Sequence[str] = (),
     base_url: str | None = None,
     settings_file: Path | str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Changes | None = None,
     subject: str | Sequence[str] = (),
     dataset: str | Path | None = None,
     limit: Count | None = None,
@@ -171,7 +170,7 @@ def review(
     batch: bool = False,
     dry_run: bool = False,
     calibrate: str | Path | None = None,
-) -> ReviewResult | ReviewEstimate | Calibrations:
+) -> ReviewResult | Results[Calibration]:
     """Ask language models to judge what a profile keeps (FAUN-Eval, section 3.3.3).
 
     The key comes from OPENAI_API_KEY. Every request and answer is stored, so running again
@@ -197,12 +196,7 @@ def review(
             project's name, or a Parquet file.
     """
     from goldpan.annotation.review.request import load_review_settings
-    from goldpan.annotation.review.run import (
-        estimate_labels,
-        estimate_review,
-        review_labels,
-        run_review,
-    )
+    from goldpan.annotation.review.run import review_labels, run_review
 
     if calibrate is not None:
         return _calibrations(self, repos, profile, rules, str(calibrate))
@@ -221,17 +215,14 @@ def review(
     with self.reporting() as reporter:
         if dataset is not None:
             directory = dataset_directory(self.layout, dataset)
-            if dry_run:
-                return estimate_labels(self.layout, directory, reviewing)
-            return review_labels(self.layout, directory, reviewing, reporter)
+            return review_labels(self.layout, directory, reviewing, reporter, dry_run=dry_run)
         layout, names, chosen = choose_profile(self, repos, profile, rules)
-        work = estimate_review if dry_run else run_review
-        return work(layout, names, chosen, reviewing, reporter)
+        return run_review(layout, names, chosen, reviewing, reporter, dry_run=dry_run)
 
 
 def _calibrations(
     self: OpenWorkspace, repos: Sequence[str], profile: str | Path, rules: str, people: str
-) -> Calibrations:
+) -> Results[Calibration]:
     """Return how models' verdicts fare beside people's, by language and by signal."""
     from goldpan.annotation.review.calibration import calibrate_reviews
 

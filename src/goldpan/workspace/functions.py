@@ -10,6 +10,7 @@ from goldpan.core.errors import DatasetError
 from goldpan.core.values import Count, several
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.options import DatasetName, DatasetNames
 from goldpan.workspace.repositories import find_dataset, table_path
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def diff(
-    old: str | Path | Dataset,
-    new: str | Path | Dataset,
+    old: DatasetName,
+    new: DatasetName,
     *,
     limit: Count = 20,
     output: Path | str | None = None,
@@ -59,9 +60,9 @@ def diff(
 
 
 def contamination(
-    dataset: str | Path | Dataset,
+    dataset: DatasetName,
     *,
-    against: str | Path | Dataset | Sequence[str | Path | Dataset],
+    against: DatasetNames,
     column: str | Sequence[str] = (),
     ngram: int = 13,
     common: int = 10,

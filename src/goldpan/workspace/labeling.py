@@ -12,17 +12,17 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import Count, Positive, file_paths
 from goldpan.workspace.opening import Group
+from goldpan.workspace.options import DatasetName
 from goldpan.workspace.repositories import dataset_directory, find_dataset
 
 if TYPE_CHECKING:
     from goldpan.datasets.gold import GoldScore
     from goldpan.evaluation.label_errors import LabelErrors
-    from goldpan.workspace.dataset import Dataset
 
 
 def labels(
     self: Group,
-    dataset: Path | str | Dataset,
+    dataset: DatasetName,
     *,
     gold: Path | str | Sequence[Path | str] = (),
     half: Literal["dev", "test"] | None = None,
@@ -91,7 +91,7 @@ def label_errors(
     self: Group,
     *,
     task: str,
-    dataset: str | Path | Dataset | None = None,
+    dataset: DatasetName | None = None,
     folds: int = 5,
     seed: Count = 0,
     limit: Count = 20,

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import cyclopts
+from cyclopts import Parameter
 
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.result import Results
 from goldpan.core.settings.config import Included, Via
 from goldpan.core.values import LOCAL, Execution
 from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.options import Switch
 from goldpan.workspace.repositories import (
     absolute_layout,
     known_repositories,
@@ -29,28 +33,29 @@ if TYPE_CHECKING:
     from goldpan.miners.tables.normalize import TableCounts
 
 
+@Parameter(name="*", group=cyclopts.Group("Settings for this run (goldpan.toml)", sort_key=2))
 @dataclass(frozen=True, slots=True)
 class Asking:
     """Settings for this run (goldpan.toml).
 
     Args:
-        api_url (URL): GitHub Enterprise Server: https://HOST/api/v3.
+        api_url: GitHub Enterprise Server: https://HOST/api/v3.
         via: Which API to mine through; auto is GraphQL with a token and REST without.
-        since (DATE): Only entries updated since this date, such as 2024-08-01.
+        since: Only entries updated since this date, such as 2024-08-01.
         include: What to mine beside issues and pull requests.
         concurrency: How many requests to send at once. (default: 4)
         at_once: How many repositories to mine at once; they share the rate limit. (default: 8,
             fewer if memory is short)
-        patience (TIME): How long to wait while GitHub is down, such as 30m. (default: 1h)
+        patience: How long to wait while GitHub is down, such as 30m. (default: 1h)
     """
 
-    api_url: str | None = None
+    api_url: Annotated[str | None, Parameter(metavar="URL")] = None
     via: Via | None = None
-    since: str | None = None
+    since: Annotated[str | None, Parameter(metavar="DATE")] = None
     include: Included | Sequence[Included] = ()
     concurrency: int | None = None
     at_once: int | None = None
-    patience: str | float | None = None
+    patience: Annotated[str | float | None, Parameter(metavar="TIME")] = None
 
 
 _AS_SET = Asking()
@@ -84,20 +89,12 @@ class Mine(Group):
             license (SPDX): The license of the one repository where GitHub is wrong or silent, such
                 as MIT.
             dry_run: Only predict the cost.
-            asking: How GitHub is asked, in place of the settings of the workspace.
         """
         from goldpan.datasets.licenses import stated_license
         from goldpan.miners.mine import MineResult
 
         if asking != _AS_SET:
-            mine = Mine(self.lab.opened(**asdict(asking)))
-            return mine(
-                *repos,
-                repo_file=repo_file,
-                from_backup=from_backup,
-                license=license,
-                dry_run=dry_run,
-            )
+            self = Mine(self.lab.opened(**asdict(asking)))
         names = named_repositories(repos, repo_file)
         if not names:
             raise UsageError(
@@ -187,7 +184,6 @@ class Mine(Group):
             source (PATH): A folder with YYYY-MM-DD-H.json.gz files, or a web address. (default: GH
                 Archive)
             event (TYPE): An event type to keep.
-            execution: Where hours are read.
             keep_downloads: Keep downloaded files.
             concurrency: How many requests to send at once. (default: 4)
         """
@@ -217,7 +213,6 @@ def normalize(
 
     Args:
         license (SPDX): States the license of one repository, such as MIT; `mined` takes that back.
-        execution: Where repositories are worked on, one a processor.
     """
     from goldpan.datasets.licenses import stated_license
     from goldpan.miners.tables.normalize import normalize_all
@@ -235,7 +230,7 @@ def clone(
     self: OpenWorkspace,
     *repos: str,
     source: str | Path | None = None,
-    network: bool | None = None,
+    network: Switch | None = None,
     execution: Execution = LOCAL,
 ) -> Results[FetchedHistory]:
     """Fetch the code's history, and find the states before and after each pull request.
@@ -251,7 +246,6 @@ def clone(
         source (PATH): A git address, a local mirror or a bundle, instead of GitHub; for several
             repositories, put {owner} and {name} in it.
         network: Ask GitHub for what git cannot tell. (default: unless --source is local)
-        execution: Where local sources are read, one repository a processor.
     """
     from goldpan.core.settings.config import repository_name
     from goldpan.git.remote import find_remote, source_of
@@ -314,7 +308,6 @@ def pair(
 
     Args:
         rules (NAME): default, unconfirmed, landed, or a plugin's.
-        execution: Where repositories are worked on, one a processor.
     """
     from goldpan.filters.basis import find_basis
     from goldpan.miners.pairing import find_rules

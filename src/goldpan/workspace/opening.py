@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from goldpan.core.errors import UsageError
 from goldpan.core.remote import mirror_at
 from goldpan.core.settings.config import Included, Settings, Via, load_settings
 from goldpan.core.storage.workspace import WorkspaceLayout, use_tasks
@@ -86,7 +87,10 @@ class OpenWorkspace:
     @cached_property
     def settings(self) -> Settings:
         """The settings in effect, read when they are first asked for."""
-        return load_settings(self._opening)
+        settings = load_settings(self._opening)
+        if settings.workspace.is_file():
+            raise UsageError(f"{settings.workspace} is a file, not a workspace", "Give a directory")
+        return settings
 
     @cached_property
     def layout(self) -> WorkspaceLayout:

@@ -1,38 +1,151 @@
-"""The options of a method, read off its signature and docstring; cyclopts parses them.
+"""The options that several methods share, and those of a method, as cyclopts reads them.
 
-A parameter's type, default and name stand in the signature, its help in the docstring's ``Args:``,
-where ``name (PLACEHOLDER): help`` also says how its value is written. Parameters before ``*`` are
-arguments of the command, ``*repos`` is ``--repo``, a `Mapping` is ``--set KEY=VALUE``, and the
-fields of a dataclass are options that belong together.
+A method's signature and its docstring declare a command. Parameters before ``*`` are arguments,
+``*repos`` is ``--repo``, a dataclass is a group of options, and in the docstring's ``Args:`` stands
+``name (PLACEHOLDER): help``.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, wraps
 from pathlib import Path
 from types import MethodType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import orjson
+from cyclopts import App, Parameter
+from cyclopts.token import Token
+from cyclopts.validators import Number
 from docstring_parser.google import parse
 
 from goldpan.core.errors import UsageError
-from goldpan.core.values import Limits
+from goldpan.core.values import several
 from goldpan.workspace.dataset import Dataset
 from goldpan.workspace.opening import OpenWorkspace
 from goldpan.workspace.repositories import find_dataset
 
-REQUIRED = inspect.Parameter.empty
-FROM_PROGRAM = ("workspace", "progress")
-"""Parameters of functions of the package that no command has of its own."""
-_NAMES = {"repos": "repo", "settings": "set"}
-"""The two options that a command line names otherwise than Python does."""
-_REPOS = "A repository. (default: all that are there)"
-BY_TYPE = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
-Words = Literal["argument", "option"]
+if TYPE_CHECKING:  # it takes long to import
+    from annotated_types import Interval
+
+_DATASET = "Its name in the workspace, its directory, or OWNER/NAME on the Hugging Face Hub."
+_FROM_PROGRAM = ("workspace", "progress")
+"""Parameters that options of the program give."""
+_PLACEHOLDERS = {int: "N", float: "N", Path: "PATH", str: "TEXT"}
+
+
+def _settings(_: type, tokens: Sequence[Token]) -> dict[str, Any]:
+    """Return settings of ``KEY=VALUE``; a value that is JSON is read as such."""
+    settings = {}
+    for token in tokens:
+        name, sign, value = token.value.partition("=")
+        if not sign:
+            raise UsageError(f"--set {token.value!r} has no value", "Write name=value")
+        try:
+            settings[name] = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            settings[name] = value
+    return settings
+
+
+def _paths(_: type, tokens: Sequence[Token]) -> list[Path]:
+    return [Path(token.value) for token in tokens]
+
+
+def _shown_default(value: Any) -> str | None:
+    if value in (None, (), "", False, True):
+        return None
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+AS_OPTIONS = Parameter(negative_bool=(), negative_iterable=(), show_default=_shown_default)
+"""How options are read and shown where nothing else is said of them."""
+Names = str | Sequence[str]
+"""One name, or several."""
+Files = Annotated[
+    Path | str | Sequence[Path | str], Parameter(converter=_paths, n_tokens=-1, accepts_keys=False)
+]
+Repos = Annotated[
+    Sequence[str],
+    Parameter(
+        name="--repo", metavar="OWNER/NAME...", help="A repository. (default: all that are there)"
+    ),
+]
+DatasetName = Annotated[str | Path | Dataset, Parameter(metavar="DATASET", accepts_keys=False)]
+DatasetNames = Annotated[
+    str | Path | Dataset | Sequence[str | Path | Dataset],
+    Parameter(metavar="DATASET...", accepts_keys=False),
+]
+Changes = Annotated[
+    Mapping[str, Any],
+    Parameter(
+        name="--set", metavar="KEY=VALUE...", converter=_settings, n_tokens=-1, accepts_keys=False
+    ),
+]
+"""Settings by name."""
+_OF_SEEDS = Number(gte=0, lt=2**32)
+Seed = Annotated[int, Parameter(validator=_OF_SEEDS)]
+Seeds = Annotated[int | Sequence[int], Parameter(validator=_OF_SEEDS)]
+Switch = Annotated[bool, Parameter(negative_bool="no-")]
+"""A flag that is on, or as a command finds, unless ``--no-NAME`` is given."""
+
+
+def declared(lab: OpenWorkspace | None, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method as a function of what a command line gives.
+
+    A method of `Dataset` takes the dataset's name first. What a method returns is left out, as it
+    may not be imported yet. Raises `TypeError` for a parameter without a type.
+    """
+    taken = inspect.signature(method).parameters
+
+    @wraps(method)
+    def command(*words: Any, repos: Names = (), **options: Any) -> Any:
+        assert lab is not None
+        given: list[Any] = [*words, *several(repos)]
+        if "self" in taken:
+            given[0] = find_dataset(lab, given[0])
+        if "workspace" in taken and "workspace" in lab.given:
+            options["workspace"] = lab.path
+        if "progress" in taken:
+            options["progress"] = lab.shows_progress
+        return method(*given, **options)
+
+    about = {item.arg_name: item for item in parse(inspect.getdoc(method) or "").params}
+    placeholders = [item.type_name for item in about.values() if item.type_name]
+    parameters = []
+    for item in taken.values():
+        said = about.get(item.name)
+        told: dict[str, Any] = {"help": " ".join((said.description or "").split())} if said else {}
+        if said and said.type_name:
+            told["metavar"] = said.type_name
+        if item.name in _FROM_PROGRAM:
+            continue
+        if item.name == "self":
+            item = item.replace(name="dataset", annotation=DatasetName)
+            told["help"] = _DATASET
+        if item.annotation is item.empty:
+            raise TypeError(f"its parameter {item.name} has no type")
+        if item.kind is item.VAR_POSITIONAL:
+            item = item.replace(kind=item.KEYWORD_ONLY, default=(), annotation=Repos)
+        elif item.kind is item.POSITIONAL_OR_KEYWORD:
+            item = item.replace(kind=item.POSITIONAL_ONLY)
+            if placeholders.count(told.get("metavar", "")) == 1:
+                told["name"] = told["metavar"]
+        parameters.append(item.replace(annotation=Annotated[item.annotation, Parameter(**told)]))
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {item.name: item.annotation for item in parameters}
+    return command
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +154,23 @@ class Option:
 
     name: str
     """As Python and plans write it."""
+    word: str
+    """As the command line writes it."""
     hint: Any
     """Its type, as Python takes it."""
     default: Any
     help: str
-    kind: Words
+    kind: Literal["argument", "option"]
     placeholder: str
     group: str = ""
     """The parameter whose dataclass it is a field of."""
-    panel: str = ""
-    """What help calls the options of that dataclass."""
-
-    @property
-    def word(self) -> str:
-        """The name on the command line; ``from_``, a word of Python, is ``from``."""
-        return _NAMES.get(self.name, self.name).rstrip("_").replace("_", "-")
+    limits: Interval | None = None
+    """The limits of a number."""
 
     @property
     def typed(self) -> Any:
         """The type of what a command line gives: of a union its list, else its first member."""
         return _typed(self.hint)
-
-    @property
-    def is_list(self) -> bool:
-        """True where it may be given several times."""
-        return get_origin(self.typed) is tuple
 
     @property
     def is_mapping(self) -> bool:
@@ -80,106 +185,80 @@ class Option:
     @property
     def is_required(self) -> bool:
         """True where it has no default."""
-        return self.default is REQUIRED
-
-    @property
-    def limits(self) -> Limits | None:
-        """The limits of a number."""
-        return next(_limits(self.hint), None)
+        return self.default is inspect.Parameter.empty
 
     @property
     def about(self) -> str:
         """Its help, with the default."""
-        if self.default in (None, (), "", False, True, REQUIRED):
-            return self.help
-        is_list = isinstance(self.default, tuple)
-        default = ", ".join(map(str, self.default)) if is_list else self.default
-        return f"{self.help} [default: {default}]"
+        default = None if self.is_required else _shown_default(self.default)
+        return self.help if default is None else f"{self.help} [default: {default}]"
 
 
-_DATASET = Option(
-    "dataset",
-    str,
-    REQUIRED,
-    "Its name in the workspace, its directory, or OWNER/NAME on the Hugging Face Hub.",
-    "argument",
-    "DATASET",
-)
-"""The first argument of a command that is a method of `Dataset`."""
-
-
-def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
-    """Return the options of a bound method, or of a function of the package.
+def options_of(method: Callable[..., Any]) -> tuple[Option, ...]:
+    """Return the options of a method or function, as cyclopts reads them.
 
     Raises `TypeError` for a parameter without a type that a command line can give.
     """
-    return _options_of(getattr(function, "__func__", function), isinstance(function, MethodType))
+    return _options_of(getattr(method, "__func__", method), isinstance(method, MethodType))
 
 
 @cache
 def _options_of(function: Callable[..., Any], is_bound: bool) -> tuple[Option, ...]:
-    about = {item.arg_name: item for item in parse(inspect.getdoc(function) or "").params}
-    parameters = list(inspect.signature(function).parameters.values())[is_bound:]
-    of_dataset = not is_bound and function.__qualname__.startswith("Dataset.")
-    named = [item for item in parameters if item.name not in ("self", *FROM_PROGRAM)]
-    hints = _hints(function, [item.name for item in named])
-    found = [_DATASET] if of_dataset else []
-    for item in named:
-        hint, is_rest = hints[item.name], item.kind is item.VAR_POSITIONAL
-        if is_dataclass(hint):
-            found += options_of_group(hint, item.name)  # type: ignore[arg-type]
+    method = MethodType(function, object()) if is_bound else function
+    return tuple(_read(declared(None, method)))
+
+
+def _read(command: Callable[..., Any]) -> Iterator[Option]:
+    from annotated_types import Interval
+
+    app, group = App(default_parameter=AS_OPTIONS), ""
+    app.default(command)
+    for argument in app.assemble_argument_collection(parse_docstring=True):
+        info, parameter = argument.field_info, argument.parameter
+        if argument.children:
+            group = info.name
             continue
-        hint = Sequence[hint] if is_rest else hint  # type: ignore[valid-type]
-        said = about.get(item.name)
-        text = " ".join((said.description or "").split()) if said else _REPOS if is_rest else ""
-        kind: Words = "option" if is_rest or item.kind is item.KEYWORD_ONLY else "argument"
-        default = () if is_rest else item.default
-        placeholder = _placeholder(item.name, hint, said)
-        found.append(Option(item.name, hint, default, text, kind, placeholder))
-    return tuple(found)
-
-
-@cache
-def options_of_group(kind: type[Any], name: str = "") -> tuple[Option, ...]:
-    """Return the options that are fields of a dataclass."""
-    parsed = parse(inspect.getdoc(kind) or "")
-    about = {item.arg_name: item for item in parsed.params}
-    hints = get_type_hints(kind, localns={"Dataset": Dataset}, include_extras=True)
-    return tuple(
-        Option(
-            field.name,
-            hints[field.name],
-            REQUIRED if field.default is MISSING else field.default,
-            " ".join((about[field.name].description or "").split()) if field.name in about else "",
-            "option",
-            _placeholder(field.name, hints[field.name], about.get(field.name)),
-            name,
-            (parsed.short_description or "").rstrip("."),
+        checks: Any = parameter.validator
+        limits = (
+            Interval(gt=check.gt, ge=check.gte, lt=check.lt, le=check.lte)
+            for check in checks
+            if isinstance(check, Number)
         )
-        for field in fields(kind)
-    )
+        yield Option(
+            argument.keys[-1] if argument.keys else info.name,
+            argument.names[0].lstrip("-"),
+            info.annotation,
+            info.default,
+            " ".join((parameter.help or "").split()),
+            "argument" if argument.index is not None else "option",
+            placeholder(info.annotation, parameter.metavar),
+            group if argument.keys else "",
+            next(limits, None),
+        )
 
 
-def grouped(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a method takes of values by name: options that belong together as one value."""
-    taken = dict(values)
-    by_group: dict[str, dict[str, Any]] = {}
-    for option in options_of(function):
-        if option.group and option.name in taken:
-            by_group.setdefault(option.group, {})[option.name] = taken.pop(option.name)
-    hints = _hints(getattr(function, "__func__", function), list(by_group))
-    return taken | {name: hints[name](**of_group) for name, of_group in by_group.items()}
+def options_of_group(kind: type[Any], name: str = "") -> tuple[Option, ...]:
+    """Return the options that are fields of a dataclass, as those of a parameter of a name."""
+
+    def taking(*, group: Any = None) -> None: ...
+
+    taking.__annotations__ = {"group": kind}
+    return tuple(replace(option, group=name) for option in _read(taking))
 
 
 def call(lab: OpenWorkspace, method: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Call a method with values by name; one of `Dataset` on the dataset that they name."""
-    given = grouped(method, values)
-    if not isinstance(method, MethodType) and method.__qualname__.startswith("Dataset."):
-        return method(find_dataset(lab, given.pop("dataset")), **given)
-    named = [option.name for option in options_of(method) if option.kind == "argument"]
-    arguments = [given.pop(name) for name in named if name in given]
-    repos = given.pop("repos", ())
-    return method(*arguments, *([repos] if isinstance(repos, str) else repos), **given)
+    """Call a method with values by name, those of a group of options, too."""
+    given, groups = dict(values), dict[str, dict[str, Any]]()
+    words = []
+    for option in options_of(method):
+        if option.group and option.name in given:
+            groups.setdefault(option.group, {})[option.name] = given.pop(option.name)
+        elif option.kind == "argument" and option.name in given:
+            words.append(given.pop(option.name))
+    command = declared(lab, method)
+    hints = get_type_hints(command)
+    made = {name: hints[name](**of_group) for name, of_group in groups.items()}
+    return command(*words, **given, **made)
 
 
 def summary_of(documented: object) -> str:
@@ -187,32 +266,20 @@ def summary_of(documented: object) -> str:
     return (inspect.getdoc(documented) or "").partition("\n\n")[0].replace("\n", " ")
 
 
-def settings_from(values: Sequence[str]) -> dict[str, Any]:
-    """Return settings of ``KEY=VALUE``; a value that is JSON is read as such."""
-    settings = {}
-    for text in values:
-        name, sign, value = text.partition("=")
-        if not sign:
-            raise UsageError(f"--set {text!r} has no value", "Write name=value")
-        try:
-            settings[name] = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            settings[name] = value
-    return settings
+def placeholder(hint: Any, metavar: str | None = None) -> str:
+    """Return what stands for a value in help; choices are told."""
+    single = single_type(hint)
+    known = metavar or _PLACEHOLDERS.get(single, "")
+    if get_origin(single) is Literal and not metavar:
+        known = "|".join(map(str, get_args(single)))
+    is_list = get_origin(_typed(hint)) is tuple
+    return f"{known}..." if is_list and known and not known.endswith("...") else known
 
 
-def _hints(function: Callable[..., Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the types of some parameters; what only type checkers import is not looked for."""
-
-    def asked() -> None: ...
-
-    asked.__annotations__ = {
-        name: function.__annotations__[name] for name in names if name in function.__annotations__
-    }
-    if untyped := [name for name in names if name not in asked.__annotations__]:
-        raise TypeError(f"its parameter {untyped[0]} has no type")
-    module = function.__globals__
-    return get_type_hints(asked, module, {"Dataset": Dataset}, include_extras=True)
+def single_type(hint: Any) -> Any:
+    """Return the type of one value as a command line gives it."""
+    typed = _typed(hint)
+    return get_args(typed)[0] if get_origin(typed) is tuple else typed
 
 
 def _bare(hint: Any) -> Any:
@@ -227,28 +294,11 @@ def _members(hint: Any) -> list[Any]:
 
 
 def _typed(hint: Any) -> Any:
-    members = _members(hint)
+    members = [inner for member in _members(hint) for inner in _members(member)]
     for member in members:
         if get_origin(member) is Mapping:
             return tuple[str, ...]
-        if get_origin(member) is not None and get_origin(member) is Sequence:
+        if get_origin(member) is Sequence:
             item = _typed(get_args(member)[0])
             return tuple[item, ...]  # type: ignore[valid-type]
     return members[0]
-
-
-def _limits(hint: Any) -> Iterator[Limits]:
-    yield from (mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Limits))
-    for member in get_args(hint) if get_origin(hint) is not Literal else ():
-        yield from _limits(member)
-
-
-def _placeholder(name: str, hint: Any, said: Any) -> str:
-    typed = _typed(hint)
-    is_list = get_origin(typed) is tuple
-    single = get_args(typed)[0] if is_list else typed
-    known = "OWNER/NAME" if name == "repos" else "KEY=VALUE" if name == "settings" else ""
-    if get_origin(single) is Literal:
-        known = "|".join(map(str, get_args(single)))
-    given = (said.type_name if said else None) or known or BY_TYPE.get(single, "")
-    return f"{given}..." if is_list and given else given

@@ -16,11 +16,12 @@ from goldpan.core.values import output_file
 from goldpan.workspace.comparing import compare
 from goldpan.workspace.filtering import choose_profile
 from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.options import Switch
 from goldpan.workspace.repositories import dataset_directories
 
 if TYPE_CHECKING:
     from goldpan.lineage.trace import Trace
-    from goldpan.report.compared import ComparisonReport, FileComparisonReport
+    from goldpan.report.compared import ComparisonReport
     from goldpan.report.page import ReportFacts, RowFacts
 
 _REPORTS = ("goldpan-report.html", "*.html")
@@ -36,7 +37,7 @@ def report(
     row: str | None = None,
     runs: bool = False,
     output: Path | str | None = None,
-) -> ReportFacts | RowFacts | ComparisonReport | FileComparisonReport:
+) -> ReportFacts | RowFacts | ComparisonReport:
     """Write an HTML page with the funnel, distributions, and examples with their evidence.
 
     Of an audited dataset it shows the findings. With --runs, or if the workspace holds only
@@ -113,7 +114,7 @@ class OpenedPage(Result):
 
 
 def open_page(
-    self: OpenWorkspace, *, project: str | None = None, browser: bool = True
+    self: OpenWorkspace, *, project: str | None = None, browser: Switch = True
 ) -> OpenedPage:
     """Open the newest report, or an annotation project in Label Studio, in the browser.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from goldpan.core.errors import UsageError, WorkspaceError, cause_of, question
+from goldpan.core.errors import UsageError, WorkspaceError, cause_of, question, refuse_empty
 from goldpan.core.settings.config import repository_name
 from goldpan.core.storage.workspace import WorkspaceLayout, existing
 from goldpan.workspace.opening import OpenWorkspace
@@ -46,6 +46,7 @@ def named_repositories(repos: Iterable[str], file: Path | str | None) -> list[st
     """Return the repositories that are named here and in the lines of a file, each once."""
     names = [repository_name(repo) for repo in repos]
     if file is not None:
+        refuse_empty(Path(file), "Write one OWNER/NAME per line into it")
         try:
             lines = Path(file).read_text(encoding="utf-8-sig").split("\n")
         except (OSError, UnicodeDecodeError) as error:

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
 from goldpan.core.errors import UsageError
 from goldpan.core.result import Result, Results
-from goldpan.core.values import Limits, several
+from goldpan.core.values import several
 from goldpan.workspace.opening import OpenWorkspace
+from goldpan.workspace.options import Seed
 
 if TYPE_CHECKING:
     from goldpan.reproduce.recipe import PaperRecipe, TableRecipe
@@ -25,11 +29,11 @@ def reproduce(
     task: str | Sequence[str] = (),
     no_run: bool = False,
     quick: bool = False,
-    limit: Annotated[int, Limits(10)] | None = None,
+    limit: Annotated[int, Parameter(validator=Number(gte=10))] | None = None,
     slurm: bool = False,
     list: bool = False,
     download: bool = False,
-    seed: Annotated[int, Limits(0, 2**32 - 1)] | None = None,
+    seed: Seed | None = None,
     output: Path | str | None = None,
 ) -> Result:
     """Repeat the tables of a paper, and show each cell beside the printed one.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldpan.core.errors import GoldpanError, UsageError
+from goldpan.core.errors import EvaluationError, GoldpanError, UsageError
 from goldpan.core.result import Result, Results
 from goldpan.core.storage.workspace import tasks_directory
+from goldpan.core.values import Execution
 from goldpan.datasets.tasks.data import TaskData, task_directory
 from goldpan.datasets.tasks.registry import find_task, load_tasks, tasks_of_family
 from goldpan.evaluation.model import Model, UnansweredError, find_model
@@ -205,6 +207,39 @@ def plan_runs(
     return RunPlan(
         workspace, tuple(dict.fromkeys(tasks)), found, seeds or (chosen.seed,), chosen, **inputs
     )
+
+
+def run_on_cluster(
+    plan: RunPlan,
+    models: Sequence[str],
+    inputs: Mapping[str, Any],
+    work: Callable[[Mapping[str, Any]], RunResult],
+    execution: Execution,
+    gpus: float,
+) -> Evaluation:
+    """Have a cluster do runs, each by itself with `gpus` of one machine; what fails stops none."""
+    from goldpan.core.parallel.engine import RayCluster, open_engine
+
+    finished: list[RunResult] = []
+    failures: list[GoldpanError] = []
+    with open_engine(execution, os.cpu_count() or 1) as engine:
+        assert isinstance(engine, RayCluster)
+        if gpus > engine.gpus:
+            with plan.workspace.reporting() as reporter:
+                reporter.note(f"Runs wait for a machine with {gpus:g} GPUs")
+        submitted = []
+        for (task, directory), model, seed in product(plan.tasks, models, plan.seeds):
+            rows = () if directory is None else (directory.absolute(),)
+            values = {"task": task, "dataset": rows, "model": model, "seed": seed, **inputs}
+            submitted.append(engine.submit(work, values, gpus=gpus))
+        for run in submitted:
+            try:
+                finished.append(run.result())
+            except EvaluationError as error:
+                failures.append(error)
+    if failures and len(submitted) == 1:
+        raise failures[0]
+    return Evaluation(finished, failures)
 
 
 def _task_of(workspace: OpenWorkspace, data: Dataset) -> str:

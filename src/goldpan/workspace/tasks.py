@@ -10,6 +10,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.result import Results
 from goldpan.core.values import file_paths, several
 from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.options import Files
 
 if TYPE_CHECKING:
     from goldpan.datasets.tasks.checks import CheckedFiles
@@ -61,7 +62,7 @@ class Tasks(Group):
     def add(
         self,
         name: str,
-        files: Path | str | Sequence[Path | str] = (),
+        files: Files = (),
         *,
         text: str | Sequence[str] = (),
         label: str = "",
@@ -110,7 +111,7 @@ class Tasks(Group):
     def import_(
         self,
         name: str,
-        files: Path | str | Sequence[Path | str] = (),
+        files: Files = (),
         *,
         download: bool = False,
         revision: str | None = None,
@@ -174,11 +175,7 @@ class Tasks(Group):
 
 
 def import_(
-    self: OpenWorkspace,
-    source: str,
-    files: Path | str | Sequence[Path | str],
-    *,
-    corrections: str | Sequence[str] = (),
+    self: OpenWorkspace, source: str, files: Files, *, corrections: str | Sequence[str] = ()
 ) -> SourceImport:
     """Import all tasks of a source from its files; goldpan tasks import imports one.
 

@@ -11,6 +11,7 @@ from goldpan.core.errors import UsageError
 from goldpan.core.storage.workspace import existing
 from goldpan.core.values import LOCAL, SANDBOX, Count, Execution, Positive, Sandbox, several
 from goldpan.workspace.opening import Group, OpenWorkspace
+from goldpan.workspace.options import DatasetName
 from goldpan.workspace.repositories import find_dataset, table_path
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def verify(
     self: OpenWorkspace,
-    dataset: Path | str | Dataset,
+    dataset: DatasetName,
     *,
     repeats: Positive = 3,
     again: bool = False,
@@ -43,7 +44,6 @@ def verify(
         dataset (DATASET): A dataset of the family issue-resolution, by its name or directory.
         repeats: How often tests run in each state, to detect flaky ones.
         again: Run all rows again.
-        execution: Where rows are worked on; without workers, one after the other.
     """
     from goldpan.datasets.provenance import build_options, describe_build
     from goldpan.execution.records import instance_of
@@ -71,7 +71,7 @@ def verify(
 
 def resolved(
     self: Group,
-    dataset: Path | str | Dataset,
+    dataset: DatasetName,
     *,
     predictions: Path | str,
     sandbox: Sandbox = SANDBOX,
@@ -88,7 +88,6 @@ def resolved(
         dataset (DATASET): A dataset built with --require verified, by its name or directory.
         predictions: JSON Lines with instance_id and model_patch, or a run's predictions; a row
             without one scores 0.
-        execution: Where rows are worked on; without workers, one after the other.
     """
     from goldpan.evaluation.resolved import patches_of, read_patches, summarize, write_resolved
     from goldpan.execution.records import instance_of
@@ -153,7 +152,7 @@ def _rows(dataset: Dataset) -> list[Mapping[str, Any]]:
 
 def audit(
     self: OpenWorkspace,
-    dataset: str | Path | Dataset,
+    dataset: DatasetName,
     *,
     finding: str | Sequence[str] = (),
     limit: Count = 5,
@@ -184,7 +183,6 @@ def audit(
         variants: The most variants of a fix that its tests are run with.
         seed: Draws the variants.
         again: Run tests of all rows again.
-        execution: Where tests run; without workers, one row after the other.
     """
     from goldpan.audit.audit import audit_dataset
     from goldpan.audit.finding import chosen_findings

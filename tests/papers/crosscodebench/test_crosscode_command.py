@@ -64,7 +64,7 @@ def test_tasks_go_out_are_split_and_come_back(workspace: WorkspaceLayout, tmp_pa
 
     names = {split["name"]: split for split in answer("splits", *common)}
     assert len(names) == 10
-    assert names["Type-QA"]["evaluation"] == ["qa"]
+    assert names["Type-QA"]["tasks"]["evaluation"] == ["qa"]
     assert names["Type-Trans"]["empty"] == "evaluation"
 
     made = answer("split", "type-qa", "--method", "2-shot", "--seed", "3", *common)
@@ -82,7 +82,8 @@ def test_tasks_go_out_are_split_and_come_back(workspace: WorkspaceLayout, tmp_pa
     assert predictions["answer"].to_pylist() == prompts["input"].to_pylist()
     assert predictions["truth"].to_pylist() == prompts["output"].to_pylist()
 
-    back = answer("import", exported, "--workspace", tmp_path / "new")
+    imports = answer("import", exported, "--workspace", tmp_path / "new")
+    back = {imported["task"]: imported for imported in imports}
     for name in TASKS:
         assert back[name]["splits"] == {"train": 20, "test": 10}
         for path in (workspace.dataset(name) / "data").iterdir():
@@ -95,12 +96,13 @@ def test_a_built_split_is_a_task_to_evaluate(workspace: WorkspaceLayout) -> None
     common = ("--workspace", workspace.root)
     answer("export", "--all", *common)
     made = answer("split", "Type-QA", "--method", "1-shot", *common)
-    (name,) = answer("import", made["directory"], *common)
+    (imported,) = answer("import", made["directory"], *common)
+    name = imported["task"]
     assert name == "crosscode_type_qa_1_shot"
     words = ("--task", name, "--model", "copy-ins-input", "--protocol", "crosscodebench")
     done = invoke("evaluate", "run", *words, "--json", *common)
     assert done.exit_code == 0, done.output
-    (result,) = json.loads(done.stdout)
+    (result,) = (each["result"] for each in json.loads(done.stdout))
     assert result["rows"] == {"train": 90, "test": 30}
     assert result["scores"]["examples"] == 30
     prompts = pq.read_table(Path(made["directory"]) / "data" / "test-00000-of-00001.parquet")

@@ -370,9 +370,9 @@ def test_the_command(tmp_path: Path) -> None:
     command = ("build", "code-comments", *place, "--language", "java")
     done = invoke(*command, "--json")
     assert done.exit_code == 0, done.output
-    output = json.loads(done.stdout)
-    assert (output["sentences"], output["languages"]) == (2, {"Java": 2})
-    assert output["commits"] == {REPO: case.first}
+    output = json.loads(done.stdout)["built"]
+    assert (output["written"]["rows"], output["tally"]["languages"]) == (2, {"Java": 2})
+    assert [commit["id"] for commit in output["commits"]] == [case.first]
     done = invoke(*command, "--lines", "join", "--split", "random:0.5,0.5")
     assert done.exit_code == 0, done.output
     assert "2 sentences of 1 comments" in done.stdout.replace("\n", " ")

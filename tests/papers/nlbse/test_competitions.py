@@ -120,6 +120,6 @@ def test_a_competition_has_its_section_sentence_tables_and_json(
     sentence = "By the rule of the NLBSE'23 competition all reaches 1.000: mean F1 1.000, 19 of 19"
     assert [text for text in report.summary if text.startswith(sentence)]
     written = report_comparison(competing, result, load_tasks(), EvaluationFiles())
-    plain = json_data(written)["sections"]
+    plain = json_data(written)["facts"]
     assert [entry["name"] for entry in plain["nlbse23"]["entries"]] == ["all", "half", ORGANIZERS]
     assert "nlbse24" not in [*plain, *(section.key for section in report.sections)]

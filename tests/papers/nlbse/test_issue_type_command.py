@@ -43,16 +43,17 @@ def test_programs_get_json(folder: Path) -> None:
         folder=folder,
     )
     assert done.code == 0, done.err
-    output = json.loads(done.out)
+    output = json.loads(done.out)["built"]
     assert output["units"] == 3
     assert sum(output["labels"].values()) + sum(output["dropped"].values()) == output["closings"]
-    assert [Path(dataset["directory"]).name for dataset in output["datasets"]] == [
+    assert [Path(dataset["directory"]).name for dataset in output["written"]] == [
         "nlbse23_issue_type-without-owner1+project1",
         "nlbse23_issue_type-without-owner2+project2",
     ]
-    for dataset in output["datasets"]:
-        assert set(dataset["splits"]) == {"train", "test"}
-        assert sum(dataset["splits"].values()) == dataset["examples"]
+    for dataset in output["written"]:
+        splits = {split["name"]: split["rows"] for split in dataset["splits"]}
+        assert set(splits) == {"train", "test"}
+        assert sum(splits.values()) == dataset["rows"]
 
 
 @pytest.mark.nightly
@@ -126,7 +127,7 @@ def test_labels_are_listed_to_be_accepted_or_edited(tmp_path: Path) -> None:
     assert edited != text
     (tmp_path / "own.toml").write_text(edited, encoding="utf-8")
     done = run(*build, "--json", folder=tmp_path)
-    assert json.loads(done.out)["labels"] == {"bug": 3, "question": 1}
+    assert json.loads(done.out)["built"]["labels"] == {"bug": 3, "question": 1}
     shown = json.loads(run(*words, "--json", folder=tmp_path).out)
     assert shown["labels"][0] == {"label": "c-bug", "issues": 2, "means": "bug"}
     assert (shown["issues"], shown["classified"]) == (5, 3)
@@ -162,7 +163,7 @@ def test_from_the_archive_s_files_to_a_dataset(tmp_path: Path) -> None:
     mine_archive(Settings(workspace=tmp_path / "goldpan-workspace"), request, Reporter(quiet=True))
     done = run("build", "issue-type", "--profile", "nlbse22", "--json", folder=tmp_path)
     assert done.code == 0, done.err
-    output = json.loads(done.out)
+    output = json.loads(done.out)["built"]
     assert (output["units"], output["gaps"], output["closings"]) == (3, {"missing": 1}, 90)
     assert output["labels"] == {"bug": 30, "question": 30}
     assert output["dropped"] == {"no-class": 30}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,13 +17,13 @@ from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.review.subjects import KINDS
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate, cohen_kappa, wilson
-from goldpan.core.result import Block, Line, Result, Results, Table, Title, blocks_of
+from goldpan.core.result import Result, Results
 from goldpan.core.schemas import PAIRS
 from goldpan.core.storage.parquet import connect, read_table, reading
 from goldpan.core.storage.sealed import verify_parquet
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.filters.answers import named_comment
-from goldpan.filters.basis import Basis, basis_blocks, find_basis
+from goldpan.filters.basis import Basis, find_basis
 
 Key = tuple[str, str, int, str | None, int | None]
 """A subject: repo, subject, issue, pull_repo, pull."""
@@ -52,6 +52,7 @@ class CalibrationGroup:
 class Calibration(Result):
     """Models' verdicts beside people's, as a whole and by trait."""
 
+    schema = 2
     criterion: str
     groups: tuple[CalibrationGroup, ...]
     only_model: int
@@ -59,45 +60,8 @@ class Calibration(Result):
     only_people: int
     disagreements: tuple[Key, ...]
     """Subjects on which both decided, differently."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the quality of the verdicts on all subjects and on each part of them."""
-        yield Title(self.criterion)
-        yield Table(
-            ("subjects of", "subjects", "precision of keep", "recall of keep", "kappa"),
-            [
-                (
-                    group.name,
-                    group.subjects,
-                    *map(Estimate.shown, (group.precision, group.recall, group.kappa)),
-                )
-                for group in self.groups
-            ],
-        )
-        for model, counts in self.groups[0].confusion.items():
-            people = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-            yield Line(f"  model {model}: people {people}")
-        yield Line(
-            f"  {len(self.disagreements):,} disagree; "
-            f"{self.only_model:,} only the model judged, {self.only_people:,} only people"
-        )
-
-
-class Calibrations(Results[Calibration]):
-    """The reviews of repositories beside people's verdicts, a calibration for each criterion."""
-
-    __slots__ = ("basis",)
-
-    def __init__(self, items: Iterable[Calibration], basis: Sequence[Basis]) -> None:
-        super().__init__(items)
-        self.basis = tuple(basis)
-        """The pairing rules and the profile behind each repository."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield each calibration, then the basis of all."""
-        for each in self:
-            yield from blocks_of(each)
-        yield from basis_blocks(self.basis)
+    basis: tuple[Basis, ...] = ()
+    """The pairing rules and the profile behind each repository."""
 
 
 def calibrate(
@@ -146,7 +110,7 @@ def calibrate(
 
 def calibrate_reviews(
     workspace: WorkspaceLayout, repos: Sequence[str], profile: str, people: Path
-) -> Calibrations:
+) -> Results[Calibration]:
     """Compare each review of repositories with the people's verdicts in a Parquet file.
 
     Raises `UsageError` where the file does not hold verdicts or no subject has both,
@@ -168,13 +132,12 @@ def calibrate_reviews(
             f"{people} has no verdict on a reviewed subject",
             "Review the subjects that these people judged",
         )
-    return Calibrations(
-        (
-            calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
-            for name in shared
-        ),
-        find_basis(workspace, repos, profile),
+    basis = tuple(find_basis(workspace, repos, profile))
+    calibrations = (
+        calibrate(models, verdicts.filter(pc.field("subject") == judged[name]), name, traits)
+        for name in shared
     )
+    return Results(replace(calibration, basis=basis) for calibration in calibrations)
 
 
 def read_traits(

@@ -30,32 +30,40 @@ from goldpan.annotation.review.subjects import (
     prepare,
     read_cases,
 )
-from goldpan.annotation.review.votes import ReviewEstimate, ReviewJudgement, ReviewPlanner
+from goldpan.annotation.review.votes import ReviewJudgement, ReviewPlanner
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, tasks_directory
 from goldpan.core.terminal import Reporter
 from goldpan.datasets.provenance import read_provenance
 from goldpan.datasets.tasks.data import read_task_data
 from goldpan.datasets.tasks.registry import find_task
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
-from goldpan.filters.basis import Basis, basis_blocks, find_basis
+from goldpan.filters.basis import Basis, find_basis
 from goldpan.filters.profile import Profile
-from goldpan.llm.budget import CostBudget
+from goldpan.llm.budget import CostBudget, RequestEstimate
 from goldpan.llm.exchange import FINAL, Usage
 from goldpan.llm.parts import PromptPart
 from goldpan.llm.response_store import ResponseStore, open_responses
 
-_KEPT, _SHOWN = 20, 5
-"""Reasons of failed requests that a result has, and that people see."""
+_KEPT = 20
+"""Reasons of failed requests that a result has."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewResult(Result):
-    """The verdicts of a review, counted, and what they cost."""
+    """The verdicts of a review, counted, and what they cost; with `dry_run`, what they would."""
 
+    schema = 2
+    shown_in_json = ("answered", "cost_before")
     profile: str
     """The filter profile, or the name of the dataset."""
+    dry_run: bool
+    """True where nothing was sent or written."""
+    estimate: RequestEstimate
+    """The requests and their cost, before any was sent."""
+    seconds: float | None
+    """The time it took; with `dry_run` that of earlier replies, or None without any."""
     subjects: Mapping[str, int]
     """By prompt."""
     keep: Mapping[str, int]
@@ -68,50 +76,31 @@ class ReviewResult(Result):
     """The commonest reasons why requests have no answer, in the endpoint's own words."""
     sent: int
     """Requests of this run."""
-    answered: int
-    """Requests that the archive answered."""
     usage: Usage
     cost: float
-    cost_before: float
     complete: bool
     """False while requests remain: money ran out, a batch is under way, or none was answered."""
-    seconds: float
     basis: tuple[Basis, ...] = ()
     """The pairing rules and the profile behind each repository."""
 
     @property
+    def answered(self) -> int:
+        """Requests that the archive answered."""
+        return self.estimate.answered
+
+    @property
+    def cost_before(self) -> float:
+        """What these cost when they were sent."""
+        return self.estimate.cost_before
+
+    @property
     def exit_code(self) -> int:
         """0, or 3 while requests remain."""
-        return 0 if self.complete else 3
+        return 0 if self.complete or self.dry_run else 3
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the verdicts, and what they cost."""
-        counts = (self.subjects, self.keep, self.drop, self.people)
-        yield Table(
-            ("prompt", "subjects", "keep", "drop", "people"),
-            [
-                (prompt, *(by_prompt.get(prompt, 0) for by_prompt in counts))
-                for prompt in self.subjects
-            ],
-        )
-        for reason, count in self.reasons.items():
-            yield Line(f"  {reason}: {count:,}")
-        for words, count in [*self.failed.items()][:_SHOWN]:
-            yield Line(f"  no answer, {count:,} time{'' if count == 1 else 's'}: {words}")
-        estimated = " (estimated: the endpoint counts none)" if self.usage.estimated else ""
-        yield Line(
-            f"{self.sent:,} requests sent, {self.answered:,} answered from the archive, "
-            f"{self.usage.input:,} tokens read and {self.usage.output:,} written{estimated}, cost "
-            f"{self.cost:,.2f} ({self.cost_before:,.2f} before), {self.seconds:.1f} s"
-        )
-        yield from basis_blocks(self.basis)
-        if not self.complete and self.failed:
-            yield Line(
-                "Requests have no answer: check --base-url, --model and the settings, and run the "
-                "same command again"
-            )
-        elif not self.complete:
-            yield Line("Some requests remain: run the same command again")
+
+Take = Callable[[Iterator[ReviewJudgement]], None]
+"""Writes the judgements on cases, in the order of the cases."""
 
 
 def open_reviews(
@@ -127,16 +116,25 @@ def judge(
     profile: str,
     settings: ReviewSettings,
     reporter: Reporter,
-    take: Callable[[Iterator[ReviewJudgement]], None],
+    take: Take | None,
 ) -> ReviewResult:
-    """Send the requests that the archive does not answer, then pass `take` a judgement per case.
+    """Send the requests that the archive does not answer, then `take` a judgement on each case.
 
-    Judgements come in the order of the cases. Raises `ReviewError` where the endpoint does not
-    answer; the answers until then are kept, and their requests are not sent again.
+    Without `take` nothing is sent. Raises `ReviewError` where the endpoint does not answer; the
+    answers until then are kept, and their requests are not sent again.
     """
     started = time.monotonic()
     planner, budget = ReviewPlanner(store, cases, settings), CostBudget(settings)
-    planned = planner.review_estimate(budget)
+    estimate, subjects = planner.estimate(budget), planner.subjects()
+    if take is None:
+        times = store.seconds()
+        pace = sum(times) / len(times) / settings.concurrency if times else None
+        seconds = None if pace is None or settings.batch else estimate.requests * pace
+        nothing: dict[str, int] = {}
+        return ReviewResult(
+            *(profile, True, estimate, seconds, subjects, nothing, nothing, nothing, nothing),
+            *(nothing, 0, Usage(), 0.0, not estimate.requests),
+        )
     sent, complete = planner.ask(budget, reporter)
     counts: dict[bool | None, Counter[str]] = {True: Counter(), False: Counter(), None: Counter()}
     reasons: Counter[str] = Counter()
@@ -158,19 +156,19 @@ def judge(
     failed = {": ".join(each): count for each, count in planner.failed.most_common(_KEPT)}
     return ReviewResult(
         profile,
-        planned.subjects,
+        False,
+        estimate,
+        time.monotonic() - started,
+        subjects,
         dict(counts[True]),
         dict(counts[False]),
         dict(counts[None]),
         dict(sorted(reasons.items())),
         failed,
         sent,
-        planned.answered,
         budget.usage,
         budget.paid,
-        budget.paid_before,
         complete and not remain and (answered or not failed),
-        time.monotonic() - started,
     )
 
 
@@ -180,13 +178,16 @@ def run_review(
     profile: Profile,
     settings: ReviewSettings,
     reporter: Reporter,
+    *,
+    dry_run: bool = False,
 ) -> ReviewResult:
     """Ask models for verdicts on kept subjects and write them beside the filter's.
 
-    Raises `WorkspaceError` where a repository is not filtered, and `ReviewError` as `judge` does.
+    With `dry_run` nothing is sent or written. Raises `WorkspaceError` where a repository is not
+    filtered, and `ReviewError` as `judge` does.
     """
     with (
-        open_reviews(workspace) as store,
+        open_reviews(workspace, write=not dry_run) as store,
         _reading(workspace, repos, profile, settings, reporter) as cases,
     ):
 
@@ -197,7 +198,7 @@ def run_review(
                     workspace, repo, profile.name, rows, reviewers(settings), store.seals()
                 )
 
-        result = judge(store, cases, profile.name, settings, reporter, take)
+        result = judge(store, cases, profile.name, settings, reporter, None if dry_run else take)
     return replace(result, basis=tuple(find_basis(workspace, repos, profile.name)))
 
 
@@ -213,22 +214,6 @@ def reviewers(settings: ReviewSettings) -> dict[str, dict[str, Any]]:
         }
         for kind in _kinds(settings)
     }
-
-
-def estimate_review(
-    workspace: WorkspaceLayout,
-    repos: Sequence[str],
-    profile: Profile,
-    settings: ReviewSettings,
-    reporter: Reporter,
-) -> ReviewEstimate:
-    """Estimate the requests and the cost of a review; nothing is sent or written."""
-    with (
-        open_reviews(workspace, write=False) as store,
-        _reading(workspace, repos, profile, settings, reporter) as cases,
-    ):
-        estimate = ReviewPlanner(store, cases, settings).review_estimate(CostBudget(settings))
-    return replace(estimate, basis=tuple(find_basis(workspace, repos, profile.name)))
 
 
 @contextmanager
@@ -261,31 +246,26 @@ def _kinds(settings: ReviewSettings) -> list[SubjectKind]:
 
 
 def review_labels(
-    workspace: WorkspaceLayout, directory: Path, settings: ReviewSettings, reporter: Reporter
+    workspace: WorkspaceLayout,
+    directory: Path,
+    settings: ReviewSettings,
+    reporter: Reporter,
+    *,
+    dry_run: bool = False,
 ) -> ReviewResult:
     """Ask models whether the labels of a dataset are right, and write their verdicts.
 
-    Raises `UsageError` where the dataset is of no classification task, and `ReviewError` as `judge`
-    does.
+    With `dry_run` nothing is sent or written. Raises `UsageError` where the dataset is of no
+    classification task, and `ReviewError` as `judge` does.
     """
     task = _task(workspace, directory)
-    with open_reviews(workspace) as store, case_file(workspace) as cases:
+    with open_reviews(workspace, write=not dry_run) as store, case_file(workspace) as cases:
         cases.write(task.name, _cases(directory, task, settings.limit))
 
         def take(judgements: Iterator[ReviewJudgement]) -> None:
             write_label_verdicts(workspace, task.name, judgements, store.seals())
 
-        return judge(store, cases, task.name, settings, reporter, take)
-
-
-def estimate_labels(
-    workspace: WorkspaceLayout, directory: Path, settings: ReviewSettings
-) -> ReviewEstimate:
-    """Estimate the requests and the cost of a review of labels; nothing is sent or written."""
-    task = _task(workspace, directory)
-    with open_reviews(workspace, write=False) as store, case_file(workspace) as cases:
-        cases.write(task.name, _cases(directory, task, settings.limit))
-        return ReviewPlanner(store, cases, settings).review_estimate(CostBudget(settings))
+        return judge(store, cases, task.name, settings, reporter, None if dry_run else take)
 
 
 def _task(workspace: WorkspaceLayout, directory: Path) -> Task:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import orjson
@@ -22,12 +22,9 @@ from goldpan.annotation.review.request import (
     voters,
 )
 from goldpan.annotation.review.subjects import PROMPTS, CaseFile, ReviewItem
-from goldpan.core.result import Block, Line, Result
 from goldpan.core.sanitize import line
 from goldpan.filters.answers import comment_evidence
-from goldpan.filters.basis import Basis, basis_blocks
 from goldpan.llm.answer_text import READING
-from goldpan.llm.budget import CostBudget, RequestEstimate
 from goldpan.llm.exchange import RequestOutcome
 from goldpan.llm.planner import Planner, Question
 from goldpan.llm.response_store import ResponseStore
@@ -189,34 +186,6 @@ def _votes_line(votes: Sequence[Vote]) -> str:
 Texts = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewEstimate(RequestEstimate, Result):
-    """The requests and costs of a review, before anything is sent."""
-
-    subjects: Mapping[str, int]
-    """By prompt."""
-    seconds: float | None
-    """Estimated from the times of earlier replies; None without any."""
-    basis: tuple[Basis, ...] = ()
-    """The pairing rules and the profile behind each repository."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the number of requests, their destination and their cost."""
-        for prompt, count in self.subjects.items():
-            yield Line(f"{prompt}: {count:,} subjects")
-        yield Line(
-            f"{self.requests:,} requests to send, about {self.input_tokens:,} tokens; "
-            f"{self.answered:,} are answered from the archive"
-        )
-        yield Line(f"They go to {self.host}, with OPENAI_API_KEY if that is set")
-        if self.cost is None:
-            yield Line("The cost is unknown: give [prices] in the settings file")
-        else:
-            most = "" if self.cost_at_most is None else f", at most {self.cost_at_most:,.2f}"
-            yield Line(f"Cost: about {self.cost:,.2f}{most}; {self.cost_before:,.2f} before")
-        yield from basis_blocks(self.basis)
-
-
 class ReviewPlanner(Planner[Texts, ReviewAnswer]):
     """Asks voters about cases and decides by their answers."""
 
@@ -246,17 +215,10 @@ class ReviewPlanner(Planner[Texts, ReviewAnswer]):
             digest = settings_digest(prompt, self._review)
             yield ReviewJudgement(case, decide(case, votes, self._review), prompt.name, digest)
 
-    def review_estimate(self, budget: CostBudget) -> ReviewEstimate:
-        """Count subjects and requests; requests that the store answers count in the budget."""
-        planned = self.estimate(budget)
-        subjects = Counter(prompt_of(case, self._review).name for case in self._cases)
-        times = self.store.seconds()
-        pace = sum(times) / len(times) / self._review.concurrency if times else None
-        return ReviewEstimate(
-            **asdict(planned),
-            subjects=dict(sorted(subjects.items())),
-            seconds=None if pace is None or self._review.batch else planned.requests * pace,
-        )
+    def subjects(self) -> dict[str, int]:
+        """Return how many cases each prompt judges."""
+        counts = Counter(prompt_of(case, self._review).name for case in self._cases)
+        return dict(sorted(counts.items()))
 
     def _all(self) -> Iterator[Question[Texts, ReviewAnswer]]:
         """Yield the questions about all cases, one voter after the other."""

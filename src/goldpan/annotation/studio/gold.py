@@ -10,7 +10,7 @@ import csv
 import hashlib
 import io
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,64 +22,27 @@ from goldpan.annotation.studio.annotations import counting_annotations
 from goldpan.annotation.studio.configuration import NONE
 from goldpan.annotation.studio.decisions import SETTLED, Decision, decide
 from goldpan.annotation.studio.forms import FORMS, OF_TASK, Form, choice_of, find_form, form_of
-from goldpan.annotation.studio.progress import AnnotatorProgress, suggestion_lines
+from goldpan.annotation.studio.progress import AnnotatorProgress
 from goldpan.annotation.studio.project import DatasetLabels, Project, open_project
 from goldpan.annotation.studio.push import SuspectSelection, read_selection
 from goldpan.core.errors import UsageError
 from goldpan.core.proportions import Estimate
-from goldpan.core.result import Block, Line, Result, Title
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.datasets.corrections import Corrections, LabelDecision
 from goldpan.datasets.gold import KINDS, Item, half_of
 from goldpan.datasets.tasks.task import CLASSIFICATION, Task
-
-_MOST = 20
-_UNDEFINED = "not defined"
 
 
 @dataclass(frozen=True, slots=True)
 class Agreements(Result):
     """The agreement of people on each field, and with the dataset's labels."""
 
+    schema = 2
     fields: tuple[Agreement, ...]
     dataset: Agreement | None
+    """That of people's decisions with the dataset's labels, where it has some."""
     annotators: tuple[AnnotatorProgress, ...]
-
-    def plain(self) -> dict[str, Any]:
-        """Return the agreement on each field."""
-        return {
-            "fields": [asdict(agreement) for agreement in self.fields],
-            "dataset": asdict(self.dataset) if self.dataset else None,
-            "filled_in": sum(annotator.filled_in for annotator in self.annotators),
-            "accepted": sum(annotator.accepted for annotator in self.annotators),
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield raw agreement, kappa and alpha of each field, and the conflicts."""
-        yield from suggestion_lines(self.annotators)
-        for field in (*self.fields, *([self.dataset] if self.dataset else [])):
-            yield Title(field.field)
-            if field is not self.dataset:
-                rated = f"{field.items:,} rated by two or more, {field.single:,} by one alone"
-                yield Line(f"  {rated}")
-            yield Line(f"  raw agreement {field.raw.shown(_UNDEFINED)}")
-            for pair in field.pairs:
-                kappa = f"{pair.kappa.shown(_UNDEFINED)} on {pair.items:,}"
-                yield Line(f"  Cohen's kappa {' and '.join(pair.raters)}: {kappa}")
-            yield Line(
-                f"  Fleiss' kappa {field.fleiss.shown(_UNDEFINED)} on {field.fleiss_items:,}"
-            )
-            yield Line(f"  Krippendorff's alpha {field.alpha.shown(_UNDEFINED)}")
-            for category in field.categories:
-                alpha = category.alpha.shown(_UNDEFINED)
-                yield Line(f"    {category.category}: chosen {category.chosen:,}, alpha {alpha}")
-            for item in field.disagreements[:_MOST]:
-                answers = "; ".join(
-                    f"{who}: {', '.join(values)}" for who, values in item.labels.items()
-                )
-                yield Line(f"  differ on {item.item} ({answers})")
-            if len(field.disagreements) > _MOST:
-                yield Line(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
 
 
 def read_ratings(workspace: WorkspaceLayout, name: str) -> dict[str, list[Rating]]:
@@ -204,13 +167,6 @@ class GoldExport(Result):
     """How many items have each label."""
     undecided: int
     """Subjects in conflict, or with too few answers, which are left out."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what the gold set holds."""
-        counts = ", ".join(f"{label} {count:,}" for label, count in self.labels.items())
-        yield Line(f"{self.gold}: {self.items:,} items ({counts})")
-        if self.undecided:
-            yield Line(f"{self.undecided:,} more are not decided: adjudicate them, then pull")
 
 
 def export_gold(workspace: WorkspaceLayout, names: Iterable[str], path: Path) -> GoldExport:

@@ -11,7 +11,7 @@ from statistics import median
 from goldpan.annotation.studio.annotations import Annotation, stored_annotations
 from goldpan.annotation.studio.exports import newest_export, pulled_at, stored_tasks
 from goldpan.annotation.studio.project import open_project
-from goldpan.core.result import Block, Line, Result, Table
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 _LATELY = timedelta(days=7)
@@ -68,53 +68,6 @@ class Progress(Result):
     """The time of one person for the missing answers, at that pace."""
     ends_at: datetime | None
     """When all is answered if people go on as in the last seven days with an answer."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield progress, by annotator too, and when it is likely to end."""
-        yield Line(
-            f"{self.project} ({self.form}): {self.finished:,} of "
-            f"{self.subjects:,} subjects finished, {self.begun:,} begun, "
-            f"{self.answers:,} of {self.wanted:,} answers"
-        )
-        if self.pulled_at is not None:
-            yield Line(
-                f"As of the pull of {self.pulled_at:%Y-%m-%d %H:%M} UTC: "
-                f"goldpan annotate pull --project {self.project} fetches what came later"
-            )
-        if self.passed_over:
-            yield Line(
-                f"{self.passed_over:,} were skipped and have no answers: somebody else has to "
-                "answer them"
-            )
-        columns = ("annotator", "answers", "skipped", "other", "doubts", "seconds per task")
-        yield Table(
-            columns,
-            [
-                (
-                    *(own.annotator, own.answers, own.skipped, own.other, own.doubts),
-                    "-" if own.seconds is None else f"{own.seconds:.0f}",
-                )
-                for own in self.annotators
-            ],
-        )
-        yield from suggestion_lines(self.annotators)
-        if self.work_left is not None:
-            yield Line(f"Left: {self.work_left} of one person's work")
-        if self.ends_at is not None:
-            yield Line(f"At this pace it will be finished on {self.ends_at:%Y-%m-%d}")
-        yield Line(f"Annotators start at {self.page}")
-
-
-def suggestion_lines(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
-    """Yield how often people kept the suggestions: agreement of such answers is no proof."""
-    if not any(annotator.filled_in for annotator in annotators):
-        return
-    yield Line("Not blind: people who see the same suggestion agree more than they would")
-    for own in annotators:
-        if own.filled_in:
-            share = f"{own.accepted / own.filled_in:.0%}"
-            left = f"left {own.accepted:,} of {own.filled_in:,} suggestions as they were"
-            yield Line(f"  {own.annotator} {left} ({share})")
 
 
 def progress(workspace: WorkspaceLayout, name: str) -> Progress:

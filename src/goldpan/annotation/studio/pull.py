@@ -11,8 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -27,7 +26,7 @@ from goldpan.annotation.studio.annotations import (
 )
 from goldpan.annotation.studio.client import Server, Studio, StudioError, StudioFaultError
 from goldpan.annotation.studio.configuration import digest, parse
-from goldpan.annotation.studio.decisions import Decision, write_decisions
+from goldpan.annotation.studio.decisions import write_decisions
 from goldpan.annotation.studio.exports import ExportedTask, ExportError, new_export, read_export
 from goldpan.annotation.studio.project import (
     Project,
@@ -38,7 +37,7 @@ from goldpan.annotation.studio.project import (
     open_project,
 )
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.schemas import ANNOTATIONS
 from goldpan.core.secrets import mask
 from goldpan.core.storage.parquet import replace_tables
@@ -46,7 +45,6 @@ from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
 
 _AT_ONCE = 250
-_MOST_SHOWN = 20
 
 
 def _fetched(studio: Studio, project: int, unreadable: list[int]) -> Iterator[bytes]:
@@ -104,24 +102,6 @@ class PullResult:
     configuration_changed: bool
     """The server asks something else than was pushed."""
     seconds: float
-
-    def lines(self) -> Iterator[Line]:
-        """Yield what was fetched and counts, and what people have to look at."""
-        yield Line(
-            f"{self.project}: {self.fetched:,} tasks fetched, {self.answers:,} answers count, "
-            f"{self.done:,} of {self.tasks:,} subjects are done, {self.seconds:.1f} s"
-        )
-        for problem, count in sorted(self.problems.items()):
-            yield Line(f"  {count:,} do not count: {problem}")
-        yield from (Line(f"  renamed: {name}") for name in self.renamed)
-        if self.configuration_changed:
-            yield Line("  The form was changed on the server")
-        if self.gone:
-            yield Line(f"  Answers of the pull before that were deleted there: {self.gone:,}")
-        if self.foreign:
-            yield Line(f"  Tasks there that Goldpan did not push: {self.foreign:,}")
-        for task in self.unreadable[:_MOST_SHOWN]:
-            yield Line(f"  The server cannot export task {task}: check it there")
 
 
 def pull(
@@ -242,37 +222,18 @@ def _accept(project: Project, xml: str) -> Project:
 class CollectedAnswers(Result):
     """The answers fetched of a project and its adjudications, and the decisions they make."""
 
-    requested: str
+    schema = 2
+    project: str
     """The project that was named, which may be an adjudication."""
-    original: PullResult
-    adjudications: tuple[PullResult, ...]
-    decisions: tuple[Decision, ...]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Return how many subjects were decided how."""
-        return dict(sorted(Counter(decision.how for decision in self.decisions).items()))
+    pulls: tuple[PullResult, ...]
+    """Those of the project that is decided and of its adjudications."""
+    decisions: Mapping[str, int]
+    """How many subjects were decided how."""
 
     @property
     def exit_code(self) -> int:
         """3 where the server could not export a task."""
-        return 3 if any(pull.unreadable for pull in (self.original, *self.adjudications)) else 0
-
-    def plain(self) -> dict[str, Any]:
-        """Return the counts of the project, its adjudications and the decisions."""
-        return {
-            **asdict(self.original),
-            "adjudications": [asdict(pulled) for pulled in self.adjudications],
-            "decisions": self.counts,
-        }
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield what each project brought, and how subjects were decided."""
-        if self.requested != self.original.project:
-            yield Line(f"{self.requested} adjudicates {self.original.project}: both are pulled")
-        for pulled in (self.original, *self.adjudications):
-            yield from pulled.lines()
-        yield from (Line(f"{how}: {count:,}") for how, count in self.counts.items())
+        return 3 if any(pulled.unreadable for pulled in self.pulls) else 0
 
 
 def collect(
@@ -300,8 +261,8 @@ def collect(
         for project in (original, *third):
             check_server(project, studio)
     options = {"named": named, "accept_configuration": accept_configuration}
-    first, *others = (
+    pulls = [
         pull(workspace, server, project.name, reporter, **options) for project in (original, *third)
-    )
-    decisions = write_decisions(workspace, original.name)
-    return CollectedAnswers(name, first, tuple(others), tuple(decisions))
+    ]
+    how = Counter(decision.how for decision in write_decisions(workspace, original.name))
+    return CollectedAnswers(name, tuple(pulls), dict(sorted(how.items())))

@@ -34,10 +34,10 @@ from goldpan.annotation.studio.project import (
 )
 from goldpan.annotation.studio.suggestions import Suggest, prediction, suggestion_panel
 from goldpan.core.errors import UsageError
-from goldpan.core.result import Block, Line, Result
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout, write_whole
 from goldpan.core.terminal import Reporter
-from goldpan.filters.basis import Basis, basis_blocks
+from goldpan.filters.basis import Basis
 
 _FILE = "suspects.json"
 
@@ -148,15 +148,6 @@ class PushResult(Result):
     """Added subjects with something filled in; none in a blind project."""
     seconds: float
     basis: tuple[Basis, ...] = ()
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield how many subjects are new, and where annotators start."""
-        counts = f"{self.added:,} subjects added, {self.known:,} already there"
-        yield Line(f"{self.project}: {counts}, {self.seconds:.1f} s")
-        if self.suggested:
-            yield Line(f"{self.suggested:,} of them are pre-filled")
-        yield from basis_blocks(self.basis)
-        yield Line(f"Annotators start at {self.page}")
 
 
 def push(

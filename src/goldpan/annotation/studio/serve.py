@@ -33,7 +33,7 @@ from goldpan.annotation.studio.project import read_stored
 from goldpan.core.errors import UsageError
 from goldpan.core.http import shared_context
 from goldpan.core.isolated_env import LOCKS, IsolatedEnv
-from goldpan.core.result import Block, Line, Title
+from goldpan.core.result import Result
 from goldpan.core.secrets import register, without_secrets
 from goldpan.core.storage.workspace import WorkspaceLayout, make_directory, write_whole
 from goldpan.core.terminal import Reporter
@@ -144,7 +144,7 @@ class _Accounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class Running(Result):
     """A server that runs."""
 
     server: Server
@@ -156,20 +156,6 @@ class Running:
     exposed: bool
     """True where other machines reach it."""
     process: subprocess.Popen[bytes] = field(repr=False)
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield where it runs, who may log in, and what others can reach."""
-        yield Title("Label Studio", f" runs at {self.address} until Ctrl-C")
-        yield Line(f"  annotators sign up, once, at {self.invitation}")
-        yield Line(f"  {self.owner.address}  password {self.owner.password}")
-        if self.exposed:
-            yield Line(
-                "Whoever reaches this address sees the sign-in page, and whoever has the link all "
-                "projects; passwords and texts travel unencrypted. Use a network that you trust"
-            )
-        yield Line(
-            "goldpan annotate push and pull find it automatically, with the same --workspace"
-        )
 
 
 def find_installation(

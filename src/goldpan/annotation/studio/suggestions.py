@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import duckdb
+import pyarrow.parquet as pq
 
 from goldpan.annotation.review.stored import read_reviews
 from goldpan.annotation.studio.configuration import Configuration, check
 from goldpan.annotation.studio.forms import Form, StudioTask
 from goldpan.annotation.studio.panels import answers_panel
 from goldpan.core.errors import DatasetError, UsageError
-from goldpan.core.storage.parquet import connect
+from goldpan.core.storage.parquet import reading
 from goldpan.core.storage.workspace import WorkspaceLayout
 from goldpan.datasets.provenance import shard_paths
 from goldpan.filters.answers import named_comment
@@ -185,16 +185,9 @@ def _answer(review: _Review, row: Mapping[str, Any]) -> str | None:
 
 
 def _repositories(dataset: Path) -> list[str]:
-    files = list(map(str, shard_paths(dataset)))
-    try:
-        with connect() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT repo FROM read_parquet($files) WHERE repo IS NOT NULL ORDER BY 1",
-                {"files": files},
-            ).fetchall()
-    except duckdb.Error as error:
-        raise DatasetError(
-            f"{dataset} holds no dataset with repositories ({str(error).splitlines()[0]})",
-            "Make one with goldpan build",
-        ) from None
-    return [str(row[0]) for row in rows]
+    found: set[str | None] = set()
+    for path in shard_paths(dataset):
+        with reading(path, "Build it again", DatasetError):
+            rows = pq.read_table(path, columns=["repo"])
+        found.update(*(column.unique().to_pylist() for column in rows.columns))
+    return sorted(repo for repo in found if repo is not None)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import chain, combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from goldpan.annotation.studio.panels import text_of_panel
 from goldpan.annotation.studio.progress import Progress, progress
 from goldpan.annotation.studio.project import Project, adjudications, open_project
 from goldpan.core.errors import UsageError
+from goldpan.core.result import Result
 from goldpan.core.storage.workspace import WorkspaceLayout
 
 _MOST_TEXTS = 50
@@ -135,6 +137,25 @@ class Summary:
 
     guidelines: tuple[Configuration, ...]
     rounds: tuple[Round, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCounts:
+    """The items of a round, counted."""
+
+    project: str
+    items: int
+    agreed: int
+    adjudicated: int
+    conflicts: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationReport(Result):
+    """The written report on rounds of annotation."""
+
+    files: tuple[Path, ...]
+    rounds: tuple[RoundCounts, ...]
 
 
 def summarize(workspace: WorkspaceLayout, names: Iterable[str], *, named: bool = False) -> Summary:

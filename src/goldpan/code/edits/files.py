@@ -14,7 +14,7 @@ from uuid import uuid4
 from goldpan.code.edits.apply import EditError, FileEdits, FileError, Forgiveness, apply_forgiving
 from goldpan.code.edits.diffs import change_files, encode, is_unified
 from goldpan.code.edits.parse import parse_edits
-from goldpan.core.errors import UsageError
+from goldpan.core.errors import UsageError, refuse_empty
 from goldpan.core.result import Result
 from goldpan.git.apply import EXECUTABLE, FILE, FileState
 from goldpan.git.objects import encodings
@@ -55,6 +55,7 @@ class _Step:
 
 def apply_patch(patch: Path, root: Path, *, write: bool, lenient: bool = False) -> Applied:
     """Apply the patch in a file; see `apply_patch_files`."""
+    refuse_empty(patch, "Give text with SEARCH/REPLACE blocks, or a unified diff")
     try:
         text = patch.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:

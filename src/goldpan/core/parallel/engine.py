@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import socket
 import sys
 from collections import deque
@@ -15,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import redirect_stdout
 from functools import partial
-from importlib import import_module
 from typing import Any, Generic, Self, TypeVar
 
+from goldpan._version import __version__
 from goldpan.core.errors import GoldpanError, UsageError
 from goldpan.core.imports import load
 from goldpan.core.parallel.workers import WorkerEndedError, WorkerPool
@@ -179,22 +180,8 @@ class RayCluster(Engine):
         What `work` raises comes back as it is.
         """
         task = self._ray.remote(_call).options(max_retries=_RETRIES, num_gpus=gpus)
-        return Submitted(self._ray, unit, task.remote(partial(_with, named_files(), work), unit))
-
-    def submit_to(self, node: str, work: Callable[[T], R], unit: T) -> Submitted[R]:
-        """Have a unit done at once on one of `machines`, and on no other if that is lost."""
-        strategies = import_module("ray.util.scheduling_strategies")
-        strategy = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
-        task = self._ray.remote(_call).options(num_cpus=0, scheduling_strategy=strategy)
-        return Submitted(self._ray, unit, task.remote(work, unit))
-
-    @property
-    def machines(self) -> dict[str, str]:
-        """The machines that take work: their addresses by Ray's names of them."""
-        return {
-            node["NodeID"]: f"{node['NodeManagerAddress']} ({node['NodeManagerHostname']})"
-            for node in self._nodes()
-        }
+        done = partial(_with, __version__, named_files(), work)
+        return Submitted(self._ray, unit, task.remote(done, unit))
 
     def _nodes(self) -> list[Mapping[str, Any]]:
         """Return what Ray knows of the machines that take work."""
@@ -209,8 +196,6 @@ class Submitted(Generic[R]):
         self._ray = ray
         self._unit = unit
         self._reference = reference
-        self.future: Future[Any] = reference.future()
-        """Is done when the unit is, for `concurrent.futures.wait`; `result` tells how."""
 
     def result(self) -> R:
         """Wait for the result; raises what the work raised, or `LostError`."""
@@ -232,8 +217,17 @@ class Submitted(Generic[R]):
         self._ray.cancel(self._reference)
 
 
-def _with(plugins: Sequence[str], work: Callable[[T], R], unit: T) -> R:
-    """Do work with the files of plugins that were in use where it was handed in."""
+def _with(version: str, plugins: Sequence[str], work: Callable[[T], R], unit: T) -> R:
+    """Do work with the files of plugins that were in use where it was handed in.
+
+    Raises `EngineError` on a machine with another version of Goldpan.
+    """
+    if version != __version__:
+        raise EngineError(
+            f"The machine {platform.node()} has version {__version__} of Goldpan, and the command "
+            f"{version}",
+            "Install the same version on all",
+        )
     for plugin in plugins:
         use(plugin)
     return work(unit)

@@ -205,8 +205,6 @@ class Builder:
     """Options that every plan gives."""
     settings: str = ""
     """``module:function`` from the options to what else tells its builds apart, as plain data."""
-    fetches: bool = False
-    """True where builds ask GitHub for missing data, so that no machine of a cluster runs them."""
     own_task: bool = False
     """True where the options name the task that the rows belong to."""
     unscored: str = ""

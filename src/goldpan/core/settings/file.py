@@ -10,7 +10,7 @@ import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
@@ -81,6 +81,7 @@ class Source:
 
     def refusal(self, found: Sequence[Problem]) -> UsageError:
         """Return what tells one fault with its line, cause and remedy, or all of several."""
+        found = [replace(one, line_of=_written(self.values, one.line_of)) for one in found]
         # A mistyped key is missing, too, from the table that it stands in.
         meant = {(one.line_of[:-1], one.remedy) for one in found}
         problems = [
@@ -115,7 +116,7 @@ def parse_toml(name: str, content: bytes | str, page: str = "") -> Source:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return Source(name, tomllib.loads(text), page, text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name} is not valid TOML: {error}", "Correct it") from None
+        raise UsageError(f"{name} is not valid TOML: {cause_of(error)}", "Correct it") from None
 
 
 def toml_text(values: Mapping[str, Any]) -> str:
@@ -207,12 +208,19 @@ def _problems(
 
 
 def _written(values: object, location: Location) -> Location:
-    """Return as much of a location as a user wrote: pydantic adds the branches of unions."""
-    for number, part in enumerate(location):
+    """Return as much of a location as a user wrote: pydantic adds the branches of unions.
+
+    A table that stands by itself where several may stand has no number.
+    """
+    written: list[int | str] = []
+    for part in location:
+        if part == 0 and isinstance(values, Mapping):
+            continue
         values = _inside(values, part)
         if values is None:
-            return location[:number]
-    return location
+            break
+        written.append(part)
+    return tuple(written)
 
 
 def _inside(values: object, part: int | str) -> object:
@@ -236,8 +244,11 @@ def _known(kind: Any, location: Location) -> list[str]:
         return next(filter(None, (_known(part, location) for part in inner)), [])
     if not inner:
         return []
-    number = location[0] if location and isinstance(location[0], int) else -1
-    return _known(inner[number if number < len(inner) else -1], location[1:])
+    number = next(iter(location), "")
+    if get_origin(kind) is tuple and not isinstance(number, int):
+        return _known(inner[-1], location)
+    is_place = isinstance(number, int) and number < len(inner)
+    return _known(inner[number if is_place else -1], location[1:])  # type: ignore[index]
 
 
 def _fields(kind: Any) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -193,10 +193,6 @@ class Comparison:
             if (pair.first, pair.second) == (second, first):
                 return _MIRROR.get(pair.decision, pair.decision)
         raise KeyError(f"{first} and {second} were not compared")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
 
 
 # By `benchmarks.calibration`: equal models answer 200 rows a task, 10 % of them anew for each seed.

@@ -19,7 +19,7 @@ import pyarrow as pa
 from goldpan.core.errors import EvaluationError
 from goldpan.datasets.splits import draw_number
 from goldpan.datasets.tasks.leakage import DateNeighbors, Numbers
-from goldpan.datasets.tasks.task import CLASSIFICATION, Task, target_column
+from goldpan.datasets.tasks.task import CLASSIFICATION, Task, TaskType, target_column
 from goldpan.datasets.tasks.wording import Wording, WordingError, read_texts, wording_of
 from goldpan.evaluation.model import (
     Answer,
@@ -120,8 +120,6 @@ def require_dates(name: str, task: Task, rows: pa.Table) -> None:
 
 def _fit_dates(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
     task = context.task
-    types = ("binary", "multi-class")
-    require_type(task, types, f"The model {_DATES} does not answer", "Choose majority")
     require_dates(_DATES, task, context.whole_train)
     context.learning.from_all = True
     labels = LabelsByDate.of(task, context.whole_train)
@@ -151,10 +149,8 @@ def _input(_: TrainingContext, row: Mapping[str, Any]) -> str:
     return str(row["text"])
 
 
-def _fit_copier(name: str, copy: _Copy, _: Mapping[str, Any], context: TrainingContext) -> Fitted:
+def _fit_copier(copy: _Copy, _: Mapping[str, Any], context: TrainingContext) -> Fitted:
     task = context.task
-    types = (*CLASSIFICATION, "text-generation")
-    require_type(task, types, f"The model {name} does not answer", "Choose majority")
     if copy is _example and not task.prompt.examples:
         raise EvaluationError(f"{task.name} has no examples", "Add them to its file")
     wording = wording_of(task)
@@ -177,11 +173,6 @@ _DIALOGUE = "dialogue"
 def _fit_most_changed(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
     """Name the file of a row's project that changed most often; of an unknown one, of all."""
     task, rows = context.task, context.whole_train
-    if task.source.builder != PATHS:
-        raise EvaluationError(
-            f"The model {_MOST_CHANGED} does not answer {task.name}, whose answers are no files",
-            "Choose copy-ins-input",
-        )
     context.learning.from_all = True
     counts: dict[str | None, Counter[str]] = defaultdict(Counter)
     targets = rows[target_column(task.type).name].to_pylist()
@@ -196,9 +187,24 @@ def _fit_most_changed(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
     return FittedFunction(answer)
 
 
+def _answers(name: str, *types: TaskType) -> Callable[[Task], None]:
+    """Return what refuses tasks of other types."""
+
+    def check(task: Task) -> None:
+        require_type(task, types, f"The model {name} does not answer", "Choose majority")
+
+    return check
+
+
+def _check_files(task: Task) -> None:
+    if task.source.builder != PATHS:
+        raise EvaluationError(
+            f"The model {_MOST_CHANGED} does not answer {task.name}, whose answers are no files",
+            "Choose copy-ins-input",
+        )
+
+
 def _fit_longest(_: Mapping[str, Any], context: TrainingContext) -> Fitted:
-    types = ("text-generation",)
-    require_type(context.task, types, f"The model {_LONGEST} does not answer", "Choose majority")
     return FittedFunction(_longest_comments)
 
 
@@ -222,18 +228,21 @@ MODELS = (
         "The most frequent label of the 14 texts of the same project nearest in time: what the "
         "date alone tells, without the text.",
         _fit_dates,
+        check=_answers(_DATES, "binary", "multi-class"),
         uses_dates=True,
     ),
     entry(
         "copy-ex-output",
         "Always the output of one of the task's own examples (CrossCodeBench).",
-        partial(_fit_copier, "copy-ex-output", _example),
+        partial(_fit_copier, _example),
+        check=_answers("copy-ex-output", *CLASSIFICATION, "text-generation"),
         needs_train=False,
     ),
     entry(
         "copy-ins-input",
         "Always the input itself (CrossCodeBench).",
-        partial(_fit_copier, "copy-ins-input", _input),
+        partial(_fit_copier, _input),
+        check=_answers("copy-ins-input", *CLASSIFICATION, "text-generation"),
         needs_train=False,
     ),
     entry(
@@ -241,12 +250,14 @@ MODELS = (
         "The file that changed most often in the train rows of the same project, of fault "
         "localization.",
         _fit_most_changed,
+        check=_check_files,
     ),
     entry(
         _LONGEST,
         "The longest of several comments in the dialogue that the answer was taken from, of "
         "question answering.",
         _fit_longest,
+        check=_answers(_LONGEST, "text-generation"),
         columns=(_DIALOGUE,),
         needs_train=False,
         predict_train=False,

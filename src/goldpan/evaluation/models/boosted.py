@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
@@ -66,7 +67,6 @@ def _chances(forest: Any, matrix: Any, labels: int) -> Numbers:
 
 def _fit(settings: Mapping[str, Any], context: TrainingContext) -> _Candidate:
     task = context.task
-    require_labels(task, "Boosted trees do not answer", "regression")
     text = load("sklearn.feature_extraction.text")
     vectorizer = text.TfidfVectorizer(max_features=settings["features"] or None)
     with needs_words():
@@ -165,6 +165,7 @@ MODELS = (
         "selection=paper repeats its choice of the worst candidate for numbers.",
         _fit,
         _DEFAULTS,
+        check=partial(require_labels, problem="Boosted trees do not answer", more="regression"),
         choices={"grid": _GRIDS, "selection": ("best", "paper")},
         least={"rounds": 1, "features": 0},
     ),

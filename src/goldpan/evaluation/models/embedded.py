@@ -44,7 +44,7 @@ from goldpan.evaluation.model import (
     require_least,
 )
 from goldpan.evaluation.models.features import NEIGHBOUR, PLACE, Documents, place_facts
-from goldpan.evaluation.models.linear import LinearKind, fit_heads
+from goldpan.evaluation.models.linear import LinearKind, check_linear, fit_heads
 
 _NAME = "embeddings"
 _HEAD = LinearKind("logistic", (1.0, 4.0, 16.0, 64.0))
@@ -129,7 +129,8 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     # The same weights elsewhere are the same run.
     settings |= {"weights": weights.name, "weights_hash": weights.digest}
     around = settings["context"] == "neighbours"
-    return Model(_NAME, partial(_fit, weights, settings), settings, uses_neighbours=around)
+    fit = partial(_fit, weights, settings)
+    return Model(_NAME, fit, settings, uses_neighbours=around, check=check_linear)
 
 
 MODELS = (

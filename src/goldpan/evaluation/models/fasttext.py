@@ -159,7 +159,6 @@ def _fit(settings: Mapping[str, Any], install: bool, context: TrainingContext) -
     trainer = Trainer(path, context.directory)
     if context.task.type == "regression":
         return fit_ridge(_averaged(trainer, settings, context), context)
-    require_labels(context.task, "fastText does not answer")
     return _supervised(trainer, settings, context)
 
 
@@ -229,7 +228,8 @@ def _model(overrides: Mapping[str, Any]) -> Model:
     require_least(NAME, settings, dim=1, ngrams=1)
     # Whether it had to be installed tells no runs apart.
     install = settings.pop("install")
-    return Model(NAME, partial(_fit, settings, install), settings)
+    check = partial(require_labels, problem="fastText does not answer", more="regression")
+    return Model(NAME, partial(_fit, settings, install), settings, check=check)
 
 
 MODELS = (

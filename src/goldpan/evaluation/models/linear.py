@@ -138,15 +138,19 @@ def labels_of(task: Task) -> Sequence[str]:
     return task.label_names[:1] if task.type == "binary" else task.label_names
 
 
+def check_linear(task: Task) -> None:
+    """Raise `EvaluationError` for a task that has neither labels nor numbers."""
+    require_labels(task, "A linear model does not answer", "regression")
+
+
 def fit_heads(
     kind: HeadKind, prepare: Callable[[], Inputs], context: TrainingContext, folds: int
 ) -> Fitted:
     """Fit a head for each label, or a ridge for numbers; `prepare` makes their features.
 
-    Raises `EvaluationError` for tasks of another type, before anything is prepared.
+    `check_linear` says which tasks have them.
     """
     task, rows = context.task, context.whole_train
-    require_labels(task, "A linear model does not answer", "regression")
     inputs = prepare()
     if task.type == "regression":
         return fit_ridge(inputs, context)
@@ -334,6 +338,7 @@ MODELS = tuple(
         about,
         partial(_fit, kind),
         {"context": "none", "folds": 5},
+        check=check_linear,
         choices={"context": CONTEXTS},
         least={"folds": 2},
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from goldpan.core.errors import EvaluationError
-from goldpan.datasets.tasks.task import input_column, target_column
+from goldpan.datasets.tasks.task import Task, input_column, target_column
 from goldpan.evaluation.model import Answers, Fitted, FittedFunction, TrainingContext, entry, load
 
 _NAME = "token-svm"
@@ -59,13 +59,15 @@ def with_beginnings(tags: Sequence[str]) -> list[str]:
     return repaired
 
 
-def _fit(settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
-    task = context.task
+def _check(task: Task) -> None:
     if task.type != "ner":
         raise EvaluationError(
             f"The model {_NAME} gives tags, and {task.name} is {task.type}",
             "Choose another --model: goldpan evaluate models lists them",
         )
+
+
+def _fit(settings: Mapping[str, Any], context: TrainingContext) -> Fitted:
     context.learning.from_all = True
     hasher = load("sklearn.feature_extraction").FeatureHasher(2**20, input_type="string")
     texts = context.whole_train[input_column("ner").name].to_pylist()
@@ -97,6 +99,7 @@ MODELS = (
         "words, for tags.",
         _fit,
         {"rounds": 5},
+        check=_check,
         least={"rounds": 1},
     ),
 )

@@ -49,6 +49,5 @@ register(
         f"{_ROOM}.operations:code_comments",
         reads="cloned",
         finders={"language": f"{_ROOM}.comment_extract:find_language"},
-        fetches=True,
     ),
 )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
 from goldpan.plugins.data import repository_name
-from goldpan.plugins.operations import LOCAL, Execution, Limits, known_repositories, several
+from goldpan.plugins.operations import LOCAL, Execution, known_repositories, several
 
 if TYPE_CHECKING:
     from goldpan.papers.nlbse.issues.profile import LabelClasses
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 def issue_type(
     lab: Workspace,
     *repos: str,
-    source: Literal["gharchive", "mined"] = "gharchive",
+    source: Literal["gharchive", "mined"] | None = None,
     profile: str | Path = "default",
     split: str | None = None,
     balance: str | None = None,
@@ -35,7 +39,7 @@ def issue_type(
     Example: goldpan build issue-type --profile nlbse23
 
     Args:
-        source: Hours of GH Archive, or mined repositories.
+        source: Hours of GH Archive, or mined repositories. (default: the hours, if there are any)
         profile (NAME): default, nlbse22, nlbse23, nlbse24, or the path of your own .toml file.
         split: leave-one-project-out, none, random:0.8,0.1,0.1, repository:0.8,0.2,
             project:OWNER/NAME, stratified:0.8,0.2, time:2023-01-01[,2024-01-01] or, where the
@@ -45,16 +49,16 @@ def issue_type(
         corrections (PROJECT): An annotation project whose decisions replace labels.
         labels: Only list labels with their classes; --output FILE.toml is a profile to edit.
         output: The dataset's directory. (default: WORKSPACE/datasets/...)
-        execution: Where hours or repositories are read.
     """
     from goldpan.papers.nlbse.issues.build import build_issue_types, make_request
-    from goldpan.papers.nlbse.issues.closings import EventSource
+    from goldpan.papers.nlbse.issues.closings import EventSource, present_source
     from goldpan.papers.nlbse.issues.profile import list_labels, load_profile
     from goldpan.plugins.data import open_engine
     from goldpan.plugins.operations import Dataset
 
     chosen = load_profile(str(profile))
     lab.settings.trust.require("plugins")
+    source = source or present_source(lab.layout)
     names = (
         known_repositories(lab.layout, repos, "tables")
         if source == "mined" or labels
@@ -62,8 +66,9 @@ def issue_type(
     )
     if labels:
         return list_labels(lab.layout, names, chosen, output)
+    layout = replace(lab.layout, root=lab.layout.root.absolute())  # machines share it
     request = make_request(
-        EventSource(lab.layout, source, tuple(names)),
+        EventSource(layout, source, tuple(names)),
         chosen,
         split=split,
         balance=balance,
@@ -93,7 +98,7 @@ def code_comments(
     corrections: str | Sequence[str] = (),
     split: str = "none",
     seed: int = 0,
-    timeout: Annotated[float, Limits(0.1)] = 20.0,
+    timeout: Annotated[float, Parameter(validator=Number(gte=0.1))] = 20.0,
     output: Path | str | None = None,
 ) -> Dataset:
     """Build a dataset of the sentences in class comments, from cloned repositories.

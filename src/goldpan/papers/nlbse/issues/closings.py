@@ -81,6 +81,13 @@ class SourceUnit:
         return datetime.fromisoformat(day).replace(hour=int(hour), tzinfo=UTC)
 
 
+def present_source(workspace: data.WorkspaceLayout) -> Literal["gharchive", "mined"]:
+    """Return what a workspace holds: hours of GH Archive, else mined repositories."""
+    has_hours = any(data.ArchiveStore.of(workspace).root.glob("*.parquet"))
+    has_tables = bool(workspace.repositories("tables"))
+    return "mined" if has_tables and not has_hours else "gharchive"
+
+
 @dataclass(frozen=True, slots=True)
 class EventSource:
     """Where to look, and for which repositories; none are all of an archive."""

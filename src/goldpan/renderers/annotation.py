@@ -1,0 +1,251 @@
+"""What people see of annotation and of reviews by models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from goldpan.annotation.agreement import Agreement
+from goldpan.annotation.review.calibration import Calibration
+from goldpan.annotation.review.run import ReviewResult
+from goldpan.annotation.studio.gold import Agreements, GoldExport
+from goldpan.annotation.studio.progress import AnnotatorProgress, Progress
+from goldpan.annotation.studio.pull import CollectedAnswers, PullResult
+from goldpan.annotation.studio.push import PushResult
+from goldpan.annotation.studio.serve import Running
+from goldpan.annotation.studio.summary import AnnotationReport
+from goldpan.core.proportions import Estimate
+from goldpan.core.result import Block, Line, Table, Title, count, renders
+from goldpan.filters.basis import basis_sentences
+from goldpan.renderers.llm import requests_and_cost
+
+_MOST = 20
+_MOST_FAILURES = 5
+
+
+@renders(PushResult)
+def pushed(result: PushResult) -> Iterator[Block]:
+    """Yield how many subjects are new, and where annotators start."""
+    counts = f"{count(result.added, 'subject')} added, {result.known:,} already there"
+    yield Line(f"{result.project}: {counts}, {result.seconds:.1f} s")
+    if result.suggested:
+        yield Line(f"{result.suggested:,} of them are pre-filled")
+    yield from map(Line, basis_sentences(result.basis))
+    yield Line(f"Annotators start at {result.page}")
+
+
+@renders(CollectedAnswers)
+def collected(result: CollectedAnswers) -> Iterator[Block]:
+    """Yield what each project brought, and how subjects were decided."""
+    original = result.pulls[0].project
+    if result.project != original:
+        yield Line(f"{result.project} adjudicates {original}: both are pulled")
+    for each in result.pulls:
+        yield from _pulled(each)
+    yield from (Line(f"{how}: {number:,}") for how, number in result.decisions.items())
+
+
+def _pulled(result: PullResult) -> Iterator[Line]:
+    yield Line(
+        f"{result.project}: {count(result.fetched, 'task')} fetched, "
+        f"{count(result.answers, 'answer')} {'counts' if result.answers == 1 else 'count'}, "
+        f"{result.done:,} of {count(result.tasks, 'subject')} are done, {result.seconds:.1f} s"
+    )
+    for problem, number in result.problems.items():
+        yield Line(f"  {number:,} do not count: {problem}")
+    yield from (Line(f"  renamed: {name}") for name in result.renamed)
+    if result.configuration_changed:
+        yield Line("  The form was changed on the server")
+    if result.gone:
+        yield Line(f"  Answers of the pull before that were deleted there: {result.gone:,}")
+    if result.foreign:
+        yield Line(f"  Tasks there that Goldpan did not push: {result.foreign:,}")
+    for task in result.unreadable[:_MOST]:
+        yield Line(f"  The server cannot export task {task}: check it there")
+
+
+@renders(Progress)
+def progressed(result: Progress) -> Iterator[Block]:
+    """Yield progress, by annotator too, and when it is likely to end."""
+    yield Line(
+        f"{result.project} ({result.form}): {result.finished:,} of "
+        f"{count(result.subjects, 'subject')} finished, {result.begun:,} begun, "
+        f"{result.answers:,} of {count(result.wanted, 'answer')}"
+    )
+    if result.pulled_at is not None:
+        yield Line(
+            f"As of the pull of {result.pulled_at:%Y-%m-%d %H:%M} UTC: "
+            f"goldpan annotate pull --project {result.project} fetches what came later"
+        )
+    if result.passed_over:
+        yield Line(
+            f"Skipped and without answers, for somebody else to answer: {result.passed_over:,}"
+        )
+    yield Table(
+        ("annotator", "answers", "skipped", "other", "doubts", "seconds per task"),
+        [
+            (
+                *(own.annotator, own.answers, own.skipped, own.other, own.doubts),
+                "-" if own.seconds is None else f"{own.seconds:.0f}",
+            )
+            for own in result.annotators
+        ],
+    )
+    yield from _suggestions(result.annotators)
+    if result.work_left is not None:
+        yield Line(f"Left: {result.work_left} of one person's work")
+    if result.ends_at is not None:
+        yield Line(f"At this pace it will be finished on {result.ends_at:%Y-%m-%d}")
+    yield Line(f"Annotators start at {result.page}")
+
+
+def _suggestions(annotators: Sequence[AnnotatorProgress]) -> Iterator[Line]:
+    """Yield how often people kept the suggestions: agreement of such answers is no proof."""
+    if not any(annotator.filled_in for annotator in annotators):
+        return
+    yield Line("Not blind: people who see the same suggestion agree more than they would")
+    for own in annotators:
+        if own.filled_in:
+            share = f"{own.accepted / own.filled_in:.0%}"
+            left = f"left {own.accepted:,} of {own.filled_in:,} suggestions as they were"
+            yield Line(f"  {own.annotator} {left} ({share})")
+
+
+@renders(Agreements)
+def agreed(result: Agreements) -> Iterator[Block]:
+    """Yield raw agreement, kappa and alpha of each field, and the conflicts."""
+    yield from _suggestions(result.annotators)
+    for field in result.fields:
+        rated = f"{field.items:,} rated by two or more, {field.single:,} by one alone"
+        yield from _agreement(field, Line(f"  {rated}"))
+    if result.dataset is not None:
+        yield from _agreement(result.dataset)
+
+
+def _agreement(field: Agreement, *rated: Line) -> Iterator[Block]:
+    yield Title(field.field)
+    yield from rated
+    yield Line(f"  raw agreement {_shown(field.raw)}")
+    for pair in field.pairs:
+        kappa = f"{_shown(pair.kappa)} on {pair.items:,}"
+        yield Line(f"  Cohen's kappa {' and '.join(pair.raters)}: {kappa}")
+    yield Line(f"  Fleiss' kappa {_shown(field.fleiss)} on {field.fleiss_items:,}")
+    yield Line(f"  Krippendorff's alpha {_shown(field.alpha)}")
+    for category in field.categories:
+        alpha = _shown(category.alpha)
+        yield Line(f"    {category.category}: chosen {category.chosen:,}, alpha {alpha}")
+    for item in field.disagreements[:_MOST]:
+        answers = "; ".join(f"{who}: {', '.join(values)}" for who, values in item.labels.items())
+        yield Line(f"  differ on {item.item} ({answers})")
+    if len(field.disagreements) > _MOST:
+        yield Line(f"  and {len(field.disagreements) - _MOST:,} more: see --json")
+
+
+def _shown(estimate: Estimate) -> str:
+    return estimate.shown("not defined")
+
+
+@renders(GoldExport)
+def exported(result: GoldExport) -> Iterator[Block]:
+    """Yield what the gold set holds."""
+    counts = ", ".join(f"{label} {number:,}" for label, number in result.labels.items())
+    yield Line(f"{result.gold}: {count(result.items, 'item')} ({counts})")
+    if result.undecided:
+        yield Line(f"Not decided yet: {result.undecided:,}. Adjudicate them, then pull")
+
+
+@renders(AnnotationReport)
+def reported(result: AnnotationReport) -> Iterator[Block]:
+    """Yield a line a round, and where the files are."""
+    for each in result.rounds:
+        yield Line(
+            f"{each.project}: {count(each.items, 'item')}, {each.agreed:,} agreed, "
+            f"{each.adjudicated:,} adjudicated, {count(each.conflicts, 'open conflict')}"
+        )
+    yield Line(f"Wrote {' and '.join(map(str, result.files))}")
+
+
+@renders(Running)
+def running(result: Running) -> Iterator[Block]:
+    """Yield where it runs, who may log in, and what others can reach."""
+    yield Title("Label Studio", f" runs at {result.address} until Ctrl-C")
+    yield Line(f"  annotators sign up, once, at {result.invitation}")
+    yield Line(f"  {result.owner.address}  password {result.owner.password}")
+    if result.exposed:
+        yield Line(
+            "Whoever reaches this address sees the sign-in page, and whoever has the link all "
+            "projects; passwords and texts travel unencrypted. Use a network that you trust"
+        )
+    yield Line("goldpan annotate push and pull find it automatically, with the same --workspace")
+
+
+@renders(ReviewResult)
+def reviewed(result: ReviewResult) -> Iterator[Block]:
+    """Yield the verdicts and what they cost, or the requests that a review would send."""
+    yield from _planned(result) if result.dry_run else _judged(result)
+    yield from map(Line, basis_sentences(result.basis))
+    if not result.dry_run and not result.complete:
+        yield Line(
+            "Requests have no answer: check --base-url, --model and the settings, and run the "
+            "same command again"
+            if result.failed
+            else "Some requests remain: run the same command again"
+        )
+
+
+def _planned(result: ReviewResult) -> Iterator[Block]:
+    for prompt, number in result.subjects.items():
+        yield Line(f"{prompt}: {count(number, 'subject')}")
+    yield from requests_and_cost(result.estimate, prices="[prices] in the settings file")
+
+
+def _judged(result: ReviewResult) -> Iterator[Block]:
+    counts = (result.subjects, result.keep, result.drop, result.people)
+    yield Table(
+        ("prompt", "subjects", "keep", "drop", "people"),
+        [
+            (prompt, *(by_prompt.get(prompt, 0) for by_prompt in counts))
+            for prompt in result.subjects
+        ],
+    )
+    yield from (Line(f"  {reason}: {number:,}") for reason, number in result.reasons.items())
+    for words, number in [*result.failed.items()][:_MOST_FAILURES]:
+        yield Line(f"  no answer, {count(number, 'time')}: {words}")
+    usage = result.usage
+    estimated = " (estimated: the endpoint counts none)" if usage.estimated else ""
+    yield Line(
+        f"{count(result.sent, 'request')} sent, {result.answered:,} answered from the archive, "
+        f"{count(usage.input, 'token')} read and {usage.output:,} written{estimated}, cost "
+        f"{result.cost:,.2f} ({result.cost_before:,.2f} before), {result.seconds:.1f} s"
+    )
+
+
+@renders(Calibration)
+def calibrated(result: Calibration) -> Iterator[Block]:
+    """Yield the quality of the verdicts on all subjects and on each part of them."""
+    yield Title(result.criterion)
+    yield Table(
+        ("subjects of", "subjects", "precision of keep", "recall of keep", "kappa"),
+        [
+            (
+                group.name,
+                group.subjects,
+                *map(Estimate.shown, (group.precision, group.recall, group.kappa)),
+            )
+            for group in result.groups
+        ],
+    )
+    for model, counts in result.groups[0].confusion.items():
+        people = ", ".join(f"{name} {number:,}" for name, number in counts.items())
+        yield Line(f"  model {model}: people {people}")
+    yield Line(
+        f"  They disagree on {len(result.disagreements):,}; judged by the model alone: "
+        f"{result.only_model:,}, by people alone: {result.only_people:,}"
+    )
+
+
+@renders(list[Calibration])
+def calibrations(results: Sequence[Calibration]) -> Iterator[Block]:
+    """Yield each calibration, then the basis of all."""
+    for result in results:
+        yield from calibrated(result)
+    yield from map(Line, basis_sentences(results[0].basis))

@@ -1,0 +1,190 @@
+"""Mistakes at the command line, each told by input, cause and remedy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.console import run, sentence
+from tests.demo_workspace import make_demo
+from tests.places import ROOT
+
+EMPTY = (
+    ("run {file}.toml", "goldpan init"),
+    ("filter --workspace demo --profile {file}.toml", 'extends = "default"'),
+    ("review --workspace demo --model m --settings-file {file}.toml", "Leave it out"),
+    ("reproduce {file}.toml", "docs/recipes.md"),
+    ("build qa --workspace demo --gold {file}.csv", "repo, issue, label"),
+    ("evaluate labels demo/datasets/qa --gold {file}.csv", "repo, issue, label"),
+    ("contamination demo/datasets/qa --against {file}.csv", "holds rows"),
+    ("contamination demo/datasets/qa --against {file}.parquet", "holds rows"),
+    ("contamination demo/datasets/qa --against {file}.jsonl", "holds rows"),
+    ("tasks add urgent {file}.csv --text body --label urgent", "holds rows"),
+    ("tasks import bug_issue {file}.csv", "holds rows"),
+    ("evaluate compare --scores {file}.csv", "holds rows"),
+    ("apply-edit {file}.patch", "SEARCH/REPLACE"),
+    ("mine --repo-file {file}.txt", "OWNER/NAME per line"),
+    (
+        "verify issue-resolution --workspace demo --isolation none --recipe {file}.toml",
+        "docs/verification.md",
+    ),
+)
+NO_TEXT = (
+    "run {file}.toml",
+    "filter --workspace demo --profile {file}.toml",
+    "build qa --workspace demo --gold {file}.csv",
+    "mine --repo-file {file}.txt",
+    "evaluate compare --scores {file}.csv",
+    "apply-edit {file}.patch",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the demo's workspace, an empty file and one of bytes for each ending."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    make_demo(folder / "demo")
+    for ending in ("toml", "csv", "jsonl", "parquet", "patch", "txt"):
+        (folder / f"void.{ending}").touch()
+        (folder / f"bytes.{ending}").write_bytes(b"\xff\xfe\x00name = \x81\n" * 9)
+    (folder / "file").write_text("x")
+    return folder
+
+
+@pytest.mark.parametrize(("line", "remedy"), EMPTY)
+def test_an_empty_file_is_called_empty(folder: Path, line: str, remedy: str) -> None:
+    done = run(*line.format(file="void").split(), folder=folder)
+    assert done.code == 2
+    assert " is empty" in done.err
+    assert remedy.lower() in done.err.lower()
+
+
+@pytest.mark.parametrize("line", NO_TEXT)
+def test_bytes_are_called_no_text(folder: Path, line: str) -> None:
+    done = run(*line.format(file="bytes").split(), folder=folder)
+    assert done.code in (1, 2)
+    assert "UTF-8" in done.err
+    assert "codec" not in done.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    (
+        "status",
+        "mine --repo a/b",
+        "build qa",
+        "init",
+        "doctor",
+        "config show",
+        "why a/b#1",
+        "check",
+    ),
+)
+def test_a_workspace_that_is_a_file_is_called_one(folder: Path, line: str) -> None:
+    done = run(*line.split(), "--workspace", "file", folder=folder)
+    sentence(done, 2, "file is a file, not a workspace", "Give a directory")
+
+
+@pytest.mark.parametrize(
+    ("word", "remedy"),
+    [
+        ("numpy/numpy", "Write --repo numpy/numpy"),
+        ("https://github.com/numpy/numpy", "Write --repo numpy/numpy"),
+        ("git@github.com:numpy/numpy.git", "Write --repo numpy/numpy"),
+        ("numpy", "-h for help"),
+    ],
+)
+@pytest.mark.parametrize("command", ("mine", "status", "build qa", "filter", "report"))
+def test_a_repository_without_its_option_is_offered_with_it(
+    folder: Path, command: str, word: str, remedy: str
+) -> None:
+    done = run(*command.split(), word, folder=folder)
+    sentence(done, 2, f"{word!r} is one word too many", remedy)
+
+
+def test_help_asks_for_no_token(folder: Path) -> None:
+    done = run("help", "build", "qa", folder=folder, GOLDPAN_TOKEN_COMMAND="false")
+    assert done.code == 0
+    assert "--answer" in done.out
+
+
+@pytest.mark.parametrize(
+    ("dataset", "model", "cause"),
+    [
+        ("code-edit", "tfidf-svm", "A linear model does not answer code_edit"),
+        ("qa", "token-svm", "gives tags, and qa is text-generation"),
+        ("qa", "dates", "The model dates does not answer qa"),
+        ("qa", "most-changed-file", "whose answers are no files"),
+    ],
+)
+def test_a_model_that_cannot_is_told_before_the_split(
+    folder: Path, dataset: str, model: str, cause: str
+) -> None:
+    line = f"evaluate run --dataset {dataset} --workspace demo --model {model}"
+    done = run(*line.split(), folder=folder)
+    assert done.code == 1
+    assert cause in done.err + done.out
+    assert "split" not in done.err
+
+
+def test_a_reader_that_closes_the_pipe_ends_quietly(folder: Path) -> None:
+    words = "why prospector/sluice#63 --workspace demo"
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m goldpan {words} | head -1"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "prospector/sluice#63"
+    assert done.stderr == ""
+
+
+def test_the_local_github_tells_what_to_mine(tmp_path: Path) -> None:
+    served = subprocess.Popen(
+        [sys.executable, "-u", "-m", "tests.twin", "--synthetic"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with served:
+        assert served.stdout is not None
+        url, told, command = (served.stdout.readline().strip() for _ in range(3))
+        served.terminate()
+    assert told.startswith("Serves prospector/sluice")
+    assert command == f"GITHUB_TOKEN=any goldpan mine --repo prospector/sluice --api-url {url}"
+
+
+def test_a_split_that_comes_out_empty_names_one_that_can(tmp_path: Path) -> None:
+    rows = [f"text number {n} of house {n * n},{'yes' if n % 2 else 'no'}" for n in range(12)]
+    (tmp_path / "few.csv").write_text("\n".join(["body,urgent", *rows]))
+    done = run(
+        *["tasks", "add", "few", "few.csv", "--text", "body", "--label", "urgent"], folder=tmp_path
+    )
+    assert done.code == 0, done.err
+    done = run(
+        *["tasks", "import", "few", "few.csv", "--split", "random:0.98,0.01,0.01"], folder=tmp_path
+    )
+    assert "Of 12 rows none is in validation and test: --split stratified:" in done.out
+    done = run(
+        *["tasks", "import", "few", "few.csv", "--split", "stratified:0.8,0.2"], folder=tmp_path
+    )
+    assert "none is in" not in done.out
+    table = "\n".join(["body,urgent", *["the same,yes", "the same,no"] * 20])
+    (tmp_path / "equal.csv").write_text(table)
+    done = run(
+        *["tasks", "add", "equal", "equal.csv", "--text", "body", "--label", "urgent"],
+        folder=tmp_path,
+    )
+    assert "rows with other texts are needed" in done.out
+    assert "Next:" not in done.out
+
+
+def test_issue_types_are_built_of_what_there_is(folder: Path) -> None:
+    line = "build issue-type --workspace demo --profile nlbse23 --split none --output types"
+    done = run(*line.split(), folder=folder)
+    assert done.code == 0, done.err
+    assert "repositories" in done.out + done.err

@@ -1,0 +1,44 @@
+"""The options of methods, as cyclopts reads them and plans take them."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from goldpan import Workspace
+from goldpan.plan.file import dataset_of
+from goldpan.workspace.options import options_of
+from tests.invoking import typed
+
+
+def test_an_option_has_its_type_default_help_and_limits() -> None:
+    options = {option.name: option for option in options_of(Workspace().build.qa)}
+    assert [*options][:3] == ["repos", "source", "answer"]
+    assert options["repos"].word == "repo"
+    assert options["source"].placeholder == "issues|discussions..."
+    limit = options["limit"]
+    assert (limit.default, limit.group, limit.limits and limit.limits.ge) == (None, "rows", 1)
+    assert limit.help.startswith("At most this many rows")
+
+
+def test_a_plan_keeps_the_limits_of_an_option() -> None:
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        dataset_of("qa").model_validate({"name": "x", "family": "qa", "limit": 0})
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        ("evaluate run --task a --task b", "task", ["a", "b"]),
+        ("evaluate run --task a", "task", "a"),
+        ("evaluate run --seed 1 --seed 2", "seed", [1, 2]),
+        ("evaluate run --set C=0.5 --set loss=hinge", "settings", {"C": 0.5, "loss": "hinge"}),
+        ("build qa --source issues --source discussions", "source", ["issues", "discussions"]),
+        ("clone --no-network", "network", False),
+        ("open --no-browser", "browser", False),
+        ("status --repo a/b --repo c/d", "repos", ["a/b", "c/d"]),
+    ],
+)
+def test_words_give_values(words: str, name: str, value: object) -> None:
+    given = typed(*words.split()).keywords[name]
+    assert (given if isinstance(value, (str, dict, bool)) else [*given]) == value
